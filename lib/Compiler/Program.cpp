@@ -26,7 +26,6 @@ static void addApplyPlan(Pipeline &passes, const std::shared_ptr<const Decisions
 
 Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOptions &options) {
   const Fused &fused = *planned->fused;
-  SLUICE_RETURN_IF_ERROR(fused.ofRank.checkCompilable());
   auto decisions = std::make_shared<Decisions>();
   decisions->plan = planned->result.plan;
   Program program{fused.clone(), planned, decisions, {}};
@@ -35,6 +34,9 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
     own->plan = bucket.result.plan;
     program.ofBuckets.push_back(std::move(own));
   }
+  // A plan for a machine with files is data alone: the IR has no form for it, and buildProgram refuses it.
+  if (fused.ofRank.hasFiles())
+    return program;
   Pipeline passes;
   // The machine is in memory: its file may be a pipe, and the host's measurements differ each time.
   passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}},
@@ -46,6 +48,8 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
 }
 
 Status schedule(Program &program) {
+  if (program.planned->fused->ofRank.hasFiles())
+    return {};
   Pipeline passes;
   addApplyPlan(passes, program.decisions, "schedule");
   for (size_t i = 0; i < program.ofBuckets.size(); ++i)
@@ -54,6 +58,7 @@ Status schedule(Program &program) {
 }
 
 Status buildProgram(Program &program, const CompilerOptions &options) {
+  SLUICE_RETURN_IF_ERROR(program.planned->fused->ofRank.checkCompilable());
   Pipeline passes;
   passes.onModule("dataflow-to-exec", {{"name", program.origin->name}});
   passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)},

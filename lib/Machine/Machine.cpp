@@ -117,7 +117,8 @@ static Status checkFiles(const Machine &machine) {
         continue;
       isReached = true;
       if (!machine.findLink(device.memory, MemoryId(i)).valid())
-        return bad(memory, "the file has a link neither to the host's memory nor to that of device '", device.name, "'");
+        return bad(memory, "the file has a link neither to the host's memory nor to that of device '", device.name,
+                   "'");
     }
     if (!isReached)
       return bad(memory, "the file has no link to the host's memory, in which all devices compute");

@@ -323,9 +323,7 @@ private:
         in += link.rateFrom(file);
         out += link.rateFrom(file == link.a ? link.b : link.a);
       }
-    auto movingNs = [&](int64_t bytes, double rate) {
-      return bytes > 0 ? toNs(static_cast<double>(bytes) / rate) : 0;
-    };
+    auto movingNs = [&](int64_t bytes, double rate) { return bytes > 0 ? toNs(static_cast<double>(bytes) / rate) : 0; };
     for (const OperatorId v : moments()) {
       const std::vector<Side> side = sidesOf(v);
       const int64_t operands = operandBytes(v), across = saturatingAdd(bytesAcross(v, side), operands) - capacity;

@@ -17,6 +17,8 @@ using namespace sluice::swap;
 static constexpr int64_t kUnlimited = int64_t(1) << 62;
 /// Of the host's memory: room for what addresses waste.
 static constexpr double kHostShare = 0.97;
+/// Divisions made for a plan, each from the times of the one before.
+static constexpr int64_t kMostDivisions = 3;
 
 namespace {
 
@@ -269,21 +271,34 @@ void swap::setDefaultTiers(const ProblemIndex &index, StepOptions &options) {
     TierChooser(index.problem, {}).placeHomes(1.0, options);
 }
 
-Expected<Plan> swap::planInTiers(const SwapProblem &problem, const SwapParams &params,
-                                 const std::vector<uint8_t> &kept, const PlanWithTiers &plan) {
+Expected<Plan> swap::planInTiers(const SwapProblem &problem, const SwapParams &params, const std::vector<uint8_t> &kept,
+                                 const PlanWithTiers &plan) {
   SwapProblem relaxed = problem;
   relaxed.capacityBytes[0] = kUnlimited;
   SLUICE_ASSIGN_OR_RETURN(Plan first, plan(relaxed, StepOptions()));
   if (first.bytesUsed(problem.graph, problem.machine)[0] <= problem.capacityBytes[0])
     return first;
   const TierChooser chooser(problem, kept);
-  StepOptions options;
-  const std::vector<Away> away = chooser.awayIn(first, options);
-  auto planDivided = [&](double homesOnHost, FileDivision division) {
-    StepOptions own = options;
-    chooser.placeHomes(homesOnHost, own);
-    chooser.divide(away, division, own);
-    return plan(problem, own);
+  // A plan's own stays are better known than those of the plan before: the division is made anew while that gains.
+  auto planDivided = [&](double homesOnHost, FileDivision division) -> Expected<Plan> {
+    Expected<Plan> best = makeError(ErrorCode::Internal, "no division was tried");
+    const Plan *known = &first;
+    for (int64_t bestNs = 0, round = 0; round < kMostDivisions; ++round) {
+      StepOptions options;
+      const std::vector<Away> away = chooser.awayIn(*known, options);
+      chooser.placeHomes(homesOnHost, options);
+      chooser.divide(away, division, options);
+      Expected<Plan> next = plan(problem, options);
+      if (!next)
+        return round == 0 ? std::move(next) : std::move(best);
+      const int64_t ns = simulate(problem.graph, problem.machine, problem.costs, *next).makespanNs;
+      if (round > 0 && ns >= bestNs)
+        break;
+      best = std::move(next);
+      bestNs = ns;
+      known = &*best;
+    }
+    return best;
   };
   Expected<Plan> divided = planDivided(params.homesOnHost, params.division);
   for (FileDivision division : {FileDivision::Longest, FileDivision::FromEnd, FileDivision::FromBegin})

@@ -18,9 +18,9 @@ namespace {
 struct TracedTensor {
   int64_t bytes = 0;
   bool isWeight = false;
-  size_t writes = 0;   ///< By kernels that are not in the graph yet.
-  TensorId first;      ///< Of a weight: its version from before the step.
-  TensorId current;    ///< Invalid until it is read or written.
+  size_t writes = 0; ///< By kernels that are not in the graph yet.
+  TensorId first;    ///< Of a weight: its version from before the step.
+  TensorId current;  ///< Invalid until it is read or written.
 };
 
 /// Kernels one after the other. Each writes new versions of its outputs, so that every tensor has one producer.
@@ -113,7 +113,8 @@ private:
       auto at = std::find(inputs.begin(), inputs.end(), &tensor);
       if (at != inputs.end())
         op.inPlace.emplace_back(static_cast<uint32_t>(at - inputs.begin()), static_cast<uint32_t>(o));
-      tensor.current = add(concat(op.name, ":", o), isNewWeight ? TensorKind::State : TensorKind::Activation, tensor.bytes);
+      tensor.current =
+          add(concat(op.name, ":", o), isNewWeight ? TensorKind::State : TensorKind::Activation, tensor.bytes);
       if (isNewWeight)
         graph.setUpdates(tensor.current, tensor.first);
       op.outputs.push_back(tensor.current);

@@ -172,18 +172,17 @@ void addTiersCommand(CLI::App &app, Action &action) {
       ->delimiter(',')
       ->check(driver::oneOf(searchSolverNames()))
       ->capture_default_str();
-  CLI::Option *time =
-      command
-          ->add_option_function<std::string>(
-              "--time",
-              [options](const std::string &text) {
-                Expected<int64_t> ns = parseDuration(text);
-                if (!ns)
-                  throw CLI::ValidationError(ns.error().message);
-                options->timeNs = *ns;
-              },
-              "of a plan's search; 60s, none with --evals")
-          ->type_name("TIME");
+  CLI::Option *time = command
+                          ->add_option_function<std::string>(
+                              "--time",
+                              [options](const std::string &text) {
+                                Expected<int64_t> ns = parseDuration(text);
+                                if (!ns)
+                                  throw CLI::ValidationError(ns.error().message);
+                                options->timeNs = *ns;
+                              },
+                              "of a plan's search; 60s, none with --evals")
+                          ->type_name("TIME");
   driver::addOption(*command, "--evals", options->evaluations, "plans to make: the same fractions on any machine")
       ->check(CLI::PositiveNumber);
   driver::addOption(*command, "--seed", options->seed, "of the searches")->capture_default_str();

@@ -65,6 +65,8 @@ Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
+  if (last >= Phase::Place)
+    SLUICE_RETURN_IF_ERROR(compilation->machine().checkCompilable());
   if (options.measured > 0)
     measureMappings(*compilation, options.measured, {});
   if (last == Phase::Link) {

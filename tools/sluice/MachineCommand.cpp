@@ -52,7 +52,8 @@ void printMachine(const Machine &machine) {
   std::cout << '\n';
   Table memories({"memory", "capacity"});
   for (const Memory &memory : machine.memories)
-    memories.add({memory.name, formatCapacity(memory.capacityBytes)});
+    memories.add(
+        {memory.name, formatCapacity(memory.capacityBytes) + (memory.kind == MemoryKind::File ? ", a file" : "")});
   memories.print();
   std::cout << '\n';
   Table devices({"device", "kind", "memory", "computes", "peak", "memory rate", "launch", "threads", "speed"});
@@ -65,10 +66,16 @@ void printMachine(const Machine &machine) {
     return;
   std::cout << '\n';
   Table links({"link", "one way", "both ways", "latency", "events", "throttled"});
+  auto nameOf = [&](const Link &link) {
+    return concat(machine.memory(link.a).name, " - ", machine.memory(link.b).name);
+  };
   for (const Link &link : machine.links)
-    links.add({concat(machine.memory(link.a).name, " - ", machine.memory(link.b).name),
-               formatRate(link.bytesPerSec, "B/s"), formatRate(link.duplexBytesPerSec, "B/s"),
-               formatDuration(link.latencyNs), formatDuration(link.eventLatencyNs), link.throttle ? "yes" : "no"});
+    links.add(
+        {nameOf(link) + (link.trunk.valid() ? concat(" by ", nameOf(machine.link(link.trunk))) : ""),
+         formatRate(link.bytesPerSec, "B/s") +
+             (link.reverseBytesPerSec > 0 ? concat(", ", formatRate(link.reverseBytesPerSec, "B/s"), " back") : ""),
+         formatRate(link.duplexBytesPerSec, "B/s"), formatDuration(link.latencyNs), formatDuration(link.eventLatencyNs),
+         link.throttle ? "yes" : "no"});
   links.print();
 }
 

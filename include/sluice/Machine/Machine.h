@@ -64,7 +64,7 @@ struct Link {
   double reverseBytesPerSec = 0; ///< From b to a; 0: as from a to b.
   /// A link with one memory in common whose rates this link's copies use too, as those of an SSD
   /// behind the bus to which the host's memory is connected. Invalid: none.
-  LinkId trunk;
+  LinkId trunk = {};
 
   double rateFrom(MemoryId from) const {
     return from == a || reverseBytesPerSec == 0 ? bytesPerSec : reverseBytesPerSec;

@@ -340,8 +340,8 @@ TEST_CASE("a link has a rate each way", "[simulator]") {
 
 TEST_CASE("a link takes its rate off its trunk's", "[simulator]") {
   FileBench b(0.5);
-  b.copyFile(false, 100);   // 0.25 a nanosecond.
-  b.copy(2, 600, false);    // 0.75, and 1 once the file has its bytes.
+  b.copyFile(false, 100); // 0.25 a nanosecond.
+  b.copy(2, 600, false);  // 0.75, and 1 once the file has its bytes.
   checkTimes(b.run(), {{0, 410}, {0, 710}});
 }
 

@@ -19,8 +19,8 @@ constexpr FileDivision kDivisions[] = {FileDivision::FromBegin, FileDivision::Fr
 
 /// How a file is connected.
 enum class Shape : uint8_t {
-  Chain,  ///< To the host's memory alone: accelerators reach it by a staging buffer there.
-  Star,   ///< To the accelerators' memories alone, over their links to the host.
+  Chain, ///< To the host's memory alone: accelerators reach it by a staging buffer there.
+  Star,  ///< To the accelerators' memories alone, over their links to the host.
   Both,
 };
 
@@ -202,8 +202,7 @@ TEST_CASE("random problems with files have valid plans", "[swap]") {
       params.homesOnHost = rng.uniform();
       params.keptStates = rng.uniform();
       // Not every problem fits: inputs, outputs and what the host computes need its memory. What fits is valid.
-      for (const Expected<Plan> &plan :
-           {planSwapOffsets(instance.problem(), params), planOdSwap(instance.problem())}) {
+      for (const Expected<Plan> &plan : {planSwapOffsets(instance.problem(), params), planOdSwap(instance.problem())}) {
         if (!plan) {
           INFO(plan.error().message);
           CHECK(plan.error().code == ErrorCode::Infeasible);
