@@ -82,23 +82,28 @@ std::vector<NamedCandidate> CandidateSpace::tierVariants(const std::vector<Named
     FileDivision division;
     double homesOnHost;
   };
-  static constexpr Variant kVariants[] = {
-      {"/latest", 0.25, FileDivision::Latest, 1},          {"/from-begin", 0.25, FileDivision::FromBegin, 1},
-      {"/longest/keep", 1, FileDivision::Longest, 1},      {"/from-begin-late", 0.1, FileDivision::FromBeginLate, 0.5},
-      {"/from-begin/keep", 1, FileDivision::FromBegin, 0}, {"/from-end", 0, FileDivision::FromEnd, 1},
-      {"/latest/half", 0.5, FileDivision::Latest, 0.5}};
-  std::vector<NamedCandidate> all;
-  for (const NamedCandidate &seed : seeds)
-    for (const Variant &variant : kVariants) {
+  static constexpr Variant kVariants[] = {{"/latest", 0.25, FileDivision::Latest, 1},
+                                          {"/from-begin", 0.25, FileDivision::FromBegin, 1},
+                                          {"/from-end", 0, FileDivision::FromEnd, 1},
+                                          {"/from-begin-late", 0.1, FileDivision::FromBeginLate, 0.5},
+                                          {"/longest/keep", 1, FileDivision::Longest, 1},
+                                          {"/from-begin/keep", 1, FileDivision::FromBegin, 0},
+                                          {"/latest/half", 0.5, FileDivision::Latest, 0.5}};
+  // A budget that ends early has seen every order.
+  std::vector<NamedCandidate> all, others;
+  for (const Variant &variant : kVariants)
+    for (const NamedCandidate &seed : seeds) {
+      const bool isLikely = seed.genes.offsets.eviction == EvictionPolicy::CostAware;
       // Other policies than the likely one see one variant.
-      if (seed.genes.offsets.eviction != EvictionPolicy::CostAware && &variant != kVariants)
+      if (!isLikely && &variant != kVariants)
         continue;
-      all.push_back(seed);
-      all.back().name += variant.name;
-      all.back().genes.offsets.keptStates = variant.keptStates;
-      all.back().genes.offsets.division = variant.division;
-      all.back().genes.offsets.homesOnHost = variant.homesOnHost;
+      NamedCandidate &varied = (isLikely ? all : others).emplace_back(seed);
+      varied.name += variant.name;
+      varied.genes.offsets.keptStates = variant.keptStates;
+      varied.genes.offsets.division = variant.division;
+      varied.genes.offsets.homesOnHost = variant.homesOnHost;
     }
+  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -149,9 +149,9 @@ public:
     fillFile(all, fromEnd, high, inFile);
     const bool isEarliest = division == FileDivision::Latest || division == FileDivision::FromBeginLate;
     takeBack(all, isEarliest, room, inFile);
-    // What was never away costs what the file costs: the host's memory is full of others.
+    // What was never away costs what the file costs where the host's memory is full of earlier evictions.
     for (TensorId t : index.tensors())
-      if (!index.hasHome[t.index()] && index.mayBeInFile(t))
+      if (division == FileDivision::Latest && !index.hasHome[t.index()] && index.mayBeInFile(t))
         options.tier[t.index()] = file();
     for (size_t i = 0; i < all.size(); ++i)
       options.tier[all[i].tensor.index()] = inFile[i] ? file() : Machine::hostMemory();
