@@ -82,13 +82,11 @@ std::vector<NamedCandidate> CandidateSpace::tierVariants(const std::vector<Named
     FileDivision division;
     double homesOnHost;
   };
-  static constexpr Variant kVariants[] = {{"/latest", 0.25, FileDivision::Latest, 1},
-                                          {"/from-begin", 0.25, FileDivision::FromBegin, 1},
-                                          {"/from-end", 0, FileDivision::FromEnd, 1},
-                                          {"/from-begin-late", 0.1, FileDivision::FromBeginLate, 0.5},
-                                          {"/longest/keep", 1, FileDivision::Longest, 1},
-                                          {"/from-begin/keep", 1, FileDivision::FromBegin, 0},
-                                          {"/latest/half", 0.5, FileDivision::Latest, 0.5}};
+  static constexpr Variant kVariants[] = {
+      {"/latest", 0.25, FileDivision::Latest, 1},      {"/from-begin", 0.25, FileDivision::FromBegin, 1},
+      {"/from-end", 0, FileDivision::FromEnd, 1},      {"/from-begin-late", 0.1, FileDivision::FromBeginLate, 0.5},
+      {"/longest/keep", 1, FileDivision::Longest, 1},  {"/from-begin/keep", 1, FileDivision::FromBegin, 0},
+      {"/latest/half", 0.5, FileDivision::Latest, 0.5}};
   // A budget that ends early has seen every order.
   std::vector<NamedCandidate> all, others;
   for (const Variant &variant : kVariants)
