@@ -246,13 +246,14 @@ SmallVector<Value> Carrier::takeReshapes(Value leading, Value whole, int64_t dim
     const RankedTensorType type = reshape.getType();
     const Extents to = extentsOf(type);
     const SmallVector<int64_t> after = longDims(to);
-    if (after.size() != before.size() ||
-        llvm::any_of(llvm::zip(before, after), [&](auto pair) { return from[std::get<0>(pair)] != to[std::get<1>(pair)]; }))
+    if (after.size() != before.size() || llvm::any_of(llvm::zip(before, after), [&](auto pair) {
+          return from[std::get<0>(pair)] != to[std::get<1>(pair)];
+        }))
       continue;
     SmallVector<int64_t> shape(type.getShape());
     shape[after[llvm::find(before, dim) - before.begin()]] = typeOf(whole).getDimSize(dim);
-    const Value room = ReshapeOp::create(builder, reshape.getLoc(),
-                                         RankedTensorType::get(shape, type.getElementType()), whole);
+    const Value room =
+        ReshapeOp::create(builder, reshape.getLoc(), RankedTensorType::get(shape, type.getElementType()), whole);
     parts.push_back(slice(reshape.getLoc(), room, type));
     reshape.replaceAllUsesWith(parts.back());
     reshape.erase();

@@ -113,7 +113,8 @@ private:
   /// Whether an operand is the leading part of a state that grows, which the kernel reads where it lies.
   static bool readsCache(KernelOpInterface kernel, unsigned index, Value value) {
     auto slice = value.getDefiningOp<SliceOp>();
-    return slice && isLeadingSlice(slice) && isa_and_present<StateOp, InsertOp>(viewedValue(slice.getInput()).getDefiningOp()) &&
+    return slice && isLeadingSlice(slice) &&
+           isa_and_present<StateOp, InsertOp>(viewedValue(slice.getInput()).getDefiningOp()) &&
            kernel.readsSlice(index);
   }
 

@@ -65,9 +65,8 @@ def Exec_Dialect : Dialect {
     - C15: init holds copies alone.
     - C16: extents of inputs and outputs that depend on symbols have the same
       `#dataflow.symbols`, and each symbol that is not found in the step is the
-      extent of a dimension of an input, whose extents have no found ones. Extents
-      of states are numbers.
-
+      extent of a dimension of an input, whose extents have no found ones, or the
+      length of a state. Extents of states are numbers.
     - C17: a step with bounds has one for each symbol, a value of its range; steps
       differ in their bounds. It has an arena for each memory, no larger than the
       memory's. An init with bounds is for the step that has the same.

@@ -145,9 +145,9 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
     if (evaluate(other)[inputs[input].first + dimension] == wanted)
       continue;
     const std::string origin =
-        symbol.input == kKept ? "the length of state '" + std::string(model.states[symbol.dimension].name) + "'"
-                              : "dimension " + std::to_string(symbol.dimension) + " of input '" +
-                                    model.inputs[symbol.input].name + "'";
+        symbol.input == kKept
+            ? "the length of state '" + std::string(model.states[symbol.dimension].name) + "'"
+            : "dimension " + std::to_string(symbol.dimension) + " of input '" + model.inputs[symbol.input].name + "'";
     origins += (origins.empty() ? ", because " : " and ") + describe(symbol) + " is " + std::to_string(symbols[s]) +
                " (" + origin + ")";
   }

@@ -505,8 +505,7 @@ public:
       return makeError(ErrorCode::Unsupported, "the model runs on ", ranks, " ranks, option '",
                        slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
     for (uint32_t s = 0; options.adaptive && s < session.model().num_symbols; ++s)
-      if (const sluice_symbol_desc symbol = tableEntry(session.model().symbols, s);
-          symbol.input == SLUICE_SYMBOL_STATE)
+      if (const sluice_symbol_desc symbol = tableEntry(session.model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
         return makeError(ErrorCode::Unsupported, "state '", tableEntry(session.model().states, symbol.dimension).name,
                          "' grows, option '--adaptive' is for states of one length, leave it out");
     return slow ? Disturbance{slow->device, 1, 0}.apply(session) : Status();

@@ -333,8 +333,8 @@ LogicalResult multiHeadAttention(NodeContext &node) {
   return node.results({joinHeads(node, attend(node, of)), of.key, of.value});
 }
 
-/// A cache of heads whose rows at `position`, [batch or 1, 1, length of the update, 1], are those of the update. The rows
-/// of one member of a batch follow each other: they may be stored in the cache's own memory.
+/// A cache of heads whose rows at `position`, [batch or 1, 1, length of the update, 1], are those of the update. The
+/// rows of one member of a batch follow each other: they may be stored in the cache's own memory.
 Value written(NodeContext &node, Value cache, Value update, Value position) {
   if (!cache || !update || !position)
     return {};

@@ -13,7 +13,7 @@ exec.program @p parameters 0 state 0 {
 
 // -----
 
-// expected-error @+1 {{C16: symbol "columns" is not the extent of a dimension of an input, from which a step would take it}}
+// expected-error @+1 {{C16: symbol "columns" is neither the extent of a dimension of an input nor the length of a state, from which a step would take it}}
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.input "x" : tensor<4x8xf32, #dataflow.extents<()[s0, s1] -> (s0, s1 + 1), <"rows" = 1 to 4, "columns" = 1 to 7>>>
@@ -29,4 +29,24 @@ exec.program @p parameters 0 state 64 {
   exec.state "cache" at 0 : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), <"rows" = 1 to 4>>>
   exec.step {
   }
+}
+
+// -----
+
+// expected-error @+1 {{C16: symbol "past" is neither the extent of a dimension of an input nor the length of a state, from which a step would take it}}
+exec.program @none parameters 0 state 64 symbols #dataflow.symbols<"past" = 0 to 15> {
+  exec.memory @host
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.state "past" at 0 : tensor<16xf32>
+  exec.step {}
+}
+
+// -----
+
+exec.program @length parameters 0 state 64 symbols #dataflow.symbols<"past" = 0 to 15> {
+  exec.memory @host
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  // expected-error @+1 {{C16: state 'past' has the length 16 : i64, write #dataflow.extents of a symbol of the program and of its next value}}
+  exec.state "past" at 0 : tensor<16xf32> length 16 : i64
+  exec.step {}
 }
