@@ -148,6 +148,8 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
   auto fail = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, namesOf(pair), " ", what..., ", option '--state'");
   };
+  if (func::FuncOp(function).getArgAttr(pair.input, DataflowDialect::FixedAttrHelper::getNameStr()))
+    return fail("cannot be a state, since the model is compiled for one value of the input, leave out option '--fix'");
   if (elementOf(past) != elementOf(present) || now.size() != next.size()) {
     std::string types;
     llvm::raw_string_ostream(types) << elementOf(past) << " in " << now.size() << " dimensions and "
