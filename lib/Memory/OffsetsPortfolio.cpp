@@ -26,8 +26,9 @@ enum class Criterion : uint8_t {
   Size,
   Area,
   Start,
+  SizeClass, ///< Largest power of two first, most sections first within it.
 };
-constexpr size_t kNumCriteria = 5;
+constexpr size_t kNumCriteria = 6;
 
 /// Items are given ranks by a criterion; one turn of the search.
 struct Turn {
@@ -74,10 +75,11 @@ using Clock = std::chrono::steady_clock;
 struct Piece {
   Part part;
   std::vector<int64_t> offsets; ///< Units above the base, per item.
-  int64_t peakBytes = 0;        ///< The base included, as in all that follows.
-  int64_t leastBytes = 0;       ///< Proven.
-  bool exact = true;            ///< Small enough to search.
-  int64_t spans = 0;            ///< Items times their sections.
+  /// The base included, as in all that follows; the greatest number before the first packing.
+  int64_t peakBytes = std::numeric_limits<int64_t>::max();
+  int64_t leastBytes = 0; ///< Proven.
+  bool exact = true;      ///< Small enough to search.
+  int64_t spans = 0;      ///< Items times their sections.
   std::vector<double> keys[kNumCriteria];
 };
 
@@ -153,6 +155,9 @@ private:
       set(Criterion::Size, size);
       set(Criterion::Area, size * length);
       set(Criterion::Start, -static_cast<double>(item.first));
+      // Lengths lie below 2^32, and the classes are few: the sum is exact.
+      set(Criterion::SizeClass,
+          static_cast<double>(std::bit_width(static_cast<uint64_t>(item.size))) * 0x1p32 + length);
     }
     piece.spans = spans;
     piece.exact = static_cast<int64_t>(n) <= kMostExactItems && spans <= kMostSpans;
@@ -186,7 +191,10 @@ private:
 
   void packGreedily(int64_t goal) {
     for (Piece &piece : pieces) {
-      piece.peakBytes = std::numeric_limits<int64_t>::max();
+      // Instances that are searched exactly need no such start.
+      if (!piece.exact)
+        pack(piece, goal, FitRule::FirstFit,
+             [&] { return orderBy(piece, piece.keys[static_cast<size_t>(Criterion::SizeClass)]); });
       for (FitRule rule : {FitRule::FirstFit, FitRule::BestFit})
         for (Criterion criterion :
              {Criterion::Lifetime, Criterion::Area, Criterion::Size, Criterion::Fullness, Criterion::Start})
@@ -237,6 +245,16 @@ private:
       return;
     piece.peakBytes = base + peak;
     piece.offsets = std::move(offsets);
+    report();
+  }
+
+  /// Tells the caller of a better packing, once every piece has one.
+  void report() {
+    const int64_t peak = peakBytes();
+    if (!params.progress || peak >= reportedBytes || peak == std::numeric_limits<int64_t>::max())
+      return;
+    reportedBytes = peak;
+    params.progress({peak, bound});
   }
 
   int64_t peakBytes() const {
@@ -379,6 +397,7 @@ private:
           piece.peakBytes =
               std::max(piece.peakBytes, (piece.part.base + piece.offsets[i] + sections.items[i].size) * unitBytes -
                                             sections.items[i].spareBytes);
+        report();
         return outcome;
       }
   }
@@ -392,7 +411,8 @@ private:
   std::vector<Piece> pieces;
   PlacedItems placed;
   int64_t bound = 0, used = 0;
-  uint64_t turns = 0; ///< Taken by the search.
+  int64_t reportedBytes = std::numeric_limits<int64_t>::max(); ///< The least peak that the caller was told.
+  uint64_t turns = 0;                                          ///< Taken by the search.
   bool stopped = false;
 };
 

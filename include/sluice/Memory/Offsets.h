@@ -14,6 +14,7 @@
 #include "sluice/Optimize/Budget.h"
 #include "sluice/Support/Error.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,11 +92,18 @@ struct BestFitParams {
 /// packing exists (the live bytes exceed it) or none was found.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
 
+struct OffsetProgress {
+  int64_t peakBytes = 0;  ///< Of the best packing so far.
+  int64_t boundBytes = 0; ///< Proven so far.
+};
+
 struct OffsetParams {
   /// Evaluations are nodes of the exact search and steps of the improvement; 64
   /// buffers placed by a greedy packing or looked at by a step count as one.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
+  /// Called on the caller's thread with every better packing; may be empty.
+  std::function<void(const OffsetProgress &)> progress;
 };
 
 /// The default: greedy packings in many orders (never worse than Owl's), then, in

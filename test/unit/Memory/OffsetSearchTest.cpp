@@ -160,6 +160,28 @@ OffsetParams evaluations(int64_t count, uint64_t seed = 1) {
 
 } // namespace
 
+TEST_CASE("the search tells of each better packing", "[memory]") {
+  Rng rng(7);
+  OffsetProblem problem;
+  for (int i = 0; i < 300; ++i) {
+    const auto lower = static_cast<int64_t>(rng.below(100));
+    problem.buffers.push_back(
+        {lower, lower + 1 + static_cast<int64_t>(rng.below(40)), 1 + static_cast<int64_t>(rng.below(1000))});
+  }
+  std::vector<OffsetProgress> told;
+  OffsetParams params = evaluations(20'000);
+  params.progress = [&](const OffsetProgress &progress) { told.push_back(progress); };
+  Expected<OffsetSolution> solution = solveOffsets(problem, params);
+  REQUIRE(solution);
+  REQUIRE(told.size() > 1);
+  for (size_t i = 1; i < told.size(); ++i) {
+    CHECK(told[i].peakBytes < told[i - 1].peakBytes);
+    CHECK(told[i].boundBytes >= told[i - 1].boundBytes);
+  }
+  CHECK(told.back().peakBytes == solution->peakBytes);
+  CHECK(told.back().boundBytes <= solution->boundBytes);
+}
+
 TEST_CASE("search finds what greedy packings miss", "[memory]") {
   OffsetProblem problem;
   // Thirteen are live at time 7; the greedy orders all leave a gap of one.
