@@ -613,7 +613,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   if (names.size() > SymbolsAttr::kMostSymbols)
     return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
                      " extents that change between steps, at most ", SymbolsAttr::kMostSymbols,
-                     " can, give sizes to dimensions by --dim");
+                     " can, give sizes to dimensions by --dim or values to inputs by --fix");
   if (options.training)
     return makeError(ErrorCode::Unsupported, "a training step of model '", model.path(),
                      "' has one size for each dimension, give sizes instead of ranges by --dim");

@@ -123,7 +123,7 @@ def importing(sluice, model, data, output):
     try:
         call(command + options)
     except Failure as failure:
-        if "not known before the model runs" not in str(failure):
+        if not any(why in str(failure) for why in ("not known before the model runs", "extents that change between steps")):
             raise
         options += values(sluice, model, data)
         call(command + options)
