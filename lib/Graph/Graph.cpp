@@ -142,6 +142,7 @@ static Status checkTensor(const Graph &graph, TensorId id) {
 
 Status Graph::check() const {
   std::unordered_set<std::string_view> names;
+  names.reserve(operatorList.size());
   for (size_t i = 0; i < operatorList.size(); ++i) {
     if (!names.insert(operatorList[i].name).second)
       return makeError(ErrorCode::InvalidInput, "two operators are named '", operatorList[i].name, "', rename one");
@@ -162,29 +163,43 @@ static void sortUnique(std::vector<OperatorId> &ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-std::vector<OperatorId> Graph::predecessors(OperatorId id) const {
-  std::vector<OperatorId> result;
-  for (TensorId input : op(id).inputs)
-    if (OperatorId producer = tensor(input).producer; producer.valid())
+/// Graph::predecessors, in place of what the list held.
+static void listPredecessors(const Graph &graph, OperatorId id, std::vector<OperatorId> &result) {
+  result.clear();
+  for (TensorId input : graph.op(id).inputs)
+    if (OperatorId producer = graph.tensor(input).producer; producer.valid())
       result.push_back(producer);
-  for (TensorId output : op(id).outputs)
-    if (TensorId state = tensor(output).updates; state.valid())
-      for (OperatorId reader : tensor(state).consumers)
+  for (TensorId output : graph.op(id).outputs)
+    if (TensorId state = graph.tensor(output).updates; state.valid())
+      for (OperatorId reader : graph.tensor(state).consumers)
         if (reader != id)
           result.push_back(reader);
   sortUnique(result);
+}
+
+/// Graph::successors, in place of what the list held.
+static void listSuccessors(const Graph &graph, OperatorId id, std::vector<OperatorId> &result) {
+  result.clear();
+  for (TensorId output : graph.op(id).outputs) {
+    const std::vector<OperatorId> &consumers = graph.tensor(output).consumers;
+    result.insert(result.end(), consumers.begin(), consumers.end());
+  }
+  for (TensorId input : graph.op(id).inputs)
+    if (TensorId next = graph.tensor(input).updatedBy; next.valid())
+      if (OperatorId writer = graph.tensor(next).producer; writer.valid() && writer != id)
+        result.push_back(writer);
+  sortUnique(result);
+}
+
+std::vector<OperatorId> Graph::predecessors(OperatorId id) const {
+  std::vector<OperatorId> result;
+  listPredecessors(*this, id, result);
   return result;
 }
 
 std::vector<OperatorId> Graph::successors(OperatorId id) const {
   std::vector<OperatorId> result;
-  for (TensorId output : op(id).outputs)
-    result.insert(result.end(), tensor(output).consumers.begin(), tensor(output).consumers.end());
-  for (TensorId input : op(id).inputs)
-    if (TensorId next = tensor(input).updatedBy; next.valid())
-      if (OperatorId writer = tensor(next).producer; writer.valid() && writer != id)
-        result.push_back(writer);
-  sortUnique(result);
+  listSuccessors(*this, id, result);
   return result;
 }
 
@@ -222,8 +237,10 @@ bool Graph::isRepeatable(OperatorId id) const {
 Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
   std::vector<uint32_t> missing(operatorList.size());
   std::priority_queue<OperatorId, std::vector<OperatorId>, std::greater<>> ready;
+  std::vector<OperatorId> neighbours;
   for (size_t i = 0; i < operatorList.size(); ++i) {
-    missing[i] = static_cast<uint32_t>(predecessors(OperatorId(i)).size());
+    listPredecessors(*this, OperatorId(i), neighbours);
+    missing[i] = static_cast<uint32_t>(neighbours.size());
     if (missing[i] == 0)
       ready.push(OperatorId(i));
   }
@@ -233,7 +250,8 @@ Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
     OperatorId next = ready.top();
     ready.pop();
     order.push_back(next);
-    for (OperatorId successor : successors(next))
+    listSuccessors(*this, next, neighbours);
+    for (OperatorId successor : neighbours)
       if (--missing[successor.index()] == 0)
         ready.push(successor);
   }

@@ -43,9 +43,11 @@ public:
   }
 
 private:
+  using TouchId = Id<struct TouchTag>;
   struct Touch {
     StreamId stream;
     CommandId command; ///< The stream's last that reads or writes the residency.
+    TouchId next;      ///< Of the same residency.
   };
   struct Occupant {
     int64_t end;
@@ -57,14 +59,15 @@ private:
   const Graph &graph;
   const Machine &machine;
   const Plan &plan;
-  std::vector<ResidencyId> home;           ///< Per tensor.
-  std::vector<TensorId> newValue;          ///< Per tensor: what updates it.
-  std::vector<CommandId> creator;          ///< Per residency.
-  std::vector<std::vector<Touch>> touches; ///< Per residency, one a stream.
-  std::vector<uint32_t> clocks;            ///< [command * streams + stream]
-  std::vector<uint32_t> position;          ///< Per command: how many in its stream, it included.
-  std::vector<AddressMap> occupied;        ///< Per memory.
-  StreamId communication;                  ///< Of all that communicates; invalid until the first.
+  std::vector<ResidencyId> home;   ///< Per tensor.
+  std::vector<TensorId> newValue;  ///< Per tensor: what updates it.
+  std::vector<CommandId> creator;  ///< Per residency.
+  std::vector<TouchId> firstTouch; ///< Per residency: a list with one touch a stream.
+  std::vector<Touch> touches;
+  std::vector<uint32_t> clocks;     ///< [command * streams + stream]
+  std::vector<uint32_t> position;   ///< Per command: how many in its stream, it included.
+  std::vector<AddressMap> occupied; ///< Per memory.
+  StreamId communication;           ///< Of all that communicates; invalid until the first.
 
   template <typename... Ts>
   tl::unexpected<Error> bad(const Ts &...parts) const {
@@ -212,7 +215,9 @@ private:
 
   Status checkCommands() {
     creator.assign(plan.residencies.size(), CommandId());
-    touches.assign(plan.residencies.size(), {});
+    firstTouch.assign(plan.residencies.size(), TouchId());
+    touches.clear();
+    touches.reserve(2 * plan.residencies.size());
     std::vector<bool> launched(graph.numOperators(), false);
     for (size_t i = 0; i < plan.commands.size(); ++i) {
       CommandId id(i);
@@ -248,12 +253,14 @@ private:
 
   void touch(ResidencyId r, CommandId id) {
     StreamId stream = plan.commands[id.index()].stream;
-    for (Touch &t : touches[r.index()])
-      if (t.stream == stream) {
+    TouchId *at = &firstTouch[r.index()];
+    for (; at->valid(); at = &touches[at->index()].next)
+      if (Touch &t = touches[at->index()]; t.stream == stream) {
         t.command = id;
         return;
       }
-    touches[r.index()].push_back({stream, id});
+    *at = TouchId(touches.size());
+    touches.push_back({stream, id, TouchId()});
   }
 
   Status checkLaunch(CommandId id, std::vector<bool> &launched) {
@@ -386,8 +393,8 @@ private:
       if (!old.valid() || !next.valid() || !creator[next.index()].valid())
         continue;
       CommandId writer = creator[next.index()];
-      for (const Touch &t : touches[old.index()])
-        if (t.command != writer && !happensBefore(t.command, writer))
+      for (TouchId at = firstTouch[old.index()]; at.valid(); at = touches[at.index()].next)
+        if (const Touch &t = touches[at.index()]; t.command != writer && !happensBefore(t.command, writer))
           return bad(describe(t.command), " reads the home of ", describe(old), " and is not ordered before ",
                      describe(writer), ", which puts the state's new value there");
     }
@@ -407,6 +414,20 @@ private:
     return false;
   }
 
+  /// `id`, created by `by`, may take addresses of `former`.
+  Status checkDisplaced(ResidencyId former, ResidencyId id, CommandId by) const {
+    if (!by.valid())
+      return bad(describe(id), " overlaps ", describe(former), ", and both are initial");
+    for (TouchId at = firstTouch[former.index()]; at.valid(); at = touches[at.index()].next) {
+      const Touch &t = touches[at.index()];
+      if (t.command == by ? mayOverwrite(by, former, id) : happensBefore(t.command, by))
+        continue;
+      return bad(describe(id), " overlaps ", describe(former), ", and ", describe(t.command), " is not ordered before ",
+                 describe(by));
+    }
+    return {};
+  }
+
   /// Records that `id` now takes its addresses, created by `by` (invalid for
   /// initial ones), after checking all it displaces.
   Status occupy(ResidencyId id, CommandId by) {
@@ -418,23 +439,24 @@ private:
     auto at = map.upper_bound(begin);
     if (at != map.begin() && std::prev(at)->second.end > begin)
       --at;
+    AddressMap::node_type spare; // Of an occupant that goes: memory for the one that comes.
     while (at != map.end() && at->first < end) {
-      auto [start, occupant] = *at;
-      if (!by.valid())
-        return bad(describe(id), " overlaps ", describe(occupant.residency), ", and both are initial");
-      for (const Touch &t : touches[occupant.residency.index()]) {
-        bool allowed = t.command == by ? mayOverwrite(by, occupant.residency, id) : happensBefore(t.command, by);
-        if (!allowed)
-          return bad(describe(id), " overlaps ", describe(occupant.residency), ", and ", describe(t.command),
-                     " is not ordered before ", describe(by));
-      }
-      at = map.erase(at);
-      if (start < begin)
-        map.insert({start, {begin, occupant.residency}});
+      const Occupant occupant = at->second;
+      SLUICE_RETURN_IF_ERROR(checkDisplaced(occupant.residency, id, by));
       if (occupant.end > end)
-        at = map.insert({end, {occupant.end, occupant.residency}}).first;
+        map.insert(std::next(at), {end, occupant});
+      if (at->first < begin)
+        (at++)->second.end = begin;
+      else
+        spare = map.extract(at++);
     }
-    map.insert({begin, {end, id}});
+    if (spare.empty()) {
+      map.insert(at, {begin, {end, id}});
+      return {};
+    }
+    spare.key() = begin;
+    spare.mapped() = {end, id};
+    map.insert(at, std::move(spare));
     return {};
   }
 

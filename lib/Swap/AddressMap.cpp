@@ -46,7 +46,7 @@ ExtentId AddressMap::split(ExtentId id, int64_t at) {
 void AddressMap::mergeNext(ExtentId id) {
   Piece &low = pieces[id.index()];
   const ExtentId gone = low.next;
-  const Piece &high = pieces[gone.index()];
+  Piece &high = pieces[gone.index()];
   byOffset.erase(high.extent.offset);
   if (high.vacant)
     vacantByOffset.erase(high.extent.offset);
@@ -54,14 +54,25 @@ void AddressMap::mergeNext(ExtentId id) {
   low.next = high.next;
   if (low.next.valid())
     pieces[low.next.index()].previous = id;
+  high.extent = Extent(); // No address is in it, so that no hint leads here.
   unused.push_back(gone);
 }
 
-ExtentId AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced) {
+void AddressMap::growInto(ExtentId id, int64_t at) {
+  Piece &low = pieces[id.index()];
+  Piece &high = pieces[low.next.index()];
+  byOffset.move(high.extent.offset, at);
+  if (high.vacant)
+    vacantByOffset.move(high.extent.offset, at);
+  low.extent.end = high.extent.offset = at;
+}
+
+ExtentId AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced,
+                            ExtentId hint) {
   if (offset == end)
     return {};
   peak = std::max(peak, end);
-  ExtentId id = find(offset);
+  ExtentId id = find(offset, hint);
   if ((*this)[id].offset < offset)
     id = split(id, offset);
   auto displace = [&](ExtentId former) {
@@ -69,16 +80,15 @@ ExtentId AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, s
       displaced.push_back((*this)[former].occupant);
   };
   // An extent that reaches beyond the range keeps what is above it.
-  auto cutAtEnd = [&](ExtentId extent) {
-    if ((*this)[extent].end > end)
-      split(extent, end);
-  };
   displace(id);
-  cutAtEnd(id);
+  if ((*this)[id].end > end)
+    split(id, end);
   while ((*this)[id].end < end) {
     displace(next(id));
-    cutAtEnd(next(id));
-    mergeNext(id);
+    if ((*this)[next(id)].end > end)
+      growInto(id, end);
+    else
+      mergeNext(id);
   }
   Piece &piece = pieces[id.index()];
   if (piece.vacant)

@@ -36,13 +36,20 @@ public:
   ExtentId front() const { return find(0); }
   /// The extent that holds the address. O(log extents).
   ExtentId find(int64_t offset) const { return byOffset[byOffset.floor(offset)].extent; }
+  /// The same; O(1) where the hint, any id or an invalid one, is the extent.
+  ExtentId find(int64_t offset, ExtentId hint) const {
+    if (hint.index() < pieces.size() && (*this)[hint].offset <= offset && offset < (*this)[hint].end)
+      return hint;
+    return find(offset);
+  }
   const OffsetIndex &vacant() const { return vacantByOffset; }
   /// All extents by offset, in place of what the list held. O(extents).
   void list(std::vector<Extent> &extents) const;
 
   /// Gives [offset, end) to a live residency and appends the former occupants to `displaced`. Returns the extent;
-  /// invalid where the range is empty. O(log extents) for each extent that the range touches.
-  ExtentId occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced);
+  /// invalid where the range is empty. O(log extents) for each extent that the range touches. `hint` as in find().
+  ExtentId occupy(int64_t offset, int64_t end, ResidencyId occupant, std::vector<ResidencyId> &displaced,
+                  ExtentId hint = {});
   /// The extent's occupant died. O(log extents).
   void vacate(ExtentId id);
 
@@ -56,6 +63,8 @@ private:
   ExtentId split(ExtentId id, int64_t at);
   /// Removes the extent after this one; this one ends where that one did.
   void mergeNext(ExtentId id);
+  /// The extent after this one loses its addresses below `at` to this one.
+  void growInto(ExtentId id, int64_t at);
 
   int64_t capacity, peak = 0;
   std::vector<Piece> pieces;

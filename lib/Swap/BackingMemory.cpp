@@ -16,16 +16,7 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-bool StepPlanner::isBacked(TensorId t) const {
-  if (residentIn(t, Machine::hostMemory()).valid())
-    return true;
-  for (MemoryId file : index.files())
-    if (residentIn(t, file).valid())
-      return true;
-  return false;
-}
-
-int64_t StepPlanner::copyInNs(TensorId t, MemoryId memory) const {
+int64_t StepPlanner::copyInOverTiersNs(TensorId t, MemoryId memory) const {
   const Machine &machine = index.problem.machine;
   const int64_t bytes = index.problem.graph.tensor(t).bytes;
   auto hopNs = [&](MemoryId from, MemoryId to) {
@@ -133,7 +124,7 @@ Expected<ResidencyId> StepPlanner::makeArenaResidency(TensorId t, MemoryId memor
 ResidencyId StepPlanner::hostCopy(TensorId t) {
   const ResidencyId id = residentIn(t, Machine::hostMemory());
   // A tensor that no operator makes has a home.
-  return id.valid() || index.problem.graph.tensor(t).producer.valid() ? id : makeHome(t);
+  return id.valid() || index.producers[t.index()].valid() ? id : makeHome(t);
 }
 
 ResidencyId StepPlanner::backingCopy(TensorId t) {

@@ -75,7 +75,7 @@ private:
     for (Position p : index.positions()) {
       if (index.memoryOf(p) != memory)
         continue;
-      int64_t needed = index.problem.graph.workingSetBytes(index.opAt(p));
+      int64_t needed = index.workingSets[p.index()];
       for (TensorId t : index.operatorAt(p).inputs)
         needed -= kept[t.index()] ? index.bytes[t.index()] : 0;
       for (TensorId t : index.operatorAt(p).outputs)

@@ -61,3 +61,10 @@ void OffsetIndex::erase(int64_t offset) {
   firsts.erase(firsts.begin() + static_cast<std::ptrdiff_t>(at.chunk));
   chunks.erase(chunks.begin() + static_cast<std::ptrdiff_t>(at.chunk));
 }
+
+void OffsetIndex::move(int64_t offset, int64_t to) {
+  const Cursor at = floor(offset);
+  chunks[at.chunk][at.entry].offset = to;
+  if (at.entry == 0)
+    firsts[at.chunk] = to;
+}

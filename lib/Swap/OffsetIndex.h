@@ -34,6 +34,8 @@ public:
   void insert(int64_t offset, ExtentId extent);
   /// The entry exists.
   void erase(int64_t offset);
+  /// Moves the entry at an offset to another one, which lies beyond no other entry.
+  void move(int64_t offset, int64_t to);
   /// The last entry at the offset or below; the first entry where there is none.
   Cursor floor(int64_t offset) const;
   /// False beyond the last entry.

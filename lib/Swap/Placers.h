@@ -89,7 +89,7 @@ private:
   /// The address in a window at which the rest of the window joins free memory.
   int64_t alignIn(const AddressMap &arena, const Window &window) const;
 
-  std::optional<Window> cheapestWindow(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
+  std::optional<Window> cheapestWindow(const StepPlanner &state, const PlaceRequest &request,
                                        const Allocation &allocation);
   /// The tightest window of a gap whose occupants cost nothing and are gone in time, if it is tighter than `best`.
   /// Such a window beats all others. `amongLive`: live occupants may cost nothing too.
@@ -98,11 +98,10 @@ private:
 
   // The search by bounds (WindowSearch.cpp).
   /// The cheapest window of all gaps, the first of equals; nothing where the search cannot tell.
-  std::optional<Window> searchByBounds(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
+  std::optional<Window> searchByBounds(const StepPlanner &state, const PlaceRequest &request,
                                        const Allocation &allocation);
   /// Tries the windows that hold the extent.
-  void tryAround(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
-                 const Allocation &allocation, ExtentId extent);
+  void tryAround(const StepPlanner &state, const PlaceRequest &request, const Allocation &allocation, ExtentId extent);
   void tryWindow(const StepPlanner &state, const PlaceRequest &request, Gap gap, const Allocation &allocation,
                  ExtentId first);
   void offer(const Scored &candidate);
@@ -116,12 +115,14 @@ private:
 
   bool placeByWindows(const StepPlanner &state, PlaceRequest &request);
   bool placeByFirstFit(const StepPlanner &state, PlaceRequest &request);
-  std::vector<Gap> gapsBetween(const StepPlanner &state, const PlaceRequest &request) const;
+  /// Fills `gaps`.
+  void listGaps(const StepPlanner &state, const PlaceRequest &request);
 
   const SwapParams &params;
   const WindowCosts &windowCosts;
   int64_t base;
   MemoryId memory;
+  std::vector<Gap> gaps, barriers;    ///< Between the operands in place and what is placed already; scratch.
   bool isLiveIdle = false;            ///< Evicting some live tensor costs nothing.
   double computeNs = 0, swapInNs = 0; ///< The times until which these streams are busy.
   double copyNs = 0;                  ///< The time to copy in the tensor being placed.

@@ -29,12 +29,15 @@ struct ProblemIndex {
   size_t numMemories, numPositions;
   size_t numRam; ///< Memories that are no files; these come first.
 
-  std::vector<Position> positionOf; ///< Per operator.
-  std::vector<MemoryId> memoryAt;   ///< Per position: the memory of the operator's device.
-  std::vector<int64_t> bytes;       ///< Per tensor, aligned.
-  std::vector<uint32_t> totalUses;  ///< Per tensor: its reads in all memories.
-  std::vector<Position> lastUse;    ///< Per tensor: its last reader's position, or its producer's.
-  std::vector<uint8_t> hasHome;     ///< Per tensor: it has a home, or must be in one when the step ends.
+  std::vector<Position> positionOf;   ///< Per operator.
+  std::vector<MemoryId> memoryAt;     ///< Per position: the memory of the operator's device.
+  std::vector<int64_t> bytes;         ///< Per tensor, aligned.
+  std::vector<uint32_t> totalUses;    ///< Per tensor: its reads in all memories.
+  std::vector<Position> lastUse;      ///< Per tensor: its last reader's position, or its producer's.
+  std::vector<OperatorId> producers;  ///< Per tensor; invalid where no operator makes it.
+  std::vector<uint8_t> isParameterAt; ///< Per tensor.
+  std::vector<int64_t> workingSets;   ///< Per position: Graph::workingSetBytes.
+  std::vector<uint8_t> hasHome;       ///< Per tensor: it has a home, or must be in one when the step ends.
   /// Per tensor: written on an accelerator and read where only the host's
   /// memory leads, so it is copied out at once.
   std::vector<uint8_t> pushToHost;
@@ -58,13 +61,15 @@ struct ProblemIndex {
   std::span<const Position> uses(SpotId spot) const {
     return {useList.data() + useStart[spot.index()], useStart[spot.index() + 1] - useStart[spot.index()]};
   }
+  /// Of a copy from the host into an accelerator's memory, on machines without files.
+  int64_t copyInNs(SpotId spot) const { return copiesInNs[spot.index()]; }
   LinkId link(MemoryId from, MemoryId to) const { return links[from.index() * numMemories + to.index()]; }
   MemoryId memoryOf(Position position) const { return memoryAt[position.index()]; }
   OperatorId opAt(Position position) const { return problem.order[position.index()]; }
   const Operator &operatorAt(Position position) const { return problem.graph.op(opAt(position)); }
   /// Invalid for a tensor that no operator makes.
   Position producedAt(TensorId t) const {
-    const OperatorId producer = problem.graph.tensor(t).producer;
+    const OperatorId producer = producers[t.index()];
     return producer.valid() ? positionOf[producer.index()] : Position();
   }
   Position lastPosition() const { return Position(numPositions == 0 ? 0 : numPositions - 1); }
@@ -77,7 +82,7 @@ struct ProblemIndex {
   }
   /// A step begins with it at an address and ends with it, or with its new value, there.
   bool staysResident(TensorId t) const { return isParameter(t) || isKept(t); }
-  bool isParameter(TensorId t) const { return problem.graph.tensor(t).kind == TensorKind::Parameter; }
+  bool isParameter(TensorId t) const { return isParameterAt[t.index()] != 0; }
   bool allOnHost() const;
   /// True where an output of the operator at a position may take the operand's
   /// place: its last use, the same size, and nothing that must be there later.
@@ -100,15 +105,22 @@ struct ProblemIndex {
   int64_t leastBytes(Position position) const;
 
 private:
+  /// Fills copiesInNs.
+  void timeCopiesIn();
+
   std::vector<uint8_t> kept;
   std::vector<uint32_t> useStart; ///< Per spot, and the end: an index into useList.
   std::vector<Position> useList;
+  std::vector<int64_t> copiesInNs; ///< Per spot; empty on machines with files.
 };
 
 /// Per tensor: a state that stays in the memory of the operator that updates it in place. `share` of the bytes of all
 /// such states, those first that are read soonest or updated last, or fewer where operators would not fit beside them.
 /// Empty: none. (KeptStates.cpp)
 std::vector<uint8_t> statesToKeep(const SwapProblem &problem, double share);
+
+/// sluice::minimumBytes of the index's problem.
+std::vector<MinimumBytes> minimumBytes(const ProblemIndex &index);
 
 /// A stay of a tensor (or, with an invalid tensor, of a workspace) in one
 /// memory's arena: positions [first, last].

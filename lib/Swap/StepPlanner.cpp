@@ -46,6 +46,13 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   for (OperatorId op : idsBelow<OperatorId>(problem.placement.size()))
     if (problem.graph.op(op).communicates)
       addStream(problem.placement[op.index()], StreamKind::Communicate);
+  // Most operators take two commands or three.
+  const size_t likely = 2 * index.numPositions;
+  plan.commands.reserve(likely);
+  endNs.reserve(likely);
+  plan.residencies.reserve(likely);
+  info.reserve(likely);
+  touchPool.reserve(2 * likely);
   resident.assign(index.numSpots(), ResidencyId());
   cursor.assign(index.numSpots(), 0);
   remaining = index.totalUses;
@@ -80,21 +87,6 @@ bool StepPlanner::residesElsewhere(TensorId t, MemoryId memory) const {
   return false;
 }
 
-bool StepPlanner::isLastCopy(const Residency &r) const {
-  bool needed = remaining[r.tensor.index()] > 0 || (options.lazyOutputs && index.hasHome[r.tensor.index()]);
-  return needed && !isBacked(r.tensor) && !residesElsewhere(r.tensor, r.memory);
-}
-
-int64_t StepPlanner::availableNs(ResidencyId id) const {
-  const Info &i = info[id.index()];
-  if (!i.live || !mustSave(id))
-    return i.lastTouchNs;
-  const StreamKind kind =
-      tierOf(residency(id).tensor) == Machine::hostMemory() ? StreamKind::SwapOut : StreamKind::FileOut;
-  const StreamId out = streamOf(index.swapDevice[residency(id).memory.index()], kind);
-  return std::max(i.lastTouchNs, clockNs[out.index()]) + i.copyNs;
-}
-
 int64_t StepPlanner::computeClockNs(Position position) const { return clockNs[streamOf(index.opAt(position)).index()]; }
 
 int64_t StepPlanner::swapInClockNs(TensorId t, MemoryId memory) const {
@@ -114,7 +106,7 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
   Info &i = info.emplace_back();
   i.live = true;
   if (residency.tensor.valid() && index.isAccelerator(residency.memory)) {
-    i.written = index.problem.graph.tensor(residency.tensor).producer.valid();
+    i.written = index.producers[residency.tensor.index()].valid();
     i.nextUse = nextUse(residency.tensor, residency.memory);
     i.copyNs = copyInNs(residency.tensor, residency.memory);
     bound.arrives(index.spot(residency.tensor, residency.memory), residency.memory, i.copyNs);
@@ -151,11 +143,11 @@ void StepPlanner::waitForTouches(ResidencyId id) {
     waitForCommand(touchPool[at.index()].command);
 }
 
-void StepPlanner::occupy(ResidencyId id) {
+void StepPlanner::occupy(ResidencyId id, ExtentId hint) {
   const Residency &r = residency(id);
   displaced.clear();
   Info &i = info[id.index()];
-  i.extent = arenas[r.memory.index()].occupy(r.offset, r.offset + r.bytes, id, displaced);
+  i.extent = arenas[r.memory.index()].occupy(r.offset, r.offset + r.bytes, id, displaced, hint);
   note(id);
   for (ResidencyId former : displaced)
     waitForTouches(former);
@@ -225,8 +217,10 @@ CommandId StepPlanner::emit(Command command, int64_t durationNs) {
     if (known.valid() && known >= earlier)
       continue;
     known = earlier;
-    command.waits.push_back(earlier);
+    toWait.push_back(earlier);
   }
+  command.waits.assign(toWait.begin(), toWait.end());
+  toWait.clear();
   clockNs[own.index()] = startNs + durationNs;
   if (command.kind == CommandKind::Launch)
     bound.meet(own, durationNs);
@@ -309,11 +303,12 @@ Status StepPlanner::evict(ResidencyId id, Position position) {
   return {};
 }
 
-Status StepPlanner::evictRange(MemoryId memory, int64_t offset, int64_t end, Position position) {
-  if (offset == end)
+Status StepPlanner::evictRange(MemoryId memory, const Allocation &range, Position position) {
+  const int64_t end = range.offset + range.reservedBytes;
+  if (range.offset == end)
     return {};
   const AddressMap &arena = arenas[memory.index()];
-  for (ExtentId id = arena.find(offset); id.valid() && arena[id].offset < end; id = arena.next(id))
+  for (ExtentId id = arena.find(range.offset, range.extent); id.valid() && arena[id].offset < end; id = arena.next(id))
     if (live(arena[id].occupant))
       SLUICE_RETURN_IF_ERROR(evict(arena[id].occupant, position));
   return {};
@@ -344,7 +339,7 @@ Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Positio
   const MemoryId from = residency(source).memory;
   waitForWriter(source);
   const ResidencyId to = addResidency({t, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
-  occupy(to);
+  occupy(to, allocation.extent);
   const bool isDirect = index.problem.machine.isFile(from);
   emitCopy(source, to, index.link(from, memory), streamOf(device, isDirect ? StreamKind::FileIn : StreamKind::SwapIn));
   const bool isLastFetch = !fetchesLeft.empty() && fetchesLeft[t.index()] > 0 && --fetchesLeft[t.index()] == 0;
@@ -437,8 +432,7 @@ void StepPlanner::makeRequest(Position position, bool worksInPlace) {
     else
       request.allocations.push_back({t, index.bytes[t.index()], true, 0, 0});
   inPlaceOf.assign(op.outputs.size(), TensorId());
-  if (worksInPlace ||
-      index.problem.graph.workingSetBytes(index.opAt(position)) > arenas[memory.index()].capacityBytes())
+  if (worksInPlace || index.workingSets[position.index()] > arenas[memory.index()].capacityBytes())
     chooseInPlace(position);
   for (size_t i = 0; i < op.outputs.size(); ++i)
     if (index.isNewOfKept(op.outputs[i]))
@@ -458,9 +452,7 @@ Status StepPlanner::makeRoom() {
     if (live(victim))
       SLUICE_RETURN_IF_ERROR(evict(victim, position));
   for (const Allocation &allocation : request.allocations)
-    if (Status status = evictRange(memory, allocation.offset, allocation.offset + allocation.reservedBytes, position);
-        !status)
-      return status;
+    SLUICE_RETURN_IF_ERROR(evictRange(memory, allocation, position));
   for (const Allocation &allocation : request.allocations) {
     if (!allocation.fetch)
       continue;
@@ -479,13 +471,15 @@ Status StepPlanner::launchOnAccelerator() {
   const OperatorId id = index.opAt(request.position);
   const MemoryId memory = request.memory;
   Command launch{CommandKind::Launch, streamOf(id), id, LinkId(), {}, {}, {}};
+  launch.reads.reserve(op.inputs.size());
+  launch.writes.reserve(op.outputs.size() + (op.workspaceBytes > 0));
   ResidencyId workspace;
   for (const Allocation &allocation : request.allocations) {
     if (allocation.fetch)
       continue;
     const ResidencyId made =
         addResidency({allocation.tensor, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
-    occupy(made);
+    occupy(made, allocation.extent);
     launch.writes.push_back(made);
     if (!allocation.tensor.valid())
       workspace = made;
@@ -500,12 +494,13 @@ Status StepPlanner::launchOnAccelerator() {
       continue;
     const ResidencyId operand = residentIn(inPlaceOf[i], memory);
     const int64_t offset = residency(operand).offset;
+    const ExtentId extent = info[operand.index()].extent;
     release(operand);
     // The bound takes the operator at hand for a later reader of the operand.
     bound.arrives(index.spot(inPlaceOf[i], memory), memory, info[operand.index()].copyNs);
     const TensorId made = op.outputs[i];
     const ResidencyId output = addResidency({made, memory, Segment::Arena, offset, index.bytes[made.index()], false});
-    occupy(output);
+    occupy(output, extent);
     launch.writes.push_back(output);
   }
   // Placers may reorder allocations; the launch's contract is the operator's order.
@@ -572,7 +567,7 @@ void StepPlanner::expectCommands(const std::vector<ResidentParameter> &initial) 
     bound.fillBy(memory, streamOf(index.swapDevice[memory.index()], StreamKind::SwapIn));
     for (TensorId t : index.tensors())
       if (const SpotId spot = index.spot(t, memory);
-          !graph.tensor(t).producer.valid() && !bound.startedWith(spot) && !index.uses(spot).empty())
+          !index.producers[t.index()].valid() && !bound.startedWith(spot) && !index.uses(spot).empty())
         bound.startsWithout(spot, memory, copyInNs(t, memory));
   }
 }
@@ -637,9 +632,9 @@ Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
       release(at);
     }
     // All but parameters are dead by now, and parameters are never saved.
-    SLUICE_RETURN_IF_ERROR(evictRange(memory, parameter.offset, parameter.offset + parameter.reservedBytes, end));
     const Allocation allocation{parameter.tensor, index.bytes[parameter.tensor.index()], true, parameter.offset,
                                 parameter.reservedBytes};
+    SLUICE_RETURN_IF_ERROR(evictRange(memory, allocation, end));
     SLUICE_RETURN_IF_ERROR(fetch(allocation, memory, end, index.swapDevice[memory.index()]));
   }
   return {};

@@ -32,6 +32,7 @@ struct Allocation {
   /// The placer's answer: [offset, offset + reservedBytes).
   int64_t offset = 0;
   int64_t reservedBytes = 0;
+  ExtentId extent = {}; ///< Where the offset probably is.
 };
 
 struct PlaceRequest {
@@ -121,13 +122,25 @@ public:
   /// more: in the next step; kNever: none.
   Position nextUse(TensorId t, MemoryId memory) const;
   /// Evicting the residency takes a copy out.
-  bool mustSave(ResidencyId id) const { return info[id.index()].written && isLastCopy(residency(id)); }
+  bool mustSave(ResidencyId id) const { return info[id.index()].written && isLastCopy(id); }
   /// When all commands that read or write it are done.
   int64_t lastTouchNs(ResidencyId id) const { return info[id.index()].lastTouchNs; }
   /// When its range could be free.
-  int64_t availableNs(ResidencyId id) const;
+  int64_t availableNs(ResidencyId id) const { return availableNs(id, live(id) && mustSave(id)); }
+  /// The same; `isSaved`: it is live and must be saved.
+  int64_t availableNs(ResidencyId id, bool isSaved) const {
+    const Info &i = info[id.index()];
+    if (!isSaved)
+      return i.lastTouchNs;
+    const StreamKind kind =
+        tierOf(residency(id).tensor) == Machine::hostMemory() ? StreamKind::SwapOut : StreamKind::FileOut;
+    const StreamId out = streamOf(index.swapDevice[residency(id).memory.index()], kind);
+    return std::max(i.lastTouchNs, clockNs[out.index()]) + i.copyNs;
+  }
   /// From where its evicted copies and its home are, over one link or two.
-  int64_t copyInNs(TensorId t, MemoryId memory) const;
+  int64_t copyInNs(TensorId t, MemoryId memory) const {
+    return index.hasFiles() ? copyInOverTiersNs(t, memory) : index.copyInNs(index.spot(t, memory));
+  }
   /// From an accelerator's memory to the host's.
   int64_t copyOutNs(TensorId t, MemoryId memory) const;
   /// nextUse and copyInNs of a residency's tensor, cached.
@@ -175,8 +188,9 @@ private:
   void waitForTouches(ResidencyId id);
   /// The command waits for all that read a state's old value in the home where it puts the new one.
   void waitForFormerReaders(const Command &command);
-  /// Takes the range; the next command waits for all commands that touched its former occupants.
-  void occupy(ResidencyId id);
+  /// Takes the range; the next command waits for all commands that touched its former occupants. `hint`: the extent
+  /// that probably holds its first address.
+  void occupy(ResidencyId id, ExtentId hint = {});
   CommandId emit(Command command, int64_t durationNs);
   void emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream);
   StreamId streamOf(DeviceId device, StreamKind kind) const {
@@ -211,8 +225,21 @@ private:
   ResidencyId residentIn(TensorId t, MemoryId memory) const { return resident[index.spot(t, memory).index()]; }
   bool residesElsewhere(TensorId t, MemoryId memory) const;
   /// The host's memory or a file has it.
-  bool isBacked(TensorId t) const;
-  bool isLastCopy(const Residency &r) const;
+  bool isBacked(TensorId t) const {
+    if (residentIn(t, Machine::hostMemory()).valid())
+      return true;
+    for (MemoryId file : index.files())
+      if (residentIn(t, file).valid())
+        return true;
+    return false;
+  }
+  bool isLastCopy(ResidencyId id) const {
+    const Residency &r = residency(id);
+    const bool needed = remaining[r.tensor.index()] > 0 || (options.lazyOutputs && index.hasHome[r.tensor.index()]);
+    return needed && !isBacked(r.tensor) && (index.numRam <= 2 || !residesElsewhere(r.tensor, r.memory));
+  }
+  /// copyInNs where tensors may be in files.
+  int64_t copyInOverTiersNs(TensorId t, MemoryId memory) const;
   Status copyOut(ResidencyId id, Position position);
   Status evict(ResidencyId id, Position position);
   Status fetch(const Allocation &allocation, MemoryId memory, Position position, DeviceId device);
@@ -228,7 +255,7 @@ private:
   /// Carries the placer's answer out: evictions, then copies in.
   Status makeRoom();
   Status launchOnAccelerator();
-  Status evictRange(MemoryId memory, int64_t offset, int64_t end, Position position);
+  Status evictRange(MemoryId memory, const Allocation &range, Position position);
   void finish(Position position, ResidencyId workspace);
   /// Fills the bound with what every walk must run.
   void expectCommands(const std::vector<ResidentParameter> &initial);
@@ -254,6 +281,7 @@ private:
   /// [stream * streams + other]: the other's last command waited for.
   std::vector<CommandId> waited;
   std::vector<CommandId> waitFor;    ///< Per stream, for the command being made.
+  std::vector<CommandId> toWait;     ///< Scratch of emit().
   std::optional<CommandOrder> order; ///< Of graphs that update states.
   std::vector<ResidencyId> displaced;
   std::vector<uint8_t> wasEvicted;   ///< Per tensor.

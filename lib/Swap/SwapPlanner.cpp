@@ -95,8 +95,9 @@ static void packHost(const ProblemIndex &index, StepOptions &options) {
 }
 
 /// Fails on an operator whose working set exceeds its memory.
-static Status checkWorkingSets(const SwapProblem &problem) {
-  std::vector<MinimumBytes> minimum = minimumBytes(problem);
+static Status checkWorkingSets(const ProblemIndex &index) {
+  const SwapProblem &problem = index.problem;
+  std::vector<MinimumBytes> minimum = swap::minimumBytes(index);
   for (size_t m = 1; m < minimum.size(); ++m) {
     int64_t capacity = problem.capacityBytes[m] / kArenaAlignment * kArenaAlignment;
     if (minimum[m].bytes <= capacity)
@@ -201,7 +202,7 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryI
   for (Position p : index.positions()) {
     if (index.memoryOf(p) != memory)
       continue;
-    int64_t needed = index.problem.graph.workingSetBytes(index.opAt(p));
+    int64_t needed = index.workingSets[p.index()];
     for (TensorId t : index.operatorAt(p).inputs)
       needed -= isPinned[t.index()] ? index.bytes[t.index()] : 0;
     if (needed > capacityBytes - taken)
@@ -211,9 +212,8 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryI
 }
 
 /// Plans with the tiers that the options have.
-static Expected<Plan> planOffsets(const SwapProblem &problem, const SwapParams &params,
-                                  const std::vector<uint8_t> &kept, StepOptions options) {
-  ProblemIndex index(problem, kept);
+static Expected<Plan> planOffsets(const ProblemIndex &index, const SwapParams &params, StepOptions options) {
+  const SwapProblem &problem = index.problem;
   packHost(index, options);
 
   // A memory that holds all stays is packed. If the liveness peak fits and the packing
@@ -283,13 +283,14 @@ static Expected<Plan> planOffsets(const SwapProblem &problem, const SwapParams &
 
 Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
   SLUICE_RETURN_IF_ERROR(check(problem));
-  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
   const std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates);
+  const ProblemIndex index(problem, kept);
+  SLUICE_RETURN_IF_ERROR(checkWorkingSets(index));
   auto withTiers = [&](const SwapProblem &own, const StepOptions &options) {
-    return planOffsets(own, params, kept, options);
+    return planOffsets(ProblemIndex(own, kept), params, options);
   };
   Expected<Plan> plan = problem.machine.hasFiles() ? planInTiers(problem, params, kept, withTiers)
-                                                   : planOffsets(problem, params, kept, StepOptions());
+                                                   : planOffsets(index, params, StepOptions());
   if (!plan)
     return plan;
   return validated(problem, std::move(*plan), "swap=offsets");
@@ -392,8 +393,8 @@ std::vector<int64_t> sluice::minimumObjects(const SwapProblem &problem, MemoryId
 
 Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
   SLUICE_RETURN_IF_ERROR(check(problem));
-  SLUICE_RETURN_IF_ERROR(checkWorkingSets(problem));
   ProblemIndex index(problem);
+  SLUICE_RETURN_IF_ERROR(checkWorkingSets(index));
   StepOptions options;
   options.copyOutAfterLastUse = true;
   setDefaultTiers(index, options);

@@ -106,11 +106,15 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
   totalUses.assign(numTensors, 0);
   lastUse.assign(numTensors, Position(0u));
   hasHome.assign(numTensors, 0);
+  isParameterAt.assign(numTensors, 0);
+  producers.resize(numTensors);
   pushToHost.assign(numTensors, 0);
   useStart.assign(numSpots() + 1, 0);
   for (uint32_t i = 0; i < numTensors; ++i) {
     const Tensor &tensor = graph.tensors()[i];
     bytes[i] = alignUp(tensor.bytes);
+    isParameterAt[i] = tensor.kind == TensorKind::Parameter;
+    producers[i] = tensor.producer;
     hasHome[i] = (tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid()) &&
                  !isKept(TensorId(i)) && !isNewOfKept(TensorId(i));
     if (tensor.producer.valid())
@@ -130,6 +134,12 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
     for (TensorId t : operatorAt(p).inputs)
       useList[fill[spot(t, memoryOf(p)).index()]++] = p;
 
+  workingSets.resize(numPositions);
+  for (Position p : positions())
+    workingSets[p.index()] = graph.workingSetBytes(opAt(p));
+  if (!hasFiles())
+    timeCopiesIn();
+
   for (TensorId t : tensors()) {
     const Position produced = producedAt(t);
     if (!produced.valid() || memoryOf(produced) == Machine::hostMemory())
@@ -139,6 +149,15 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
       if (to != from && !uses(spot(t, to)).empty() && (to == Machine::hostMemory() || !link(from, to).valid()))
         pushToHost[t.index()] = 1;
   }
+}
+
+void ProblemIndex::timeCopiesIn() {
+  copiesInNs.assign(numSpots(), 0);
+  for (MemoryId memory : acceleratorMemories())
+    if (const LinkId in = link(Machine::hostMemory(), memory); in.valid())
+      for (TensorId t : tensors())
+        copiesInNs[spot(t, memory).index()] =
+            transferTimeNs(problem.machine.link(in), Machine::hostMemory(), problem.graph.tensor(t).bytes);
 }
 
 bool ProblemIndex::mayBeInFile(TensorId t) const {
@@ -171,9 +190,11 @@ int64_t ProblemIndex::leastBytes(Position position) const {
     return uses(spot(operand, memory)).size() == totalUses[operand.index()] &&
            (!produced.valid() || memoryOf(produced) == memory);
   };
+  if (operatorAt(position).inPlace.empty())
+    return workingSets[position.index()];
   std::vector<TensorId> operands;
   matchInPlace(position, onlyHere, operands);
-  int64_t least = problem.graph.workingSetBytes(opAt(position));
+  int64_t least = workingSets[position.index()];
   for (TensorId operand : operands)
     if (operand.valid())
       least -= bytes[operand.index()];
@@ -234,8 +255,7 @@ std::pair<int64_t, Position> swap::peakOfStays(const ProblemIndex &index, std::s
   return {peak, where};
 }
 
-std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
-  ProblemIndex index(problem);
+std::vector<MinimumBytes> swap::minimumBytes(const ProblemIndex &index) {
   std::vector<MinimumBytes> minimum(index.numMemories);
   for (Position p : index.positions()) {
     if (index.memoryOf(p) == Machine::hostMemory())
@@ -249,6 +269,10 @@ std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
   if (bytes > 0)
     minimum[0] = {bytes, index.opAt(position)};
   return minimum;
+}
+
+std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
+  return swap::minimumBytes(ProblemIndex(problem));
 }
 
 std::vector<int64_t> sluice::livenessPeakBytes(const SwapProblem &problem) {

@@ -48,15 +48,17 @@ WindowPlacer::Weight WindowPlacer::weigh(const StepPlanner &state, const PlaceRe
   const bool live = state.live(occupant);
   const Position next = live ? state.nextUse(occupant) : kNever;
   switch (params.eviction) {
-  case EvictionPolicy::CostAware:
-    weight.key = static_cast<double>(state.availableNs(occupant));
+  case EvictionPolicy::CostAware: {
+    const bool isSaved = live && state.mustSave(occupant);
+    weight.key = static_cast<double>(state.availableNs(occupant, isSaved));
     if (live) {
       double copies = next == kNever ? 0.0 : windowCosts.weightAt[next.value - request.position.value];
-      if (state.mustSave(occupant))
+      if (isSaved)
         copies += 1.0;
       weight.cost = copies * static_cast<double>(state.copyInNs(occupant));
     }
     return weight;
+  }
   case EvictionPolicy::Belady:
     if (next != kNever)
       weight.key = static_cast<double>(2 * state.index.numPositions + 2 - next.value);
@@ -133,6 +135,8 @@ void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocatio
     const int64_t overhang = std::min(gap.end, arena[last].end) - from - allocation.bytes;
     if (!best || overhang < best->overhang)
       best = Window{first, last, gap, from, overhang};
+    if (overhang == 0)
+      return; // The first of the tightest.
   }
 }
 
@@ -201,15 +205,15 @@ void WindowPlacer::searchGap(const StepPlanner &state, Gap gap, const Allocation
   }
 }
 
-std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const PlaceRequest &request) const {
-  std::vector<Gap> barriers;
+void WindowPlacer::listGaps(const StepPlanner &state, const PlaceRequest &request) {
+  barriers.clear();
   for (ResidencyId id : request.pinned) {
     const Residency &r = state.residency(id);
     if (r.bytes > 0)
       barriers.push_back({r.offset, r.offset + r.bytes});
   }
   std::sort(barriers.begin(), barriers.end(), [](const Gap &a, const Gap &b) { return a.begin < b.begin; });
-  std::vector<Gap> gaps;
+  gaps.clear();
   int64_t cursor = base;
   for (const Gap &barrier : barriers) {
     if (barrier.begin > cursor)
@@ -218,21 +222,20 @@ std::vector<Gap> WindowPlacer::gapsBetween(const StepPlanner &state, const Place
   }
   if (state.arena(request.memory).capacityBytes() > cursor)
     gaps.push_back({cursor, state.arena(request.memory).capacityBytes()});
-  return gaps;
 }
 
 std::optional<WindowPlacer::Window> WindowPlacer::cheapestWindow(const StepPlanner &state, const PlaceRequest &request,
-                                                                 std::span<const Gap> gaps,
                                                                  const Allocation &allocation) {
   // With positive weights no window is cheaper than one that costs nothing.
   if (params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0) {
     std::optional<Window> idle;
     for (Gap gap : gaps)
-      searchIdle(state, gap, allocation, isLiveIdle, idle);
+      if (!idle || idle->overhang > 0)
+        searchIdle(state, gap, allocation, isLiveIdle, idle);
     if (idle)
       return idle;
   }
-  if (std::optional<Window> window = searchByBounds(state, request, gaps, allocation))
+  if (std::optional<Window> window = searchByBounds(state, request, allocation))
     return window;
   if (!std::exchange(weighed, true))
     weighExtents(state, request);
@@ -243,7 +246,7 @@ std::optional<WindowPlacer::Window> WindowPlacer::cheapestWindow(const StepPlann
 }
 
 bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &request) {
-  std::vector<Gap> gaps = gapsBetween(state, request);
+  listGaps(state, request);
   for (Allocation &allocation : request.allocations) {
     allocation.reservedBytes = allocation.bytes;
     if (allocation.bytes == 0)
@@ -251,8 +254,10 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
     copyNs = allocation.fetch ? static_cast<double>(state.copyInNs(allocation.tensor, request.memory)) : 0.0;
     swapInNs = allocation.fetch ? static_cast<double>(state.swapInClockNs(allocation.tensor, request.memory)) : 0.0;
     allocation.offset = -1;
-    if (const std::optional<Window> window = cheapestWindow(state, request, gaps, allocation))
+    if (const std::optional<Window> window = cheapestWindow(state, request, allocation)) {
       allocation.offset = alignIn(state.arena(memory), *window);
+      allocation.extent = window->first;
+    }
     if (allocation.offset < 0)
       return false;
     for (size_t g = 0; g < gaps.size(); ++g) {
@@ -268,7 +273,7 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
 }
 
 bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &request) {
-  std::vector<Gap> gaps = gapsBetween(state, request);
+  listGaps(state, request);
   for (Allocation &allocation : request.allocations) {
     allocation.reservedBytes = allocation.bytes;
     if (allocation.bytes == 0)
@@ -281,6 +286,17 @@ bool WindowPlacer::placeByFirstFit(const StepPlanner &state, PlaceRequest &reque
     gap->begin += allocation.bytes;
   }
   return true;
+}
+
+/// Sorts and keeps the order of equals; without memory of its own for few elements.
+template <typename T, typename Less>
+static void sortFew(std::vector<T> &list, const Less &less) {
+  constexpr size_t kFew = 16;
+  if (list.size() > kFew)
+    return std::stable_sort(list.begin(), list.end(), less);
+  for (size_t i = 1; i < list.size(); ++i)
+    for (size_t j = i; j > 0 && less(list[j], list[j - 1]); --j)
+      std::swap(list[j], list[j - 1]);
 }
 
 Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
@@ -297,13 +313,11 @@ Status WindowPlacer::place(const StepPlanner &state, PlaceRequest &request) {
   auto largestFirst = [&] {
     for (Allocation &allocation : request.allocations)
       allocation.offset = 0;
-    std::stable_sort(request.allocations.begin(), request.allocations.end(),
-                     [](const Allocation &a, const Allocation &b) { return a.bytes > b.bytes; });
+    sortFew(request.allocations, [](const Allocation &a, const Allocation &b) { return a.bytes > b.bytes; });
   };
   // The operand that is cheapest to copy goes to the back, because the last one moves first.
   auto moveCost = [&](ResidencyId id) { return state.residency(id).bytes * (state.mustSave(id) ? 2 : 1); };
-  std::stable_sort(request.pinned.begin(), request.pinned.end(),
-                   [&](ResidencyId a, ResidencyId b) { return moveCost(a) > moveCost(b); });
+  sortFew(request.pinned, [&](ResidencyId a, ResidencyId b) { return moveCost(a) > moveCost(b); });
   for (;;) {
     largestFirst();
     if (placeByWindows(state, request) || placeByFirstFit(state, request))

@@ -92,8 +92,8 @@ void WindowPlacer::tryWindow(const StepPlanner &state, const PlaceRequest &reque
   offer(candidate);
 }
 
-void WindowPlacer::tryAround(const StepPlanner &state, const PlaceRequest &request, std::span<const Gap> gaps,
-                             const Allocation &allocation, ExtentId extent) {
+void WindowPlacer::tryAround(const StepPlanner &state, const PlaceRequest &request, const Allocation &allocation,
+                             ExtentId extent) {
   const Weight own = weightOf(state, request, extent);
   ++steps;
   if (score(own.cost, own.key, 0, allocation).primary > limit)
@@ -122,7 +122,6 @@ void WindowPlacer::tryAround(const StepPlanner &state, const PlaceRequest &reque
 }
 
 std::optional<WindowPlacer::Window> WindowPlacer::searchByBounds(const StepPlanner &state, const PlaceRequest &request,
-                                                                 std::span<const Gap> gaps,
                                                                  const Allocation &allocation) {
   if (!windowCosts.areBounded || gaps.empty())
     return {};
@@ -131,7 +130,8 @@ std::optional<WindowPlacer::Window> WindowPlacer::searchByBounds(const StepPlann
   cheapest.reset();
   limit = rival = std::numeric_limits<double>::infinity();
   steps = 0;
-  maxSteps = 4 * arena.numExtents() + 64;
+  // As much as a part of the search of all windows takes, which is what follows.
+  maxSteps = arena.numExtents() / 2 + 64;
   // No copy weighs more than 1, and a copy out weighs 1.
   liveCost = 2.0 * static_cast<double>(state.liveCopyNs(memory));
   // Each of a window's extents rounds twice, in this search's sum and in the prefix sums, by at most half a unit in the
@@ -139,19 +139,24 @@ std::optional<WindowPlacer::Window> WindowPlacer::searchByBounds(const StepPlann
   const bool isExact = windowCosts.areIntegers && liveCost < 0x1p53;
   errorPart = isExact ? 0.0 : static_cast<double>(kLongestWindow + 8) * 0x1p-51;
 
-  const OffsetIndex &vacant = arena.vacant();
-  for (OffsetIndex::Cursor at = vacant.floor(base); vacant.valid(at) && steps <= maxSteps; at = vacant.next(at))
-    tryAround(state, request, gaps, allocation, vacant[at].extent);
   const UseCalendar &calendar = state.calendar(memory);
   const size_t never = state.slotOf(kNever);
+  // A good window first, so that most of the others are left at their first extents.
+  if (const std::optional<size_t> furthest = calendar.lastBelow(never + 1))
+    tryAround(state, request, allocation, calendar.front(*furthest));
+  const OffsetIndex &vacant = arena.vacant();
+  for (OffsetIndex::Cursor at = vacant.floor(base); vacant.valid(at) && steps <= maxSteps; at = vacant.next(at))
+    tryAround(state, request, allocation, vacant[at].extent);
   const double nsOfBytes =
       windowCosts.leastNsPerByte[memory.index()] * static_cast<double>(allocation.bytes) * 0.999999;
   for (std::optional<size_t> slot = calendar.lastBelow(never + 1); slot && steps <= maxSteps;
        slot = calendar.lastBelow(*slot)) {
-    if (*slot != never && windowCosts.weightAt[*slot - request.position.index()] * nsOfBytes > limit)
+    const double weight = *slot == never ? 0.0 : windowCosts.weightAt[*slot - request.position.index()];
+    if (weight * nsOfBytes > limit)
       break;
     for (ExtentId id = calendar.front(*slot); id.valid() && steps <= maxSteps; id = calendar.next(id))
-      tryAround(state, request, gaps, allocation, id);
+      if (weight * static_cast<double>(state.copyInNs(arena[id].occupant)) <= limit)
+        tryAround(state, request, allocation, id);
   }
   if (steps > maxSteps || !cheapest || rival <= cheapest->score.primary + cheapest->error)
     return {};

@@ -34,6 +34,16 @@ TEST_CASE("an offset index finds what a sorted list holds", "[swap]") {
       index.erase(plain.begin()->first);
       plain.erase(plain.begin());
     }
+    // An entry may move up to the next one.
+    if (auto entry = plain.lower_bound(static_cast<int64_t>(rng.below(1500))); entry != plain.end()) {
+      const auto above = std::next(entry);
+      const auto room = static_cast<uint64_t>((above == plain.end() ? 1500 : above->first) - entry->first);
+      const int64_t to = entry->first + static_cast<int64_t>(rng.below(std::max<uint64_t>(room, 1)));
+      index.move(entry->first, to);
+      auto node = plain.extract(entry);
+      node.key() = to;
+      plain.insert(std::move(node));
+    }
     REQUIRE(index.size() == plain.size());
     const auto asked = static_cast<int64_t>(rng.below(1500));
     auto floor = plain.upper_bound(asked);
@@ -69,7 +79,10 @@ TEST_CASE("an address map gives what an array of addresses holds", "[swap]") {
     for (int64_t a = begin; a < end; ++a)
       if (std::exchange(last, firsts[size_t(a)]) != firsts[size_t(a)] && occupants[size_t(a)].valid())
         expected.push_back(occupants[size_t(a)]);
-    const ExtentId extent = map.occupy(begin, end, ResidencyId(step), displaced);
+    // Any hint does, also one whose extent is gone.
+    const ExtentId hint = rng.chance(0.5) ? ExtentId(rng.below(map.idBound() + 2)) : ExtentId();
+    REQUIRE(map.find(begin, hint) == map.find(begin));
+    const ExtentId extent = map.occupy(begin, end, ResidencyId(step), displaced, hint);
     REQUIRE(displaced == expected);
     REQUIRE(extent.valid() == (begin < end));
     for (int64_t a = end; begin < end && a < kCapacity && firsts[size_t(a)] < end; ++a)
