@@ -26,15 +26,20 @@ WindowCosts::WindowCosts(const ProblemIndex &index, const SwapParams &params) {
       !params.searchAllWindows && isBounded(exponent) && isBounded(params.stallWeight) && isBounded(params.idleWeight);
   leastNsPerByte.assign(index.numMemories, 0);
   for (MemoryId memory : index.acceleratorMemories()) {
-    const LinkId link = index.link(Machine::hostMemory(), memory);
-    if (!link.valid())
-      continue;
     double least = std::numeric_limits<double>::infinity();
-    for (TensorId t : index.tensors())
-      if (const int64_t bytes = index.bytes[t.index()]; bytes > 0) {
-        const int64_t ns = transferTimeNs(index.problem.machine.link(link), index.problem.graph.tensor(t).bytes);
-        least = std::min(least, static_cast<double>(ns) / static_cast<double>(bytes));
-      }
+    auto bound = [&](MemoryId from) {
+      const LinkId link = index.link(from, memory);
+      if (!link.valid())
+        return;
+      for (TensorId t : index.tensors())
+        if (const int64_t bytes = index.bytes[t.index()]; bytes > 0) {
+          const int64_t ns = transferTimeNs(index.problem.machine.link(link), index.problem.graph.tensor(t).bytes);
+          least = std::min(least, static_cast<double>(ns) / static_cast<double>(bytes));
+        }
+    };
+    bound(Machine::hostMemory());
+    for (MemoryId file : index.files())
+      bound(file);
     leastNsPerByte[memory.index()] = std::isfinite(least) ? least : 0;
   }
 }

@@ -5,6 +5,8 @@
 
 #include "Problems.h"
 
+#include "sluice/Plan/PlanJson.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -214,4 +216,34 @@ TEST_CASE("random problems with files have valid plans", "[swap]") {
     }
   }
   CHECK(files > 30);
+}
+
+TEST_CASE("both searches of windows find the same where a file is nearer than the host's memory", "[swap]") {
+  int planned = 0;
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    Rng rng(seed);
+    Instance instance;
+    fillRandom(instance, rng, 20 + rng.below(80), 1);
+    addFile(instance, Shape::Star);
+    for (Link &link : instance.machine.links)
+      if (link.b == MemoryId(2u))
+        link.bytesPerSec = link.reverseBytesPerSec = link.duplexBytesPerSec =
+            16 * instance.machine.links[0].bytesPerSec;
+    const int64_t least = minimumBytes(instance.problem())[1].bytes;
+    const int64_t peak = livenessPeakBytes(instance.problem())[1];
+    instance.capacity[1] = alignUp(least + (peak - least) * static_cast<int64_t>(seed % 4) / 4);
+    const Expected<Plan> relaxed = planSwapOffsets(instance.problem());
+    REQUIRE(relaxed);
+    instance.capacity[0] = hostBytes(instance, *relaxed) * 2 / 3;
+    SwapParams all;
+    all.searchAllWindows = true;
+    const Expected<Plan> plan = planSwapOffsets(instance.problem()), other = planSwapOffsets(instance.problem(), all);
+    INFO(seed);
+    REQUIRE(plan.has_value() == other.has_value());
+    if (!plan)
+      continue;
+    ++planned;
+    CHECK(planToJson(instance.graph, instance.machine, *plan) == planToJson(instance.graph, instance.machine, *other));
+  }
+  CHECK(planned > 40);
 }
