@@ -89,7 +89,7 @@ private:
   Block &body;
   OpBuilder builder;
   SmallVector<Pair> pairs;
-  /// Of each symbol that is a length: its next value, and whose it is.
+  /// For each symbol that is a length: the value after the step, and how a diagnostic names the pair.
   llvm::MapVector<AffineExpr, std::pair<Extent, std::string>> lengths;
 };
 

@@ -65,13 +65,15 @@ def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops
 def NonMaxSuppressionOp : Dataflow_InferredOp<"non_max_suppression", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Boxes of highest score that overlap no better one of their class by more than a threshold";
   let description = [{
-    boxes [N, B, 4] as two corners, or with `centered` as centre and size;
-    scores [N, C, B]. Of each image and class at most `limit` boxes are
-    selected, whose score is above `least_score` (where that is given) and
-    whose intersection over union with a better one is at most `overlap`.
-    selected [N * C * most, 3] holds (image, class, box), by image, class and
-    falling score; the first `count` rows hold, the others are 0. A step in
-    which `limit` is above both `most` and the number of boxes fails.
+    `boxes` [N, B, 4] gives each box as two corners, or with `centered` as its
+    centre and size; `scores` [N, C, B] gives the score of each box for each
+    class. The operator selects at most `limit` boxes for each image and class:
+    those whose score is above `least_score` (if that operand is there) and
+    whose intersection over union with every better selected box is at most
+    `overlap`. `selected` [N * C * most, 3] lists (image, class, box), sorted by
+    image, by class and by descending score. The first `count` rows are valid,
+    and the other rows are 0. The step fails if `limit` is above both `most` and
+    the number of boxes.
   }];
   let arguments = (ins Dataflow_FloatTensor:$boxes, Dataflow_FloatTensor:$scores, 0DTensorOf<[I64]>:$limit,
                        0DTensorOf<[F32]>:$overlap, Optional<0DTensorOf<[F32]>>:$least_score, I64Attr:$most,
