@@ -86,17 +86,19 @@ void detail::forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &
     IntegerRun at;
     at.panelIndex = numPanels.remainder(ir, item);
     Value block = numPanels.quotient(ir, item);
+    at.hasNewRows =
+        arith::OrIOp::create(ir.b, ir.loc, ir.isEqual(item, items.begin), ir.isEqual(at.panelIndex, ir.constant(0)));
     at.panelPointer = ir.at(operands.rhs, ir.mul(at.panelIndex, panels.panelBytes()), byte);
     at.rowBegin = ir.mul(rowBlocks.remainder(ir, block), blocking.rowBlock);
     at.rowEnd = ir.min(ir.add(at.rowBegin, blocking.rowBlock), rows.in(ir));
     if (spec.runs == 1) {
-      at.run = ir.constant(0);
+      at.run = at.firstRun = ir.constant(0);
       at.runPointer = operands.lhs;
       return body(at);
     }
-    Value first = ir.mul(rowBlocks.quotient(ir, block), blocking.runBlock);
-    Value last = ir.min(ir.add(first, blocking.runBlock), runs.in(ir));
-    ir.loop(first, last, 1, [&](Value run) {
+    at.firstRun = ir.mul(rowBlocks.quotient(ir, block), blocking.runBlock);
+    Value last = ir.min(ir.add(at.firstRun, blocking.runBlock), runs.in(ir));
+    ir.loop(at.firstRun, last, 1, [&](Value run) {
       at.run = run;
       Value outer = outerStride.times(ir, runsTogether.quotient(ir, run));
       Value inner = runStride.times(ir, runsTogether.remainder(ir, run));
@@ -150,6 +152,7 @@ public:
         dot(spec.quadRows ? IntegerDot::Quads : panels.dot), depth(depthOf(dot)), byte(ir.b.getI8Type()),
         lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
         lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
+        sumsRows(panels.hasZeroPoints && !spec.isDepthwise),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && !extents.rows && !extents.columns &&
                    (panels.numPanels() == 1 || lastPanel == panels.panel)) {}
 
@@ -157,14 +160,22 @@ public:
 
 private:
   void emitRun();
+  /// Fills rowSums for the rows of the run.
+  void emitRowSums();
+  /// `sums` + the elements of a segment of A.
+  Accumulators addElements(Value from, Accumulators sums);
+  /// Where the sum of A over row `row` of the run is kept.
+  Value rowSum(Value row) {
+    return ir.at(rowSums, ir.add(ir.mul(ir.sub(run, firstRun), blocking.rowBlock), ir.sub(row, rowBegin)));
+  }
   void emitTile(int64_t rows, Value row);
   /// Of a segment.
   int64_t steps() const { return spec.quadRows ? (panels.length + depth - 1) / depth : panels.steps(); }
   /// The sums of a tile before any product.
   Accumulators start(int64_t rows, int64_t chains);
   Accumulators emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums);
-  /// One step of every row; `valid` elements of k count for the rows' sums.
-  void emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid, MutableArrayRef<Value> sums);
+  /// One step of every row.
+  void emitStep(Value lhs, Value rhs, int64_t rows, MutableArrayRef<Value> sums);
   void emitSink(ArrayRef<Value> values, int64_t rows, Value row);
   Value loadVector(Value pointer, int64_t elements, Type type) {
     return LLVM::LoadOp::create(ir.b, ir.loc, VectorType::get(elements, type), pointer, /*alignment=*/1);
@@ -174,8 +185,16 @@ private:
     int64_t at = panels.weightBytes() + 4 * (which * panels.panel + v * tile.lanes);
     return loadVector(ir.at(panelPointer, at, byte), tile.lanes, ir.elementType);
   }
-  /// Accumulators of a row: its outputs, then the sums of A that they see: the same, but where each sees its own.
-  int64_t perRow() const { return tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0); }
+  /// Accumulators of a row: its outputs, then, where each sees its own elements of A, their sums.
+  int64_t perRow() const { return panels.hasZeroPoints && spec.isDepthwise ? 2 * tile.vectors : tile.vectors; }
+  /// Ones for the first `valid` elements of each lane's, zeros for the others.
+  Value onesFor(int64_t valid) {
+    SmallVector<int8_t> pattern;
+    for (int64_t i = 0; i < tile.lanes * depth; ++i)
+      pattern.push_back(i % depth < valid ? 1 : 0);
+    return arith::ConstantOp::create(
+        ir.b, ir.loc, DenseElementsAttr::get(VectorType::get(tile.lanes * depth, byte), ArrayRef<int8_t>(pattern)));
+  }
 
   Ir &ir;
   const IntegerSpec &spec;
@@ -189,21 +208,77 @@ private:
   int64_t depth;
   Type byte, lhsType;
   int64_t lastPanel; ///< Valid columns of the last panel.
+  bool sumsRows;     ///< The sums of A's rows are taken for all panels at once.
   bool inlineSink;
 
   Value scratch; ///< [tile.rows][panel], unless the sink is inline.
+  Value rowSums; ///< [runBlock][rowBlock], where sumsRows.
   // The work item and the run that are being emitted.
-  Value panelIndex, panelPointer, rowBegin, rowEnd, run, runPointer;
+  Value panelIndex, panelPointer, rowBegin, rowEnd, run, firstRun, runPointer;
 };
 
 void IntegerEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     scratch = ir.scratch(tile.rows * panels.panel);
+  if (sumsRows)
+    rowSums = ir.scratch(blocking.runBlock * blocking.rowBlock);
   forEachRun(ir, spec, blocking, operands, {begin, end}, [&](const IntegerRun &at) {
     panelIndex = at.panelIndex, panelPointer = at.panelPointer, rowBegin = at.rowBegin, rowEnd = at.rowEnd;
-    run = at.run, runPointer = at.runPointer;
+    run = at.run, firstRun = at.firstRun, runPointer = at.runPointer;
+    if (sumsRows)
+      ir.ifElse(at.hasNewRows, [&] { emitRowSums(); });
     emitRun();
   });
+}
+
+void IntegerEmitter::emitRowSums() {
+  ir.loop(rowBegin, rowEnd, 1, [&](Value row) {
+    Value lhs = ir.at(runPointer, ir.mul(row, spec.rowStride), lhsType);
+    Accumulators sums =
+        forEachTap(ir, spec, extents, lhs, panelPointer, ir.zero(tile.lanes),
+                   [&](Value from, Value, ValueRange values) { return addElements(from, Accumulators(values)); });
+    ir.store(tile.lanes == 1
+                 ? sums[0]
+                 : vector::ReductionOp::create(ir.b, ir.loc, vector::CombiningKind::ADD, sums[0]).getResult(),
+             rowSum(row));
+  });
+}
+
+Accumulators IntegerEmitter::addElements(Value from, Accumulators sums) {
+  // The elements that a lane adds at a time are one number: reading whole ones stays inside what may be read.
+  Type number = ir.b.getIntegerType(static_cast<unsigned>(8 * lhsBytes(dot) * depth));
+  auto numbers = VectorType::get(tile.lanes, number);
+  auto add = [&](Value sum, Value read, int64_t valid) {
+    Value elements = read;
+    if (depth > 1)
+      elements = vector::BitCastOp::create(ir.b, ir.loc, VectorType::get(tile.lanes * depth, lhsType), read);
+    return emitIntegerDot(ir.b, ir.loc, dot, sum, elements, onesFor(valid));
+  };
+  auto addVector = [&](Value sum, Value at) {
+    return add(sum, LLVM::LoadOp::create(ir.b, ir.loc, numbers, ir.at(from, ir.mul(at, depth), lhsType), 1), depth);
+  };
+  auto addMasked = [&](Value sum, Value at, Value count, int64_t valid) {
+    auto type = VectorType::get(tile.lanes, count.getType());
+    SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(0, tile.lanes));
+    Value lane = arith::ConstantOp::create(ir.b, ir.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(lanes)));
+    Value mask = ir.isLess(lane, vector::BroadcastOp::create(ir.b, ir.loc, type, count));
+    Value zeros = arith::ConstantOp::create(ir.b, ir.loc, ir.b.getZeroAttr(numbers));
+    Value read = LLVM::MaskedLoadOp::create(ir.b, ir.loc, numbers, ir.at(from, ir.mul(at, depth), lhsType), mask, zeros,
+                                            /*alignment=*/1);
+    return add(sum, read, valid);
+  };
+  const int64_t rest = panels.length % depth;
+  Value count = extents.length ? ir.div(ir.add(extents.length, depth - 1), depth) : ir.constant(panels.length / depth);
+  Value whole = ir.mul(ir.div(count, tile.lanes), tile.lanes);
+  if (panels.length >= tile.lanes * depth)
+    sums = ir.loop(ir.constant(0), whole, tile.lanes, sums,
+                   [&](Value at, ValueRange carried) { return Accumulators{addVector(carried[0], at)}; });
+  if (extents.length || panels.length / depth % tile.lanes)
+    sums[0] = addMasked(sums[0], whole, ir.sub(count, whole), depth);
+  // What follows a row's last element is anything; rows of a length that a step gives end in zeros.
+  if (rest && !extents.length)
+    sums[0] = addMasked(sums[0], count, ir.constant(1), rest);
+  return sums;
 }
 
 void IntegerEmitter::emitRun() {
@@ -248,19 +323,11 @@ Accumulators IntegerEmitter::start(int64_t rows, int64_t chains) {
   return sums;
 }
 
-void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid, MutableArrayRef<Value> sums) {
+void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, MutableArrayRef<Value> sums) {
   const int64_t width = tile.lanes * depth;
   SmallVector<Value, 4> weights;
   for (int64_t v = 0; v < tile.vectors; ++v)
     weights.push_back(loadVector(ir.at(rhs, v * width, byte), width, byte));
-  Value ones;
-  if (panels.hasZeroPoints) {
-    SmallVector<int8_t> pattern;
-    for (int64_t i = 0; i < width; ++i)
-      pattern.push_back(i % depth < valid ? 1 : 0);
-    ones = arith::ConstantOp::create(ir.b, ir.loc,
-                                     DenseElementsAttr::get(VectorType::get(width, byte), ArrayRef<int8_t>(pattern)));
-  }
   auto add = [&](Value &sum, Value factor, Value weight) {
     sum = emitIntegerDot(ir.b, ir.loc, dot, sum, factor, weight);
   };
@@ -269,8 +336,8 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid,
       for (int64_t v = 0; v < tile.vectors; ++v) {
         Value own = loadVector(ir.at(lhs, r * spec.rowStride + v * tile.lanes, lhsType), width, lhsType);
         add(sums[r * perRow() + v], own, weights[v]);
-        if (ones)
-          add(sums[r * perRow() + tile.vectors + v], own, ones);
+        if (panels.hasZeroPoints)
+          add(sums[r * perRow() + tile.vectors + v], own, onesFor(depth));
       }
     return;
   }
@@ -281,16 +348,14 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, int64_t valid,
     Value wide = vector::BroadcastOp::create(ir.b, ir.loc, VectorType::get(tile.lanes, whole), scalar);
     if (depth > 1)
       wide = vector::BitCastOp::create(ir.b, ir.loc, VectorType::get(width, lhsType), wide);
-    for (int64_t v = 0; v < perRow(); ++v)
-      add(sums[r * perRow() + v], wide, v < tile.vectors ? weights[v] : ones);
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      add(sums[r * perRow() + v], wide, weights[v]);
   }
 }
 
 Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, Accumulators sums) {
   const int64_t count = rows * perRow(), stepBytes = panels.panel * depth;
-  // Behind a segment's last element A holds what it may: B is zero there, and a row's sum leaves it out.
-  const int64_t tail = panels.hasZeroPoints && !extents.length ? panels.length % depth : 0;
-  const int64_t steps = tail ? this->steps() - 1 : this->steps();
+  const int64_t steps = this->steps();
   auto emitPart = [&](Value from, Value weights, ValueRange values) {
     Accumulators next(values);
     auto step = [&](Value i, int64_t u) {
@@ -298,7 +363,7 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
       Value ahead = ir.at(w, u * stepBytes, byte);
       if (steps > prefetchSteps)
         ir.prefetch(ahead, prefetchSteps * stepBytes, stepBytes, byte);
-      emitStep(ir.at(at, u * depth, lhsType), ahead, rows, depth,
+      emitStep(ir.at(at, u * depth, lhsType), ahead, rows,
                MutableArrayRef<Value>(next).slice(u % chains * count, count));
     };
     int64_t unroll = std::max(chains, reductionUnroll(count, steps)), whole = steps / unroll * unroll;
@@ -325,9 +390,6 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
       whole = 0;
     for (int64_t i = whole; i < steps; ++i)
       step(ir.constant(i), 0);
-    if (tail)
-      emitStep(ir.at(from, steps * depth, lhsType), ir.at(weights, steps * stepBytes, byte), rows, tail,
-               MutableArrayRef<Value>(next).take_front(count));
     return next;
   };
   auto emitSegment = [&](Value from, Value weights, ValueRange values) {
@@ -349,18 +411,20 @@ void IntegerEmitter::emitTile(int64_t rows, Value row) {
       sums[i] = panels.parts ? arith::AddFOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]).getResult()
                              : arith::AddIOp::create(ir.b, ir.loc, sums[i], sums[chain * count + i]).getResult();
   SmallVector<Value, 32> values;
-  for (int64_t r = 0; r < rows; ++r)
+  for (int64_t r = 0; r < rows; ++r) {
+    Value ofRow = sumsRows ? ir.broadcast(ir.load(rowSum(ir.add(row, r)), 1), tile.lanes) : Value();
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value value = sums[r * perRow() + v];
       auto subtract = [&](Value factor, Value columns) {
         value = arith::SubIOp::create(ir.b, ir.loc, value, arith::MulIOp::create(ir.b, ir.loc, factor, columns));
       };
       if (panels.hasZeroPoints)
-        subtract(sums[r * perRow() + tile.vectors + (spec.isDepthwise ? v : 0)], loadColumns(1, v));
+        subtract(sumsRows ? ofRow : sums[r * perRow() + tile.vectors + v], loadColumns(1, v));
       if (operands.isZeroPerRow)
         subtract(ir.broadcast(operands.lhsZero(ir.b, ir.loc, run, ir.add(row, r)), tile.lanes), loadColumns(0, v));
       values.push_back(value);
     }
+  }
   emitSink(values, rows, row);
 }
 

@@ -8,8 +8,8 @@
 //
 //   A.B - za * sum(B - zb) - zb * sum(A)
 //
-// The second term starts the sums where one za serves all rows, sum(A) is one
-// more column of the tile where some zb is not 0.
+// The second term starts the sums where one za serves all rows. Where some zb
+// is not 0, the sums of A's rows are taken once for all columns.
 //
 // Numbers of bf16 lie as pairs where bytes lie as quads: the same loops add
 // their products in f32. An element that is the sum of two of them takes four

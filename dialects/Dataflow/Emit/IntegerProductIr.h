@@ -33,6 +33,8 @@ struct Size {
 struct IntegerRun {
   Value panelIndex, panelPointer;
   Value run, runPointer; ///< Its number, and its row 0 in A.
+  Value firstRun;        ///< Of the item.
+  Value hasNewRows;      ///< Whether the item before it, if there is one in the call, has other rows.
   Value rowBegin, rowEnd;
 };
 void forEachRun(Ir &ir, const IntegerSpec &spec, const IntegerBlocking &blocking, const IntegerOperands &operands,

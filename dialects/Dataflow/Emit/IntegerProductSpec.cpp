@@ -56,9 +56,9 @@ IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &targ
   tile.lanes = target.lanesF32;
   tile.vectors = panels.panel / tile.lanes;
   // Besides the accumulators: the weights of one step, a broadcast, and the products where they are no accumulators.
-  // Where columns have zero points, every row keeps its sum too.
+  // Where columns have zero points and see elements of their own, their sums are kept too.
   int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads || spec.quadRows ? 1 : 2);
-  int64_t columns = tile.vectors + (panels.hasZeroPoints ? (spec.isDepthwise ? tile.vectors : 1) : 0);
+  int64_t columns = panels.hasZeroPoints && spec.isDepthwise ? 2 * tile.vectors : tile.vectors;
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / columns, 1, 14);
   tile.rows = spec.hasAnyRows ? std::min(spec.rows, maxRows) : ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));
   if (spec.quadRows) {
