@@ -11,14 +11,15 @@
 #include "dialects/Dataflow/Emit/IntegerProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "sluice/Codegen/Target.h"
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #ifdef SLUICE_HAVE_ONEDNN
+#include <dlfcn.h>
 #include <dnnl.hpp>
-#include <omp.h>
 #endif
 
 using namespace mlir;
@@ -195,7 +196,42 @@ OurRun ours(const HalfCase &test, const VectorTarget &target, const std::string 
                  isWidened ? parallelExtent(widened, target) : parallelExtent(spec, target), objectPath);
 }
 
+constexpr int64_t registerSteps = 4096, registerSums = 24;
+
+OurRun ours(const RegisterCase &test, const VectorTarget &target, const std::string &objectPath) {
+  const int64_t lanes = target.lanesF32;
+  std::shared_ptr<Kernel> kernel =
+      Kernel::compile([&](OpBuilder &b, Location loc, ValueRange p, Value begin, Value end) {
+        Type element = test.ofBytes ? Type(b.getI32Type()) : Type(b.getF32Type());
+        auto type = VectorType::get(lanes, element);
+        auto operands = test.ofBytes ? VectorType::get(4 * lanes, b.getI8Type()) : type;
+        Value left = LLVM::LoadOp::create(b, loc, operands, p[0]), right = LLVM::LoadOp::create(b, loc, operands, p[1]);
+        SmallVector<Value> sums(registerSums, arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+        Value one = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
+        auto loop = scf::ForOp::create(
+            b, loc, begin, end, one, sums, [&](OpBuilder &b, Location loc, Value, ValueRange carried) {
+              SmallVector<Value> next;
+              for (Value sum : carried)
+                next.push_back(test.ofBytes ? emitIntegerDot(b, loc, IntegerDot::Quads, sum, left, right)
+                                            : LLVM::FMAOp::create(b, loc, left, right, sum).getResult());
+              scf::YieldOp::create(b, loc, next);
+            });
+        for (auto [i, sum] : llvm::enumerate(loop.getResults()))
+          LLVM::StoreOp::create(
+              b, loc, sum,
+              LLVM::GEPOp::create(b, loc, p[2].getType(), type, p[2], {LLVM::GEPArg(static_cast<int32_t>(i))}));
+      });
+  return prepare(std::move(kernel), makeBuffer(lanes), makeBuffer(lanes), makeBuffer(registerSums * lanes),
+                 registerSteps, objectPath);
+}
+
 #ifdef SLUICE_HAVE_ONEDNN
+/// Of the OpenMP library that oneDNN is linked with, whichever that is.
+void useOneThread() {
+  if (void *function = dlsym(RTLD_DEFAULT, "omp_set_num_threads"))
+    reinterpret_cast<void (*)(int)>(function)(1);
+}
+
 /// oneDNN picks the layouts of all operands; bringing them there is not timed.
 struct DnnContext {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -284,19 +320,25 @@ Run oneDnn(const HalfCase &test, const DnnContext &context) {
   return prepareOneDnn(dnnl::matmul(description), description.src_desc(), description.weights_desc(),
                        description.dst_desc(), context);
 }
+
+Run oneDnn(const RegisterCase &, const DnnContext &) { return nullptr; }
 #endif
 
-double flopsOf(const HalfCase &test) {
+double flopsOf(const HalfCase &test, const VectorTarget &) {
   return 2.0 * static_cast<double>(test.m) * static_cast<double>(test.n) * static_cast<double>(test.k);
 }
-double flopsOf(const IntegerCase &test) {
+double flopsOf(const IntegerCase &test, const VectorTarget &) {
   return 2.0 * static_cast<double>(test.m) * static_cast<double>(test.n) * static_cast<double>(test.k);
 }
-double flopsOf(const MatmulSpec &spec) {
+double flopsOf(const RegisterCase &test, const VectorTarget &target) {
+  const int64_t perStep = registerSums * target.lanesF32 * (test.ofBytes ? depthOf(IntegerDot::Quads) : 1);
+  return 2.0 * static_cast<double>(registerSteps * perStep);
+}
+double flopsOf(const MatmulSpec &spec, const VectorTarget &) {
   return 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
 }
 /// Taps in the padding are not counted.
-double flopsOf(const ConvSpec &spec) {
+double flopsOf(const ConvSpec &spec, const VectorTarget &) {
   auto taps = [](int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, int64_t in) {
     int64_t count = 0;
     for (int64_t o = 0; o < out; ++o)
@@ -311,7 +353,7 @@ double flopsOf(const ConvSpec &spec) {
          taps(spec.outW, spec.kernelW, spec.strideW, spec.dilationW, spec.padLeft, spec.inW);
 }
 
-double flopsOf(const WinogradCase &test) { return flopsOf(test.image); }
+double flopsOf(const WinogradCase &test, const VectorTarget &target) { return flopsOf(test.image, target); }
 
 double secondsOf(const Run &run, int calls) {
   double start = threadSeconds();
@@ -418,9 +460,12 @@ bool canRun(const KernelCase &test, const VectorTarget &target) {
            (half->form == HalfCase::Form::Tiles ? host->halfProducts == "tiles" : host->halfProducts != "none");
   }
   const auto *product = std::get_if<IntegerCase>(&test.spec);
+  auto host = resolveTarget("native");
+  if (const auto *registers = std::get_if<RegisterCase>(&test.spec))
+    return !registers->ofBytes ||
+           (host && supportsDot(IntegerDot::Quads, target.lanesF32) && host->byteProducts != "pairs");
   if (!product)
     return true;
-  auto host = resolveTarget("native");
   if (!host || !supportsDot(product->dot, target.lanesF32) ||
       chooseDot(product->dot, product->m, product->k, false) != product->dot)
     return false;
@@ -438,6 +483,8 @@ bool haveOneDnn() {
 
 std::vector<KernelCase> standardCases() {
   std::vector<KernelCase> cases = {
+      {"f32 registers alone", RegisterCase{false}},
+      {"int8 quads registers alone", RegisterCase{true}},
       {"matmul 512", product(512, 512, 512)},
       {"matmul 1024", product(1024, 1024, 1024)},
       {"matmul 128x768x3072", product(128, 768, 3072)},
@@ -498,11 +545,11 @@ KernelTiming timeKernel(const KernelCase &test, const VectorTarget &target, int 
   OurRun our = std::visit([&](const auto &spec) { return ours(spec, target, objectPath); }, test.spec);
   if (!our.run)
     return timing;
-  timing.flops = std::visit([](const auto &spec) { return flopsOf(spec); }, test.spec);
+  timing.flops = std::visit([&](const auto &spec) { return flopsOf(spec, target); }, test.spec);
   timing.compileMs = our.compileMs;
   Run other;
 #ifdef SLUICE_HAVE_ONEDNN
-  omp_set_num_threads(1);
+  useOneThread();
   DnnContext context;
   other = std::visit([&](const auto &spec) { return oneDnn(spec, context); }, test.spec);
 #endif

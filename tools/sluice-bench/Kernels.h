@@ -45,21 +45,28 @@ struct HalfCase {
   emit::IntegerSpec describe(const emit::VectorTarget &target) const; ///< But for Form::Widened.
 };
 
+/// Products and sums of registers alone, without reading or writing memory: the processor's own limit for f32 or for
+/// bytes by IntegerDot::Quads. oneDNN has none.
+struct RegisterCase {
+  bool ofBytes;
+};
+
 struct KernelCase {
   std::string name;
-  std::variant<emit::MatmulSpec, emit::ConvSpec, WinogradCase, IntegerCase, HalfCase> spec;
+  std::variant<emit::MatmulSpec, emit::ConvSpec, WinogradCase, IntegerCase, HalfCase, RegisterCase> spec;
 };
 
 struct KernelTiming {
   double flops = 0;         ///< Multiplications and additions of one run.
   double ourSeconds = 0;    ///< Processor time of one run, median.
-  double oneDnnSeconds = 0; ///< Median; 0 where oneDNN was not built in.
-  double ratio = 0;         ///< Median of ours / oneDNN over pairs of runs.
+  double oneDnnSeconds = 0; ///< Median; 0 where oneDNN was not built in or has no such kernel.
+  double ratio = 0;         ///< Median of ours / oneDNN over pairs of runs; 0 like oneDnnSeconds.
   double compileMs = 0;
 };
 
 /// The convolutions and the classifier of ResNet-50, its 3x3 convolutions and some of VGG by Winograd's algorithm too,
-/// a few depthwise layers of MobileNet, and square products, of bytes, f16 and bf16 too: by every instruction.
+/// a few depthwise layers of MobileNet, and square products, of bytes, f16 and bf16 too: by every instruction. The
+/// limits of registers come first.
 std::vector<KernelCase> standardCases();
 
 /// Whether this host has the instructions.

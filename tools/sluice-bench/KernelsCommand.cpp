@@ -41,7 +41,9 @@ double gigaflops(double flops, double seconds) { return flops / seconds * 1e-9; 
 void printRow(const KernelCase &test, const KernelTiming &timing) {
   std::printf("%-30s %9.1f %9.1f ", test.name.c_str(), timing.ourSeconds * 1e6,
               gigaflops(timing.flops, timing.ourSeconds));
-  if (haveOneDnn())
+  if (haveOneDnn() && timing.oneDnnSeconds == 0)
+    std::printf("%9s %7s ", "-", "-");
+  else if (haveOneDnn())
     std::printf("%9.1f %7.2f ", gigaflops(timing.flops, timing.oneDnnSeconds), timing.ratio);
   std::printf("%9.1f\n", timing.compileMs);
   std::fflush(stdout);
@@ -52,7 +54,7 @@ Json toJson(const KernelCase &test, const KernelTiming &timing) {
             {"flops", timing.flops},
             {"seconds", timing.ourSeconds},
             {"gigaflopsPerSec", gigaflops(timing.flops, timing.ourSeconds)}};
-  if (haveOneDnn()) {
+  if (timing.oneDnnSeconds != 0) {
     json["oneDnnSeconds"] = timing.oneDnnSeconds;
     json["oneDnnGigaflopsPerSec"] = gigaflops(timing.flops, timing.oneDnnSeconds);
     json["ratio"] = timing.ratio;
@@ -82,7 +84,8 @@ Status runKernels(const KernelsOptions &options) {
     KernelTiming timing = timeKernel(test, targetOf(options.vectors), options.repeats, options.objectPath);
     if (timing.ourSeconds == 0)
       return makeError(ErrorCode::Internal, "kernel '", test.name, "' does not compile");
-    ratios.push_back(timing.ratio);
+    if (timing.oneDnnSeconds != 0)
+      ratios.push_back(timing.ratio);
     if (options.json())
       rows.push_back(toJson(test, timing));
     else
@@ -90,11 +93,11 @@ Status runKernels(const KernelsOptions &options) {
   }
   if (options.json()) {
     Json json{{"benchmark", "kernels"}, {"vectors", options.vectors}, {"oneDnn", haveOneDnn()}};
-    if (haveOneDnn())
+    if (!ratios.empty())
       json["medianRatio"] = median(ratios);
     json["kernels"] = std::move(rows);
     std::cout << json.dump(2) << '\n';
-  } else if (haveOneDnn()) {
+  } else if (!ratios.empty()) {
     std::printf("ratio: our time / oneDNN's, below 1 is faster; median %.2f\n", median(ratios));
   }
   return {};

@@ -132,8 +132,8 @@ public:
         inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)),
         vectorLanes(target.lanesF32), pixels(input), pixelStride(spec.inC),
         widens(input.elementType != ir.elementType && !input.load && together == 1 &&
-               spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes),
-        copies(hasStepWidth() && spanOf(tile.rows) * copiedPitch() * 4 <= widenedBytes) {}
+               spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes(input.elementType)),
+        copies(hasStepWidth() && spanOf(tile.rows) * copiedPitch() * 4 <= widenedBytes(input.elementType)) {}
 
   void emit(Value begin, Value end);
 

@@ -113,8 +113,9 @@ int64_t reductionUnroll(int64_t accumulators, int64_t count);
 constexpr int64_t prefetchSteps = 16;
 
 /// A left-hand side that is narrower than the sums is widened once for all columns of a tile where this many bytes of
-/// scratch hold it; else wherever it is read, which takes as many instructions as the products.
-constexpr int64_t widenedBytes = 65536;
+/// scratch hold it; else wherever it is read. For f16 that takes as many instructions as the products; for bf16 it is a
+/// shift, which costs less than reading f32 from the second-level cache (measured).
+inline int64_t widenedBytes(Type element) { return element.isF16() ? 262144 : 65536; }
 
 /// How many partial sums take turns with a tile so small that one would wait for the adder's latency; at most four.
 int64_t reductionChains(const RegisterTile &tile, int64_t count);

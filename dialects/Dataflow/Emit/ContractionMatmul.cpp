@@ -31,9 +31,9 @@ public:
                    (blocking.panels == 1 || lastPanel == panel)),
         inlineWholeTiles(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && (extents.m || extents.n)),
         widens(lhs.elementType != ir.elementType && !lhs.load && !spec.transposeA &&
-               tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes),
+               tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes(lhs.elementType)),
         widensPanel(spec.packedB && rhs.elementType != ir.elementType && !rhs.load && spec.m > tile.rows &&
-                    panel * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes) {}
+                    panel * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes(rhs.elementType)) {}
 
   void emit(Value begin, Value end);
 
