@@ -28,17 +28,20 @@ std::vector<TunableKernel> tunableKernels(mlir::func::FuncOp function, const emi
 /// Sets the algorithm that the compiler chooses for a convolution; nothing: direct.
 void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgorithm> algorithm);
 
-/// The tunings to measure first: the compiler's own, which is empty, and each algorithm that there is.
-std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel);
+/// The tunings to measure first: the compiler's own, which is empty, each algorithm that there is, and for direct sums
+/// the highest tile of each width, and one that cuts the rows evenly. Tiles of other widths are several slower steps
+/// away from each other.
+std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel, const emit::VectorTarget &target);
 
-/// The tunings that differ from one by a step in one field: another register tile, a block of half or twice the size,
-/// chunks of half or twice the time, or a single chunk. Tiles have room in the registers. A field with the value that
-/// the compiler chooses is 0.
+/// The tunings that differ from one by a step in one field: another register tile, or a block of half or twice the
+/// size. Tiles have room in the registers. A field with the value that the compiler chooses is 0.
 std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const KernelTuning &from,
                                            const emit::VectorTarget &target);
 
-/// Every tuning that such steps reach from the starts, but for chunks, which one thread does not tell apart. The first
-/// is the compiler's own.
+/// Those with chunks of half or twice the time, or a single chunk. One thread does not tell them apart.
+std::vector<KernelTuning> chunkNeighbours(const KernelTuning &from);
+
+/// Every tuning that the steps of tuningNeighbours reach from the starts. The first is the compiler's own.
 std::vector<KernelTuning> tuningGrid(const TunableKernel &kernel, const emit::VectorTarget &target);
 
 /// As dataflow-apply-tuning, for a tuning that is in memory and outlives the pass.

@@ -15,6 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kMostRows = 14; ///< More hide no latency that 14 leave.
+constexpr int64_t kMostVectors = 4;
 
 bool isWinograd(TunedAlgorithm algorithm) {
   return algorithm == TunedAlgorithm::Winograd2 || algorithm == TunedAlgorithm::Winograd4;
@@ -38,7 +39,18 @@ public:
       stepTile();
       stepBlocks();
     }
-    stepChunks();
+    return std::move(steps);
+  }
+
+  /// The highest tile of each width, and one that cuts the rows evenly.
+  std::vector<KernelTuning> takeWidths() {
+    for (int64_t vectors = 1; vectors <= kMostVectors; ++vectors) {
+      if (!hasWidth(vectors))
+        continue;
+      const int64_t most = mostRows(vectors), tiles = (kernel.rows + most - 1) / most;
+      for (int64_t rows : {most, (kernel.rows + tiles - 1) / tiles})
+        addTile(rows, vectors);
+    }
     return std::move(steps);
   }
 
@@ -47,6 +59,16 @@ private:
   /// Rows that leave a register for each vector of weights and one for a broadcast.
   int64_t mostRows(int64_t vectors) const {
     return std::min({(target.registers - vectors - 1) / vectors, kMostRows, kernel.rows});
+  }
+  bool hasWidth(int64_t vectors) const {
+    return vectors >= 1 && vectors <= kMostVectors && (vectors - 1) * target.lanesF32 < kernel.columns &&
+           mostRows(vectors) >= 1;
+  }
+  void addTile(int64_t rows, int64_t vectors) {
+    KernelTuning tuning = from;
+    tuning.rows = rows;
+    tuning.vectors = vectors;
+    add(tuning);
   }
   void add(KernelTuning tuning) {
     for (const TuningField &field : kTuningFields)
@@ -62,14 +84,9 @@ private:
 
   void stepTile() {
     const int64_t rows = valueOf(&KernelTuning::rows), vectors = valueOf(&KernelTuning::vectors);
-    for (int64_t next : {vectors - 1, vectors + 1}) {
-      if (next < 1 || next > 4 || (next - 1) * target.lanesF32 >= kernel.columns || mostRows(next) < 1)
-        continue;
-      KernelTuning tuning = from;
-      tuning.vectors = next;
-      tuning.rows = mostRows(next);
-      add(tuning);
-    }
+    for (int64_t next : {vectors - 1, vectors + 1})
+      if (hasWidth(next))
+        addTile(mostRows(next), next);
     for (int64_t next : {rows - 1, rows + 1, rows - 2, rows + 2, rows / 2})
       if (next >= 1 && next <= mostRows(vectors) && next != rows)
         add(&KernelTuning::rows, next);
@@ -86,16 +103,6 @@ private:
       for (int64_t next : {depth / 2, depth * 2})
         if (next >= 32 && next <= 4096 && (next < depth || depth < kernel.depth))
           add(&KernelTuning::depthBlock, next);
-  }
-
-  void stepChunks() {
-    const int64_t chunk = from.chunkNs > 0 ? from.chunkNs : dataflow::ChunkTimes::kDefaultNs;
-    if (chunk == kMostChunkNs)
-      return;
-    for (int64_t next : {chunk / 2, chunk * 2})
-      if (next >= 1000 && next <= 72'000)
-        add(&KernelTuning::chunkNs, next == dataflow::ChunkTimes::kDefaultNs ? 0 : next);
-    add(&KernelTuning::chunkNs, kMostChunkNs);
   }
 
   const TunableKernel &kernel;
@@ -120,7 +127,7 @@ void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgor
   }
 }
 
-std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel) {
+std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel, const emit::VectorTarget &target) {
   std::vector<KernelTuning> starts(1);
   if (kernel.allowsWinograd)
     for (TunedAlgorithm algorithm : {TunedAlgorithm::Direct, TunedAlgorithm::Winograd2, TunedAlgorithm::Winograd4})
@@ -128,6 +135,15 @@ std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel) {
         starts.push_back({algorithm});
   if (kernel.allowsShiftAdd && !kernel.allowsWinograd)
     starts.push_back({TunedAlgorithm::Direct});
+  for (const KernelTuning &from : std::vector(starts)) {
+    const TunedAlgorithm algorithm = from.algorithm == TunedAlgorithm::Any ? kernel.chosen.algorithm : from.algorithm;
+    const bool isShiftAdd = kernel.allowsShiftAdd && algorithm == TunedAlgorithm::Any;
+    if (!kernel.hasTile || isWinograd(algorithm) || isShiftAdd)
+      continue;
+    for (const KernelTuning &start : Steps(kernel, from, target).takeWidths())
+      if (std::find(starts.begin(), starts.end(), start) == starts.end())
+        starts.push_back(start);
+  }
   return starts;
 }
 
@@ -136,12 +152,28 @@ std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const Ke
   return Steps(kernel, from, target).take();
 }
 
+std::vector<KernelTuning> chunkNeighbours(const KernelTuning &from) {
+  std::vector<KernelTuning> steps;
+  const int64_t chunk = from.chunkNs > 0 ? from.chunkNs : dataflow::ChunkTimes::kDefaultNs;
+  auto add = [&](int64_t chunkNs) {
+    steps.push_back(from);
+    steps.back().chunkNs = chunkNs;
+  };
+  if (chunk == kMostChunkNs)
+    return steps;
+  for (int64_t next : {chunk / 2, chunk * 2})
+    if (next >= 1000 && next <= 72'000)
+      add(next == dataflow::ChunkTimes::kDefaultNs ? 0 : next);
+  add(kMostChunkNs);
+  return steps;
+}
+
 std::vector<KernelTuning> tuningGrid(const TunableKernel &kernel, const emit::VectorTarget &target) {
-  std::vector<KernelTuning> grid = tuningStarts(kernel);
+  std::vector<KernelTuning> grid = tuningStarts(kernel, target);
   std::set<KernelTuning> known(grid.begin(), grid.end());
   for (size_t i = 0; i < grid.size(); ++i)
     for (const KernelTuning &next : tuningNeighbours(kernel, grid[i], target))
-      if (next.chunkNs == 0 && known.insert(next).second)
+      if (known.insert(next).second)
         grid.push_back(next);
   return grid;
 }

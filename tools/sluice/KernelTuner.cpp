@@ -5,7 +5,7 @@
 
 #include "KernelTuner.h"
 
-#include "sluice/Optimize/HillClimb.h"
+#include "sluice/Optimize/BestFirst.h"
 #include "tools/common/Driver.h"
 
 #include <algorithm>
@@ -27,15 +27,18 @@ constexpr int64_t kLeastNs = 1'000;
 struct Search {
   TunableKernel kernel;
   emit::VectorTarget target;
-  std::unique_ptr<HillClimb<KernelTuning>> climb;
-  std::optional<KernelTuning> earlier = {}; ///< What an earlier run has confirmed: the second point of the climb.
+  std::optional<KernelTuning> earlier = {}; ///< What an earlier run has confirmed: the second point that is measured.
+  std::unique_ptr<BestFirst<KernelTuning>> bestFirst = {};
+  bool needsChunks = false;  ///< Another search, for the chunks of what this one finds, comes after it.
+  int64_t earlierTrials = 0; ///< Of the search before that.
   int64_t defaultNs = 0;
 
-  bool isFinished() const { return (defaultNs > 0 && defaultNs < kLeastNs) || climb->isFinished(); }
+  bool isFinished() const { return defaultNs < kLeastNs || (bestFirst->isFinished() && !needsChunks); }
+  int64_t trials() const { return earlierTrials + (bestFirst ? bestFirst->trials() : 0); }
   KernelTuning best() const {
-    if (earlier && climb->trials() < 2)
+    if (earlier && trials() < 2)
       return *earlier;
-    return climb->best().value_or(KernelTuning());
+    return bestFirst->best().value_or(KernelTuning());
   }
 };
 
@@ -49,7 +52,7 @@ struct State {
   TunedSteps steps = {};
 };
 
-/// Kernels that the file has no end of, each with its climb from the best that is known.
+/// Kernels whose search the file does not have to its end.
 void prepareSearches(State &state) {
   for (const TuningProgram &program : state.tuner.programs)
     for (const TunableKernel &kernel : program.kernels()) {
@@ -57,20 +60,52 @@ void prepareSearches(State &state) {
       if (known != state.tuning.kernels.end() && known->second.isFinished)
         continue;
       Search &search = state.searches[kernel.key];
-      if (search.climb)
-        continue;
       search.kernel = kernel;
       search.target = program.target();
-      std::vector<KernelTuning> starts = tuningStarts(kernel);
-      if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning()) {
+      if (known != state.tuning.kernels.end() && known->second.tuning != KernelTuning())
         search.earlier = known->second.tuning;
-        starts.insert(starts.begin() + 1, known->second.tuning);
-      }
-      search.climb = std::make_unique<HillClimb<KernelTuning>>(
-          std::move(starts),
-          [&search](const KernelTuning &from) { return tuningNeighbours(search.kernel, from, search.target); },
-          kLeastGain);
     }
+}
+
+/// What the search's first point costs, which is measured already.
+void tellNext(BestFirst<KernelTuning> &search, double cost) {
+  if (search.next())
+    search.tell(cost);
+}
+
+/// Begins the search of a kernel whose default is measured, from the best that is known.
+void beginSearch(const KernelTuner &tuner, Search &search) {
+  using Neighbours = BestFirst<KernelTuning>::Neighbours;
+  std::vector<KernelTuning> starts;
+  Neighbours neighbours = [&search](const KernelTuning &from) {
+    return tuningNeighbours(search.kernel, from, search.target);
+  };
+  if (tuner.isExhaustive) {
+    starts = tuningGrid(search.kernel, search.target);
+    neighbours = [](const KernelTuning &) { return std::vector<KernelTuning>(); };
+  } else {
+    starts = tuningStarts(search.kernel, search.target);
+    if (search.earlier)
+      starts.insert(starts.begin() + 1, *search.earlier);
+    search.needsChunks = tuner.threads > 1;
+  }
+  search.bestFirst = std::make_unique<BestFirst<KernelTuning>>(
+      std::move(starts), neighbours, BestFirstParams{.leastGain = tuner.isExhaustive ? 0 : kLeastGain});
+  tellNext(*search.bestFirst, static_cast<double>(search.defaultNs));
+}
+
+/// Where tiles and blocks are found, goes on with the chunks.
+void searchChunks(Search &search) {
+  if (!search.needsChunks || !search.bestFirst->isFinished())
+    return;
+  search.needsChunks = false;
+  search.earlierTrials = search.bestFirst->trials();
+  const KernelTuning best = search.best();
+  const double cost = search.bestFirst->bestCost();
+  search.bestFirst = std::make_unique<BestFirst<KernelTuning>>(
+      std::vector<KernelTuning>{best}, [](const KernelTuning &from) { return chunkNeighbours(from); },
+      BestFirstParams{.leastGain = kLeastGain, .patience = 1});
+  tellNext(*search.bestFirst, cost);
 }
 
 /// Whether the program has a kernel that is still searched for.
@@ -132,13 +167,7 @@ Status measureDefaults(State &state) {
   std::erase_if(state.searches, [&](const auto &entry) { return !times.contains(entry.first); });
   for (auto &[key, search] : state.searches) {
     search.defaultNs = times[key];
-    // The grid depends on the algorithm that the compiler has chosen.
-    if (state.tuner.isExhaustive)
-      search.climb = std::make_unique<HillClimb<KernelTuning>>(
-          tuningGrid(search.kernel, search.target), [](const KernelTuning &) { return std::vector<KernelTuning>(); },
-          /*leastGain=*/0);
-    if (search.climb->next() == KernelTuning())
-      search.climb->tell(static_cast<double>(search.defaultNs));
+    beginSearch(state.tuner, search);
   }
   return {};
 }
@@ -147,7 +176,7 @@ Status measureDefaults(State &state) {
 /// default, so that rounds compare.
 Status runRound(State &state) {
   const Tuning trial = trialOf(state, [](const Search &search) {
-    const std::optional<KernelTuning> next = search.isFinished() ? std::nullopt : search.climb->next();
+    const std::optional<KernelTuning> next = search.isFinished() ? std::nullopt : search.bestFirst->next();
     return next ? *next : search.best();
   });
   RoundTimes times;
@@ -158,10 +187,12 @@ Status runRound(State &state) {
                             state.tuner.programs[i].compile(trial, state.tuner.file, state.tuner.threads));
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *run, state.tuner.repeat, times));
   }
-  for (auto &[key, search] : state.searches)
+  for (auto &[key, search] : state.searches) {
     if (times.trial.contains(key) && times.reference.contains(key) && !search.isFinished())
-      search.climb->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial[key]) /
-                         static_cast<double>(times.reference[key]));
+      search.bestFirst->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial[key]) /
+                             static_cast<double>(times.reference[key]));
+    searchChunks(search);
+  }
   return {};
 }
 
@@ -183,10 +214,9 @@ Status confirm(State &state) {
     const auto most = static_cast<double>(std::max<int64_t>(defaultNs - kLeastGainNs, 0));
     const bool gains = search.best() != KernelTuning() &&
                        static_cast<double>(ns) < std::min(most, (1 - kLeastGain) * static_cast<double>(defaultNs));
-    state.tuning.kernels[key] = {
-        search.kernel.kind,     search.kernel.shape, gains ? search.best() : KernelTuning(),
-        gains ? ns : defaultNs, defaultNs,           std::max<int64_t>(search.climb->trials(), 1),
-        search.isFinished()};
+    state.tuning.kernels[key] = {search.kernel.kind,     search.kernel.shape, gains ? search.best() : KernelTuning(),
+                                 gains ? ns : defaultNs, defaultNs,           std::max<int64_t>(search.trials(), 1),
+                                 search.isFinished()};
   }
   return {};
 }

@@ -20,7 +20,7 @@ struct KernelTuner {
   std::string file; ///< Of trials' tunings; each replaces the one before.
   int threads = 1;
   int64_t repeat = 1, rounds = 1; ///< Steps of a trial; trials of a kernel at most.
-  bool isExhaustive = false;      ///< Measures the whole grid of a kernel's tunings, instead of climbing.
+  bool isExhaustive = false;      ///< Measures the whole grid of a kernel's tunings, instead of searching.
 };
 
 struct TunedSteps {

@@ -22,7 +22,7 @@ namespace {
 
 struct TuneOptions {
   std::vector<std::string> models;
-  std::string output, only = "all", search = "climb", format = "text";
+  std::string output, only = "all", search = "best-first", format = "text";
   int64_t repeat = 15, rounds = 0; ///< 0 rounds: as many as the search takes by default.
   bool again = false;
   CompileOptions compile;
@@ -221,10 +221,10 @@ Status runTune(const TuneOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readEarlier(options, fresh));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
   const bool isExhaustive = options.search == "grid";
-  constexpr int64_t kClimbRounds = 60;
+  constexpr int64_t kBestFirstRounds = 120;
   const int64_t rounds = options.rounds > 0 ? options.rounds
                          : isExhaustive     ? std::numeric_limits<int64_t>::max()
-                                            : kClimbRounds;
+                                            : kBestFirstRounds;
   KernelTuner tuner{{}, directory.file("trial.json"), cpu.threads, options.repeat, rounds, isExhaustive};
   TunedSteps steps;
   if (options.only != "kernels") {
@@ -267,13 +267,13 @@ void addTuneCommand(CLI::App &app, Action &action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   addOption(*command, "--rounds", options->rounds,
-            "most trials of a kernel, by default 60 of a climb and all of a grid")
+            "most trials of a kernel, by default 120 of a best-first search and all of a grid")
       ->check(CLI::PositiveNumber);
   addOption(
       *command, "--search", options->search,
-      "how a kernel's tuning is found: climb (from the compiler's choice, while a step gains 1%); grid (the best of "
-      "all tiles and blocks, which takes many times as long)")
-      ->check(oneOf({"climb", "grid"}))
+      "how a kernel's tuning is found: best-first (from the compiler's choice and the tiles of each width, around the "
+      "best, while a step gains 1%); grid (the best of all tiles and blocks, which takes many times as long)")
+      ->check(oneOf({"best-first", "grid"}))
       ->capture_default_str();
   addOption(*command, "--only", options->only,
             "what to measure: kernels; thresholds (from which time of a loop on threads gain); all")

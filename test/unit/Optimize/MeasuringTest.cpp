@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Optimize/BestFirst.h"
 #include "sluice/Optimize/Crossing.h"
-#include "sluice/Optimize/HillClimb.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -28,19 +28,19 @@ std::vector<Point> around(const Point &from) {
   return points;
 }
 
-/// Climbs by `cost` and returns how many points were measured.
+/// Searches by `cost` and returns how many points were measured.
 template <typename Cost>
-int64_t climbAll(HillClimb<Point> &climb, Cost cost) {
-  while (std::optional<Point> next = climb.next()) {
-    REQUIRE(climb.next() == next);
-    climb.tell(cost(*next));
+int64_t searchAll(BestFirst<Point> &search, Cost cost) {
+  while (std::optional<Point> next = search.next()) {
+    REQUIRE(search.next() == next);
+    search.tell(cost(*next));
   }
-  return climb.trials();
+  return search.trials();
 }
 
 } // namespace
 
-TEST_CASE("a climb finds the optimum of a space with one", "[optimize]") {
+TEST_CASE("a best-first search finds the optimum of a space with one", "[optimize]") {
   for (const Point &optimum : {Point{0, 0, 0}, Point{11, 3, 7}, Point{5, 5, 5}, Point{2, 11, 0}}) {
     auto cost = [&](const Point &point) {
       double sum = 100;
@@ -48,40 +48,56 @@ TEST_CASE("a climb finds the optimum of a space with one", "[optimize]") {
         sum *= 1 + 0.1 * std::abs(point[d] - optimum[d]);
       return sum;
     };
-    HillClimb<Point> climb({{6, 6, 6}}, around);
-    const int64_t trials = climbAll(climb, cost);
-    REQUIRE(climb.best());
-    CHECK(*climb.best() == optimum);
-    CHECK(climb.bestCost() == cost(optimum));
-    // A line a dimension at a time, not the 1728 points of the grid.
+    BestFirst<Point> search({{6, 6, 6}}, around);
+    const int64_t trials = searchAll(search, cost);
+    REQUIRE(search.best());
+    CHECK(*search.best() == optimum);
+    CHECK(search.bestCost() == cost(optimum));
+    // Around a line to the optimum, not the 1728 points of the grid.
     CHECK(trials < 150);
-    CHECK(climb.isFinished());
+    CHECK(search.isFinished());
   }
 }
 
-TEST_CASE("a climb ends where nothing gains enough", "[optimize]") {
-  // 0.5% a step.
-  auto cost = [](const Point &point) { return 100 - 0.5 * point[0]; };
-  HillClimb<Point> climb({{3, 0, 0}}, around);
-  climbAll(climb, cost);
-  CHECK(*climb.best() == Point{3, 0, 0});
-  HillClimb<Point> finer({{3, 0, 0}}, around, 0.001);
-  climbAll(finer, cost);
+TEST_CASE("a best-first search ends where nothing gains enough", "[optimize]") {
+  // 0.1% a step: three points are searched around in vain, of which none is 1% better.
+  auto cost = [](const Point &point) { return 100 - 0.1 * point[0]; };
+  BestFirst<Point> search({{3, 0, 0}}, around);
+  searchAll(search, cost);
+  CHECK(*search.best() == Point{3, 0, 0});
+  BestFirst<Point> finer({{3, 0, 0}}, around, {.leastGain = 0.0005});
+  searchAll(finer, cost);
   CHECK((*finer.best())[0] == 11);
 }
 
-TEST_CASE("a climb starts from the best of several points", "[optimize]") {
+TEST_CASE("a best-first search crosses points that cost a little more", "[optimize]") {
+  // 1% up, then a valley.
+  auto cost = [](const Point &point) {
+    return 100 + point[1] * 10 + point[2] * 10 + (point[0] < 2 ? point[0] : 20 - 10.0 * point[0]);
+  };
+  BestFirst<Point> search({{0, 0, 0}}, around);
+  searchAll(search, cost);
+  CHECK(*search.best() == Point{11, 0, 0});
+  BestFirst<Point> impatient({{0, 0, 0}}, around, {.patience = 1});
+  CHECK(searchAll(impatient, cost) == 4);
+  CHECK(*impatient.best() == Point{0, 0, 0});
+  BestFirst<Point> strict({{0, 0, 0}}, around, {.slack = 0.005});
+  searchAll(strict, cost);
+  CHECK(*strict.best() == Point{0, 0, 0});
+}
+
+TEST_CASE("a best-first search starts from the best of several points", "[optimize]") {
   // Two valleys, of which the second is deeper.
   auto cost = [](const Point &point) {
     return std::min(50 + 10.0 * std::abs(point[0] - 1), 20 + 10.0 * std::abs(point[0] - 10));
   };
-  HillClimb<Point> one({{0, 0, 0}}, around);
-  climbAll(one, cost);
+  BestFirst<Point> one({{0, 0, 0}}, around);
+  searchAll(one, cost);
   CHECK((*one.best())[0] == 1);
-  HillClimb<Point> both({{0, 0, 0}, {9, 0, 0}, {0, 0, 0}}, around);
-  climbAll(both, cost);
+  BestFirst<Point> both({{0, 0, 0}, {9, 0, 0}, {0, 0, 0}}, around);
+  searchAll(both, cost);
   CHECK((*both.best())[0] == 10);
-  HillClimb<Point> none({}, around);
+  BestFirst<Point> none({}, around);
   CHECK(none.isFinished());
   CHECK(!none.best());
 }
