@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "dialects/Dataflow/Emit/Shuffles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -321,28 +321,6 @@ void MatmulEmitter::packPanel(Value depthBegin, Value depth) {
   emitPanelWidths([&](Columns valid) { packColumns(depth, source, valid); });
 }
 
-/// In-register transposition of a square of `width` rows, in log2(width) rounds of shuffles.
-static SmallVector<Value, 16> transposeSquare(Ir &ir, SmallVector<Value, 16> rows) {
-  int64_t width = rows.size();
-  for (int64_t half = 1; half < width; half *= 2) {
-    // Round: exchange the off-diagonal half x half blocks of every 2*half x 2*half block.
-    SmallVector<int64_t, 16> low, high;
-    for (int64_t lane = 0; lane < width; ++lane) {
-      bool second = lane & half;
-      low.push_back(second ? width + lane - half : lane);
-      high.push_back(second ? width + lane : lane + half);
-    }
-    for (int64_t r = 0; r < width; ++r) {
-      if (r & half)
-        continue;
-      Value upper = rows[r], lower = rows[r + half];
-      rows[r] = vector::ShuffleOp::create(ir.b, ir.loc, upper, lower, low);
-      rows[r + half] = vector::ShuffleOp::create(ir.b, ir.loc, upper, lower, high);
-    }
-  }
-  return rows;
-}
-
 void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
   Value zero = ir.constant(0);
   if (columns.value || columns.number < panel)
@@ -382,7 +360,7 @@ void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
         SmallVector<Value, 16> rows;
         for (int64_t r = 0; r < tile.lanes; ++r)
           rows.push_back(ir.load(rhs, rowOfB(from, r), tile.lanes));
-        rows = transposeSquare(ir, std::move(rows));
+        rows = transposeSquare(ir.b, ir.loc, std::move(rows));
         for (int64_t r = 0; r < tile.lanes; ++r)
           ir.store(rows[r], ir.at(to, r * panel));
       });

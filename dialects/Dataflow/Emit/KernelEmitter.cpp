@@ -1003,6 +1003,8 @@ Work KernelEmitter::loopWork(unsigned result, Count elements, int64_t lanes) con
 
 void KernelEmitter::emitLoops(unsigned result, Value value) {
   collapsed.clear();
+  if (TransposeOp transpose = tiledTranspose(value))
+    return emitChunkTranspose(result, value, transpose);
   bool vectorize = isVectorizable(value);
   SmallVector<SmallVector<size_t>> members;
   if (vectorize)

@@ -371,6 +371,7 @@ private:
   /// tiles of it pay.
   TransposeOp tiledTranspose(mlir::Value root);
   void emitGridTranspose(unsigned result, mlir::Value value, TransposeOp transpose);
+  void emitChunkTranspose(unsigned result, mlir::Value value, TransposeOp transpose);
   mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices, int64_t lanes);
   /// Collapses the epilogue to rows and columns; false where they are not two dimensions then.

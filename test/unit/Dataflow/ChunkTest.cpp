@@ -17,7 +17,7 @@ TEST_CASE("chunks of every kind of kernel are independent", "[dataflow]") {
   add("%x: tensor<20011xf32>", "dataflow.unary exp %x : tensor<20011xf32>");
   add("%x: tensor<1307x267xf32>, %y: tensor<1307x1xf32>",
       "dataflow.binary add %x, %y : tensor<1307x267xf32>, tensor<1307x1xf32>");
-  add("%x: tensor<41x43x37xf32>", "dataflow.transpose %x [2, 0, 1] : tensor<41x43x37xf32>");
+  add("%x: tensor<121x113x37xf32>", "dataflow.transpose %x [2, 0, 1] : tensor<121x113x37xf32>");
   add("%x: tensor<5003x17xf32>, %y: tensor<5003x20xf32>",
       "dataflow.concat %x, %y {axis = 1 : i64} : tensor<5003x17xf32>, tensor<5003x20xf32> -> tensor<5003x37xf32>");
   add("%x: tensor<1009x401xf32>", "dataflow.reduce sum %x axes [1] : tensor<1009x401xf32> -> tensor<1009xf32>");

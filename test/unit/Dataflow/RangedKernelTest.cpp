@@ -77,6 +77,14 @@ TEST_CASE("movement of a step's extents", "[dataflow][ranged]") {
       {kOne, "%x: tensor<{s0}x7xf32>", "dataflow.transpose %x [1, 0] : tensor<{s0}x7xf32>"},
       {kTwo, "%x: tensor<{s0}x{s1}x3x8xf32>", "dataflow.transpose %x [0, 2, 1, 3] : tensor<{s0}x{s1}x3x8xf32>"},
       {kTwo, "%x: tensor<{s0}x3x{s1}x8xf32>", "dataflow.transpose %x [0, 2, 3, 1] : tensor<{s0}x3x{s1}x8xf32>"},
+      // By tiles, where a step has enough for them.
+      {kOne, "%x: tensor<{s0}x{s0 + 3}xf32>", "dataflow.transpose %x [1, 0] : tensor<{s0}x{s0 + 3}xf32>"},
+      {kTwo, "%x: tensor<{s0}x48x{s1}xf16>", "dataflow.transpose %x [2, 0, 1] : tensor<{s0}x48x{s1}xf16>"},
+      {kTwo, "%x: tensor<2x{s0}x{s1}x33xf32>", "dataflow.transpose %x [0, 3, 1, 2] : tensor<2x{s0}x{s1}x33xf32>"},
+      group(kOne, {"tensor<20x{s0}xf32>", "tensor<{s0}x20xf32>"}, "tensor<{s0}x20xf32>", R"(
+        %0 = dataflow.unary relu %a : tensor<20x{s0}xf32>
+        %1 = dataflow.transpose %0 [1, 0] : tensor<20x{s0}xf32>
+        %r = dataflow.binary add %1, %b : tensor<{s0}x20xf32>, tensor<{s0}x20xf32>)"),
       {kTwo, "%x: tensor<{s0}x{s1}x24xf32>",
        "dataflow.reshape %x : tensor<{s0}x{s1}x24xf32> -> tensor<{s0}x{s1}x3x8xf32>"},
       group(kTwo, {"tensor<{s0}x{s1}x24xf32>"}, "tensor<{s0}x3x{s1}x8xf32>", R"(
