@@ -12,7 +12,7 @@
 
 namespace sluice::dataflow {
 
-/// Folds `length` elements: whole vectors first, their lanes in order, then
+/// Folds `length` elements: whole vectors first, in turns, then their lanes, then
 /// what is left, in shorter vectors where the step gives the length. A grid's team takes every so many elements each,
 /// then joins what its threads have. The order depends on the length, and the lanes or the team, alone.
 struct RowReducer {
@@ -24,8 +24,8 @@ struct RowReducer {
   Extent length;
   int64_t lanes; ///< 1: scalars only.
   Order order = Order::Chunked;
-  /// Vectors that are folded at a time, in rows of at least kLong of them.
-  static constexpr int64_t kChunk = 256, kLong = 8 * kChunk;
+  /// Vectors that are folded at a time, in rows of at least kLong of them, and folds that take turns with them.
+  static constexpr int64_t kChunk = 256, kLong = 8 * kChunk, kTurns = 4;
 
   Extent whole() const { return lanes > 1 ? length / lanes * lanes : Extent(0); }
 
@@ -40,24 +40,48 @@ struct RowReducer {
     mlir::Value acc;
     if (whole().most() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
-      auto fold = [&](mlir::Value from, mlir::Value to) {
-        return kernel.reduce(from, to, lanes, initial(vector), [&](mlir::Value i, mlir::ValueRange sums) {
-          return llvm::SmallVector<mlir::Value>{join(sums[0], element(i, lanes))};
-        })[0];
+      auto take = [&](mlir::Value sum, mlir::Value i) { return join(sum, element(i, lanes)); };
+      // Elements [from, to), of which [from, turned) by several folds in turns: none waits for the one before it.
+      auto fold = [&](mlir::Value from, mlir::Value turned, mlir::Value to) {
+        using Values = llvm::SmallVector<mlir::Value>;
+        Values sums(turned ? kTurns : 1, initial(vector));
+        if (turned) {
+          sums = kernel.reduce(from, turned, kTurns * lanes, sums, [&](mlir::Value i, mlir::ValueRange before) {
+            Values next;
+            for (int64_t turn = 0; turn < kTurns; ++turn)
+              next.push_back(take(before[turn], kernel.add(i, kernel.index(turn * lanes))));
+            return next;
+          });
+          for (int64_t count = kTurns; count > 1; count /= 2)
+            for (int64_t turn = 0; turn < count / 2; ++turn)
+              sums[turn] = join(sums[turn], sums[turn + count / 2]);
+        }
+        if (to)
+          sums[0] =
+              kernel.reduce(turned ? turned : from, to, lanes, sums[0],
+                            [&](mlir::Value i, mlir::ValueRange before) { return Values{take(before[0], i)}; })[0];
+        return sums[0];
+      };
+      // Turns pay from some vectors on.
+      auto foldRange = [&](const Extent &from, const Extent &to) {
+        const Extent length = to - from, turned = from + length / (kTurns * lanes) * (kTurns * lanes);
+        const bool takesTurns = order == Order::Chunked && length.most() >= 2 * kTurns * lanes;
+        return fold(kernel.index(from), takesTurns ? kernel.index(turned) : mlir::Value(),
+                    takesTurns && turned == to ? mlir::Value() : kernel.index(to));
       };
       mlir::Value wide;
       const int64_t chunk = kChunk * lanes;
       const Extent chunked = whole() / chunk * chunk;
       if (order == Order::Plain || whole().most() < kLong * lanes) {
-        wide = fold(kernel.index(0), kernel.index(whole()));
+        wide = foldRange(0, whole());
       } else {
         wide = kernel.reduce(kernel.index(0), kernel.index(chunked), chunk, initial(vector),
                              [&](mlir::Value i, mlir::ValueRange sums) {
-                               mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)));
+                               mlir::Value part = fold(i, kernel.add(i, kernel.index(chunk)), nullptr);
                                return llvm::SmallVector<mlir::Value>{join(sums[0], part)};
                              })[0];
         if (chunked != whole())
-          wide = join(wide, fold(kernel.index(chunked), kernel.index(whole())));
+          wide = join(wide, foldRange(chunked, whole()));
       }
       acc = joinLanes(wide, join);
     } else {
