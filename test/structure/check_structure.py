@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 PURE = ["Support", "TensorIO", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
-        "Swap", "Search", "Explain"]
+        "Swap", "Search", "Explain", "Barriers"]
 SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
 _PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
 # The dialect, what is done with its operators, each a library, and what registers them all.
@@ -34,6 +34,7 @@ ALLOWED = {
     "Optimize": {"Support"},
     "Cost": {"Support", "Graph", "Machine", "Optimize"},
     "Plan": {"Support", "Graph", "Machine", "Optimize"},
+    "Barriers": {"Support", "Machine", "Cost"},
     "Simulator": {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan"},
     "Tiling": _PLANNER,
     "Placement": _PLANNER,

@@ -1,0 +1,52 @@
+//===- Barrier.h - When a worker may begin its next step --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Barriers of workers that train together, as one family: a worker compares its clock, the number of steps that it has
+// done, with the clocks in its view. Bulk, stale and asynchronous parallel steps (BSP, SSP, ASP) and their
+// probabilistic forms, whose view is a random sample of the workers (Zhao's thesis, section 2.4.3 and chapter 6).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_BARRIERS_BARRIER_H
+#define SLUICE_BARRIERS_BARRIER_H
+
+#include "sluice/Support/Error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+inline constexpr int64_t kMostStaleness = 1'000'000'000, kMostWorkers = 1'000'000;
+
+struct Barrier {
+  /// Steps by which a worker may be ahead of any worker in its view; at most kMostStaleness.
+  int64_t staleness = 0;
+  /// Number of other workers in a view, which each test draws anew; absent: all of them. With 0 nobody waits.
+  std::optional<int64_t> sample;
+
+  bool passes(int64_t clock, std::span<const int64_t> view) const {
+    return std::all_of(view.begin(), view.end(), [&](int64_t other) { return other >= clock - staleness; });
+  }
+  /// Number of workers in a view among `workers`, the worker that looks excluded.
+  int64_t viewSize(int64_t workers) const { return std::min(sample.value_or(workers - 1), workers - 1); }
+  /// Fails on a negative or too large staleness or sample.
+  Status check() const;
+
+  friend bool operator==(const Barrier &, const Barrier &) = default;
+};
+
+/// "bsp", "ssp:4", "asp", "pbsp:10" (a sample of 10), "pssp:4,10" (staleness 4, a sample of 10). Fails on anything
+/// else.
+Expected<Barrier> parseBarrier(std::string_view text);
+/// The text that parseBarrier reads as this barrier.
+std::string barrierText(const Barrier &barrier);
+
+} // namespace sluice
+
+#endif // SLUICE_BARRIERS_BARRIER_H

@@ -1,0 +1,31 @@
+//===- Numbers.h - Texts as 'pssp:4,10' -------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_BARRIERS_NUMBERS_H
+#define SLUICE_LIB_BARRIERS_NUMBERS_H
+
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct NamedNumbers {
+  std::string_view name;
+  std::vector<std::string_view> numbers; ///< Not parsed; empty where the text has no colon.
+};
+
+/// A name, then, after a colon, texts between commas.
+inline NamedNumbers splitNumbers(std::string_view text) {
+  const size_t colon = text.find(':');
+  NamedNumbers parts{text.substr(0, colon), {}};
+  for (size_t at = colon; at != std::string_view::npos; at = text.find(',')) {
+    text.remove_prefix(at + 1);
+    parts.numbers.push_back(text.substr(0, text.find(',')));
+  }
+  return parts;
+}
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_BARRIERS_NUMBERS_H

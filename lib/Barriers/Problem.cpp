@@ -1,0 +1,137 @@
+//===- Problem.cpp - What is simulated, and its limits --------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Barriers/Simulator.h"
+#include "sluice/Support/Rates.h"
+#include "sluice/Support/Text.h"
+#include "sluice/Support/Units.h"
+
+#include "Numbers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+
+static constexpr int64_t kLongestNs = 1'000'000'000'000'000;
+
+Status StepTime::check() const {
+  if (baseNs < 0 || baseNs > kLongestNs || spreadNs < 0 || spreadNs > kLongestNs)
+    return makeError(ErrorCode::InvalidInput, "times of ", baseNs, " and ", spreadNs,
+                     " ns are out of range, step time, give 0 to 1e15 ns");
+  if (!(sigma >= 0 && sigma <= 10))
+    return makeError(ErrorCode::InvalidInput, "a sigma of ", sigma, " is out of range, step time, give 0 to 10");
+  return {};
+}
+
+int64_t StepTime::draw(Rng &rng) const {
+  const auto base = static_cast<double>(baseNs), spread = static_cast<double>(spreadNs);
+  double ns = base;
+  if (kind == Kind::Uniform)
+    ns += spread * rng.uniform();
+  else if (kind == Kind::Exponential)
+    ns -= spread * std::log1p(-rng.uniform());
+  else if (kind == Kind::LogNormal)
+    ns *= std::exp(sigma * rng.normal());
+  return std::llround(std::clamp(ns, 1.0, 1e18));
+}
+
+int64_t StepTime::leastNs() const { return kind == Kind::LogNormal ? 1 : std::max<int64_t>(baseNs, 1); }
+
+Expected<StepTime> parseStepTime(std::string_view text) {
+  const NamedNumbers parts = splitNumbers(text);
+  StepTime time;
+  if (parts.name == "fixed")
+    time.kind = StepTime::Kind::Fixed;
+  else if (parts.name == "uniform")
+    time.kind = StepTime::Kind::Uniform;
+  else if (parts.name == "lognormal")
+    time.kind = StepTime::Kind::LogNormal;
+  else if (parts.name != "exponential")
+    return makeError(ErrorCode::InvalidInput, "unknown distribution '", excerpt(text),
+                     "', step time, give fixed:TIME, uniform:TIME,TIME, exponential:TIME,TIME or lognormal:TIME,SIGMA");
+  const size_t numbers = time.kind == StepTime::Kind::Fixed ? 1 : 2;
+  if (parts.numbers.size() != numbers)
+    return makeError(ErrorCode::InvalidInput, "step time '", excerpt(text), "' has ", parts.numbers.size(),
+                     " numbers, '", parts.name, "' has ", numbers);
+  SLUICE_ASSIGN_OR_RETURN(time.baseNs, parseDuration(parts.numbers[0]));
+  if (time.kind == StepTime::Kind::LogNormal) {
+    SLUICE_ASSIGN_OR_RETURN(time.sigma, parseNumber(parts.numbers[1]));
+  } else if (numbers == 2) {
+    SLUICE_ASSIGN_OR_RETURN(time.spreadNs, parseDuration(parts.numbers[1]));
+  }
+  SLUICE_RETURN_IF_ERROR(time.check());
+  return time;
+}
+
+Status Exchange::check() const {
+  if (bytes < 0 || bytes > kLongestNs || shards < 1 || shards > kMostWorkers)
+    return makeError(ErrorCode::InvalidInput, bytes, " bytes on ", shards,
+                     " shards are out of range, exchange, give 0 to 1e15 bytes and 1 to ", kMostWorkers, " shards");
+  if (!isRate(pushBytesPerSec) || !isRate(pullBytesPerSec))
+    return makeError(ErrorCode::InvalidInput, "rates of ", pushBytesPerSec, " and ", pullBytesPerSec,
+                     " bytes per second are out of range, exchange, give ", kLeastRate, " to ", kGreatestRate);
+  if (latencyNs < 0 || latencyNs > kMaxOverheadNs)
+    return makeError(ErrorCode::InvalidInput, "a latency of ", latencyNs, " ns is out of range, exchange, give 0 to ",
+                     kMaxOverheadNs, " ns");
+  return {};
+}
+
+Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int64_t bytes, int64_t shards) {
+  Exchange exchange{kind, bytes, shards, kGreatestRate, kGreatestRate, 0};
+  if (kind == Exchange::Kind::Free)
+    return exchange;
+  bool found = false;
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto use = [&](MemoryId from, MemoryId to) {
+    const LinkId id = machine.findLink(from, to);
+    if (!id.valid())
+      return;
+    found = true;
+    const Link &link = machine.link(id);
+    auto rate = [&](MemoryId memory) { return std::min(link.rateFrom(memory), link.duplexBytesPerSec / 2); };
+    exchange.pushBytesPerSec = std::min(exchange.pushBytesPerSec, rate(from));
+    exchange.pullBytesPerSec = std::min(exchange.pullBytesPerSec, rate(to));
+    exchange.latencyNs = std::max(exchange.latencyNs, link.latencyNs);
+  };
+  for (DeviceId device : devices)
+    if (kind == Exchange::Kind::Server)
+      use(machine.device(device).memory, Machine::hostMemory());
+    else
+      for (DeviceId peer : devices)
+        use(machine.device(device).memory, machine.device(peer).memory);
+  if (!found)
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no link ",
+                     kind == Exchange::Kind::Server ? "from the host's memory to an accelerator"
+                                                    : "between two accelerators",
+                     ", exchange of updates, give a machine that has one");
+  SLUICE_RETURN_IF_ERROR(exchange.check());
+  return exchange;
+}
+
+Status BarrierProblem::check() const {
+  if (workers < 1 || workers > kMostWorkers)
+    return makeError(ErrorCode::InvalidInput, workers, " workers are out of range, barrier simulation, give 1 to ",
+                     kMostWorkers);
+  if (durationNs < 1 || durationNs > kLongestNs)
+    return makeError(ErrorCode::InvalidInput, "a duration of ", durationNs,
+                     " ns is out of range, barrier simulation, give 1 to 1e15 ns");
+  if (!(stragglers >= 0 && stragglers <= 1))
+    return makeError(ErrorCode::InvalidInput, "a share of stragglers of ", stragglers,
+                     " is out of range, barrier simulation, give 0 to 1");
+  if (!(slowness >= 1 && slowness <= 1e6))
+    return makeError(ErrorCode::InvalidInput, "a slowness of ", slowness,
+                     " is out of range, barrier simulation, give 1 to 1e6");
+  if (retestNs < 0 || retestNs > kLongestNs)
+    return makeError(ErrorCode::InvalidInput, "a retest after ", retestNs,
+                     " ns is out of range, barrier simulation, give 0 to 1e15 ns");
+  SLUICE_RETURN_IF_ERROR(barrier.check());
+  SLUICE_RETURN_IF_ERROR(stepTime.check());
+  return exchange.check();
+}
+
+int64_t BarrierProblem::numStragglers() const { return std::llround(stragglers * static_cast<double>(workers)); }
+
+} // namespace sluice

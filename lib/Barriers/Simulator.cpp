@@ -1,0 +1,284 @@
+//===- Simulator.cpp ------------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Waiting workers test the barrier with a fresh sample whenever an update arrives. Drawing each of those samples costs
+// a step O(workers). Instead, all waiting workers of one clock pass a test with the same probability, that of a sample
+// without a worker that is behind, which the number of workers behind gives. Tests are independent, so the ones that
+// pass are found by geometric skips, and only they draw a sample: one of workers that let them pass, which is how the
+// samples of passed tests are distributed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Barriers/Simulator.h"
+
+#include "sluice/Cost/CostModel.h"
+#include "sluice/Support/Units.h"
+
+#include "Clocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr size_t kMostSteps = size_t(1) << 24, kMostSampled = size_t(1) << 26, kMostEvents = size_t(1) << 28;
+
+/// At one time, in this order; waiting workers test after arrivals and polls.
+enum class EventKind : uint8_t { Computed, Arrival, Poll, Read };
+
+struct Event {
+  int64_t timeNs;
+  EventKind kind;
+  uint32_t worker;
+
+  bool operator>(const Event &other) const {
+    return std::tie(timeNs, kind, worker) > std::tie(other.timeNs, other.kind, other.worker);
+  }
+};
+
+struct WorkerState {
+  Rng stepTimes;
+  size_t record = 0;        ///< Its latest step.
+  int64_t updatesRead = 0;  ///< Arrived when it last read.
+  int64_t waitsSinceNs = 0; ///< -1: it does not wait.
+};
+
+class Simulation {
+public:
+  explicit Simulation(const BarrierProblem &problem)
+      : problem(problem), numWorkers(problem.workers), viewSize(problem.barrier.viewSize(problem.workers)),
+        samples(viewSize > 0 && viewSize < numWorkers - 1), numSlow(problem.numStragglers()),
+        clocks(static_cast<uint32_t>(problem.workers)), sampling(Rng(problem.seed).fork(kMostWorkers)) {
+    const Rng root(problem.seed);
+    for (int64_t worker = 0; worker < numWorkers; ++worker)
+      workers.push_back({root.fork(static_cast<uint64_t>(worker))});
+    // Of a sample, by the number of others that are not behind: C(n, size) / C(others, size), by recursion.
+    passing.assign(static_cast<size_t>(numWorkers), 0);
+    passing.back() = 1;
+    for (int64_t n = numWorkers - 1; n > 0 && n >= viewSize; --n)
+      passing[n - 1] = passing[n] * static_cast<double>(n - viewSize) / static_cast<double>(n);
+    const Exchange &exchange = problem.exchange;
+    const auto bytes = static_cast<double>(exchange.bytes), shards = static_cast<double>(exchange.shards);
+    if (exchange.kind == Exchange::Kind::Server) {
+      pushing = {movingTimeNs(bytes, exchange.pushBytesPerSec), movingTimeNs(bytes / shards, exchange.pushBytesPerSec)};
+      pulling = {movingTimeNs(bytes, exchange.pullBytesPerSec), movingTimeNs(bytes / shards, exchange.pullBytesPerSec)};
+    } else if (exchange.kind == Exchange::Kind::Peers) {
+      pushing = {movingTimeNs(bytes * static_cast<double>(numWorkers - 1), exchange.pushBytesPerSec),
+                 movingTimeNs(bytes, exchange.pushBytesPerSec)};
+    }
+  }
+
+  Expected<BarrierRun> run() {
+    for (uint32_t worker = 0; worker < numWorkers; ++worker)
+      beginWaiting(worker, 0);
+    test(0);
+    while (!events.empty()) {
+      const Event event = events.top();
+      events.pop();
+      handle(event);
+      if (isArrived && (events.empty() || events.top().timeNs > event.timeNs || events.top().kind == EventKind::Read))
+        test(event.timeNs);
+      ++numEvents;
+      if (result.trace.steps.size() > kMostSteps || result.trace.views.size() > kMostSampled || numEvents > kMostEvents)
+        return makeError(ErrorCode::Infeasible, "a run of ", numWorkers, " workers for ",
+                         formatDuration(problem.durationNs), " has more than ", kMostSteps, " steps, ", kMostSampled,
+                         " sampled workers or ", kMostEvents, " events, barrier simulation, give a shorter duration");
+    }
+    finish();
+    return std::move(result);
+  }
+
+private:
+  /// Transfers through one direction of all shards' or peers' links, in the order of their requests.
+  struct Channel {
+    int64_t transferNs = 0; ///< A transfer, over its worker's own link.
+    int64_t occupiedNs = 0; ///< Of which it occupies the shards or the peers.
+    int64_t freeNs = 0;
+
+    int64_t begin(int64_t readyNs) {
+      const int64_t beginNs = std::max(readyNs, freeNs);
+      freeNs = saturatingAdd(beginNs, occupiedNs);
+      return beginNs;
+    }
+  };
+
+  /// What ends after the run is not an event of it.
+  void schedule(int64_t timeNs, EventKind kind, uint32_t worker) {
+    if (timeNs <= problem.durationNs)
+      events.push({timeNs, kind, worker});
+  }
+
+  void handle(const Event &event) {
+    switch (event.kind) {
+    case EventKind::Computed: {
+      const int64_t beginNs = pushing.begin(saturatingAdd(event.timeNs, problem.exchange.latencyNs));
+      return schedule(saturatingAdd(beginNs, pushing.transferNs), EventKind::Arrival, event.worker);
+    }
+    case EventKind::Arrival:
+      return arrive(event.worker, event.timeNs);
+    case EventKind::Poll:
+      testing.push_back(event.worker);
+      isArrived = true;
+      return;
+    case EventKind::Read:
+      return read(event.worker, event.timeNs);
+    }
+  }
+
+  void arrive(uint32_t worker, int64_t nowNs) {
+    result.trace.steps[workers[worker].record].pushNs = nowNs;
+    clocks.advance(worker);
+    BarrierMetrics &metrics = result.metrics;
+    const auto missed = static_cast<double>(metrics.updates - workers[worker].updatesRead);
+    progressSum += missed;
+    progressSquares += missed * missed;
+    // Deviations from whole rounds cancel out: as many updates are missing as are too many.
+    if (++metrics.updates % numWorkers == 0)
+      metrics.sequence.push_back(2 * perWorker(clocks.lacking(metrics.updates / numWorkers)));
+    beginWaiting(worker, nowNs);
+  }
+
+  void beginWaiting(uint32_t worker, int64_t nowNs) {
+    workers[worker].waitsSinceNs = nowNs;
+    if (problem.retestNs > 0)
+      testing.push_back(worker);
+    else
+      waiting[clocks.clock(worker)].push_back(worker);
+    isArrived = true;
+  }
+
+  /// The number of other workers that are not behind for one of this clock, which is not behind itself.
+  int64_t othersInTime(int64_t clock) const { return clocks.atLeast(clock - problem.barrier.staleness) - 1; }
+  double passProbability(int64_t clock) const { return viewSize == 0 ? 1 : passing[othersInTime(clock)]; }
+
+  void test(int64_t nowNs) {
+    isArrived = false;
+    for (uint32_t worker : std::exchange(testing, {})) {
+      ++result.metrics.tests;
+      if (sampling.chance(passProbability(clocks.clock(worker))))
+        pass(worker, nowNs);
+      else
+        schedule(saturatingAdd(nowNs, problem.retestNs), EventKind::Poll, worker);
+    }
+    for (auto level = waiting.begin(); level != waiting.end();) {
+      ++numEvents;
+      testLevel(level->first, level->second, nowNs);
+      level = level->second.empty() ? waiting.erase(level) : std::next(level);
+    }
+  }
+
+  void testLevel(int64_t clock, std::vector<uint32_t> &level, int64_t nowNs) {
+    result.metrics.tests += static_cast<int64_t>(level.size());
+    const double probability = passProbability(clock);
+    if (probability <= 0)
+      return;
+    // Tests that fail before the next one that passes are geometrically distributed.
+    const double skipScale = 1 / std::log1p(-probability);
+    std::vector<size_t> passes;
+    for (double next = 0; next < static_cast<double>(level.size()); ++next) {
+      next += probability < 1 ? std::floor(std::log1p(-sampling.uniform()) * skipScale) : 0;
+      if (next < static_cast<double>(level.size()))
+        passes.push_back(static_cast<size_t>(next));
+    }
+    for (size_t i : passes)
+      pass(level[i], nowNs);
+    for (auto i = passes.rbegin(); i != passes.rend(); ++i) {
+      level[*i] = level.back();
+      level.pop_back();
+    }
+  }
+
+  void pass(uint32_t worker, int64_t nowNs) {
+    WorkerState &state = workers[worker];
+    waitedNs += static_cast<double>(nowNs - std::exchange(state.waitsSinceNs, -1));
+    state.record = result.trace.steps.size();
+    result.trace.steps.push_back({worker, nowNs});
+    if (samples)
+      clocks.sampleOthers(worker, clocks.clock(worker) - problem.barrier.staleness, viewSize, sampling,
+                          result.trace.views);
+    if (problem.exchange.kind != Exchange::Kind::Server)
+      return schedule(nowNs, EventKind::Read, worker);
+    schedule(pulling.begin(saturatingAdd(nowNs, problem.exchange.latencyNs)), EventKind::Read, worker);
+  }
+
+  void read(uint32_t worker, int64_t nowNs) {
+    WorkerState &state = workers[worker];
+    result.trace.steps[state.record].readNs = nowNs;
+    state.updatesRead = result.metrics.updates;
+    lateSum += perWorker(clocks.lacking(clocks.clock(worker)));
+    ++numReads;
+    const double slowness = worker < numSlow ? problem.slowness : 1;
+    const auto stepNs = static_cast<double>(problem.stepTime.draw(state.stepTimes)) * slowness;
+    int64_t readyNs = saturatingAdd(nowNs, pulling.transferNs);
+    if (problem.exchange.kind == Exchange::Kind::Server)
+      readyNs = saturatingAdd(readyNs, problem.exchange.latencyNs);
+    readyNs = saturatingAdd(readyNs, std::llround(std::min(stepNs, 4e18)));
+    schedule(readyNs, problem.exchange.kind == Exchange::Kind::Free ? EventKind::Arrival : EventKind::Computed, worker);
+  }
+
+  double perWorker(int64_t count) const { return static_cast<double>(count) / static_cast<double>(numWorkers); }
+
+  void finish() {
+    BarrierMetrics &metrics = result.metrics;
+    const auto updates = static_cast<double>(metrics.updates), count = static_cast<double>(numWorkers);
+    metrics.meanSteps = updates / count;
+    metrics.leastSteps = metrics.mostSteps = clocks.clock(0);
+    double squares = 0;
+    for (uint32_t worker = 0; worker < numWorkers; ++worker) {
+      const int64_t clock = clocks.clock(worker);
+      metrics.leastSteps = std::min(metrics.leastSteps, clock);
+      metrics.mostSteps = std::max(metrics.mostSteps, clock);
+      squares += std::pow(static_cast<double>(clock) - metrics.meanSteps, 2);
+      if (workers[worker].waitsSinceNs >= 0)
+        waitedNs += static_cast<double>(problem.durationNs - workers[worker].waitsSinceNs);
+    }
+    metrics.sdSteps = std::sqrt(squares / count);
+    if (metrics.updates > 0) {
+      const double mean = progressSum / updates;
+      metrics.meanProgress = mean / count;
+      metrics.sdProgress = std::sqrt(std::max(0.0, progressSquares / updates - mean * mean)) / count;
+    }
+    metrics.meanLate = numReads > 0 ? lateSum / static_cast<double>(numReads) : 0;
+    metrics.waitingShare = waitedNs / (count * static_cast<double>(problem.durationNs));
+    metrics.controlMessages = 2 * metrics.tests * (samples ? viewSize : viewSize > 0 ? 1 : 0);
+    const bool peers = problem.exchange.kind == Exchange::Kind::Peers;
+    const int64_t shards = problem.exchange.kind == Exchange::Kind::Server ? problem.exchange.shards : 1;
+    metrics.modelMessages = peers ? metrics.updates * (numWorkers - 1) : shards * (metrics.updates + 2 * numReads);
+  }
+
+  const BarrierProblem &problem;
+  const int64_t numWorkers, viewSize;
+  const bool samples; ///< Views are neither empty nor full.
+  const int64_t numSlow;
+  Clocks clocks;
+  std::vector<WorkerState> workers;
+  std::vector<double> passing; ///< A test's probability to pass, by the number of others that are not behind.
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::map<int64_t, std::vector<uint32_t>> waiting; ///< By clock, where every arrival is a test.
+  std::vector<uint32_t> testing;                    ///< Where tests are polls: the workers that test now.
+  bool isArrived = false;                           ///< Something that waiting workers test after.
+  Rng sampling;
+  Channel pushing, pulling;
+  size_t numEvents = 0;
+  int64_t numReads = 0;
+  double progressSum = 0, progressSquares = 0, lateSum = 0, waitedNs = 0;
+  BarrierRun result;
+};
+
+} // namespace
+
+Expected<BarrierRun> simulateBarrier(const BarrierProblem &problem) {
+  SLUICE_RETURN_IF_ERROR(problem.check());
+  return Simulation(problem).run();
+}
+
+} // namespace sluice
