@@ -252,7 +252,9 @@ BarrierMetrics measureTrace(const BarrierProblem &problem, const BarrierTrace &t
     metrics.waitingShare += static_cast<double>(wait.endNs - wait.sinceNs);
   metrics.waitingShare /= workers * static_cast<double>(problem.durationNs);
   metrics.tests = countTests(problem, trace);
-  metrics.controlMessages = metrics.tests * 2 * (view.isAll ? 1 : view.size);
+  const auto passes = static_cast<int64_t>(trace.steps.size());
+  const int64_t questions = !view.isAll ? metrics.tests * view.size : problem.retestNs > 0 ? metrics.tests : passes;
+  metrics.controlMessages = 2 * questions;
   switch (problem.exchange.kind) {
   case Exchange::Kind::Free:
     metrics.modelMessages = metrics.updates + 2 * numReads;

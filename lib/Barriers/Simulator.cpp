@@ -249,7 +249,11 @@ private:
     }
     metrics.meanLate = numReads > 0 ? lateSum / static_cast<double>(numReads) : 0;
     metrics.waitingShare = waitedNs / (count * static_cast<double>(problem.durationNs));
-    metrics.controlMessages = 2 * metrics.tests * (samples ? viewSize : viewSize > 0 ? 1 : 0);
+    if (samples)
+      metrics.controlMessages = 2 * metrics.tests * viewSize;
+    else if (viewSize > 0)
+      metrics.controlMessages =
+          2 * (problem.retestNs > 0 ? metrics.tests : static_cast<int64_t>(result.trace.steps.size()));
     const bool peers = problem.exchange.kind == Exchange::Kind::Peers;
     const int64_t shards = problem.exchange.kind == Exchange::Kind::Server ? problem.exchange.shards : 1;
     metrics.modelMessages = peers ? metrics.updates * (numWorkers - 1) : shards * (metrics.updates + 2 * numReads);

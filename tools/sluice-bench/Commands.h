@@ -12,6 +12,7 @@ namespace sluice::bench {
 
 using driver::Action;
 
+void addBarriersCommand(CLI::App &app, Action &action);
 void addKernelsCommand(CLI::App &app, Action &action);
 void addOperatorsCommand(CLI::App &app, Action &action);
 void addModelsCommand(CLI::App &app, Action &action);

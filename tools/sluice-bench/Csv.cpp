@@ -6,6 +6,7 @@
 #include "Csv.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,6 +47,20 @@ void printCsv(const Json &rows) {
     }
     std::cout << '\n';
   }
+}
+
+Json orNull(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+
+double ratio(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+std::string cell(const Json &row, const std::string &key, const char *format) {
+  if (!row.contains(key) || row[key].is_null())
+    return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, row[key].get<double>());
+  return text;
 }
 
 } // namespace sluice::bench

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   addPartitionCommand(app, action);
   addPlacementCommand(app, action);
   addTiersCommand(app, action);
+  addBarriersCommand(app, action);
   sluice::driver::guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
 }

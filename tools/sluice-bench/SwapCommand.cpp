@@ -81,21 +81,7 @@ Run runSolver(const ProblemFile &file, const SwapOptions &options, size_t solver
   return run;
 }
 
-Json orNull(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
-
 double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-double ratio(int64_t part, int64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
-}
-
-std::string cell(const Json &row, const char *key, const char *format = "%.3f") {
-  if (!row.contains(key) || row[key].is_null())
-    return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, row[key].get<double>());
-  return text;
-}
 
 /// A row of figures 6 to 8. The first solver is ours and counts with its worst
 /// seed; the others are its rivals, with the first seed.

@@ -38,20 +38,7 @@ struct TiersOptions {
 constexpr int64_t kSweepGiB[] = {0, 16, 32, 64, 128, 256};
 /// Published fractions have three or four digits.
 constexpr double kRounding = 0.0005;
-
-double ratio(int64_t part, int64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
-}
-
-Json orNull(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
-
-std::string cell(const Json &row, const std::string &key, const char *format = "%.4f") {
-  if (!row.contains(key) || row[key].is_null())
-    return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, row[key].get<double>());
-  return text;
-}
+constexpr const char *kFourDigits = "%.4f";
 
 std::optional<double> publishedAt(const PublishedStep &step, int64_t hostBytes, int64_t defaultBytes) {
   for (const PublishedStep::Point &point : step.sweep)
@@ -116,12 +103,13 @@ void printHeader(const TiersOptions &options) {
 
 void printRow(const TiersOptions &options, const Json &row) {
   std::printf("%-18s %9s %10s", row["step"].get<std::string>().c_str(), cell(row, "host_gib", "%g").c_str(),
-              cell(row, "kernels_seconds").c_str());
+              cell(row, "kernels_seconds", kFourDigits).c_str());
   for (const std::string &solver : options.solvers)
-    std::printf(" %12s", cell(row, solver).c_str());
-  std::printf(" %7s %8s %7s %7s %11s %7s %s\n", cell(row, "bound").c_str(), cell(row, "once_bound").c_str(),
-              cell(row, "g10").c_str(), cell(row, "deepum").c_str(), cell(row, "flashneuron").c_str(),
-              cell(row, "lru").c_str(), row["above"].get<bool>() ? "yes" : "no");
+    std::printf(" %12s", cell(row, solver, kFourDigits).c_str());
+  std::printf(" %7s %8s %7s %7s %11s %7s %s\n", cell(row, "bound", kFourDigits).c_str(),
+              cell(row, "once_bound", kFourDigits).c_str(), cell(row, "g10", kFourDigits).c_str(),
+              cell(row, "deepum", kFourDigits).c_str(), cell(row, "flashneuron", kFourDigits).c_str(),
+              cell(row, "lru", kFourDigits).c_str(), row["above"].get<bool>() ? "yes" : "no");
   std::fflush(stdout);
 }
 

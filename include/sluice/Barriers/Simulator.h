@@ -108,10 +108,12 @@ struct BarrierMetrics {
   /// When a worker reads the model for a step: others' updates of earlier steps that have not arrived. The mean over
   /// reads.
   double meanLate = 0;
-  double waitingShare = 0;     ///< Of the workers' time, at the barrier.
-  int64_t tests = 0;           ///< Of the barrier, passed or not.
-  int64_t controlMessages = 0; ///< A question and an answer for each worker asked; one pair for a view of all workers.
-  int64_t modelMessages = 0;   ///< Pushes, and questions and answers of pulls.
+  double waitingShare = 0; ///< Of the workers' time, at the barrier.
+  int64_t tests = 0;       ///< Of the barrier, passed or not.
+  /// A question and an answer: for each worker of a sample and each test; for a view of all workers, whose holder
+  /// answers when they let pass, for each step, or where workers poll, for each test.
+  int64_t controlMessages = 0;
+  int64_t modelMessages = 0; ///< Pushes, and questions and answers of pulls.
 };
 
 struct BarrierRun {

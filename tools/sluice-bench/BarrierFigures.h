@@ -1,0 +1,38 @@
+//===- BarrierFigures.h - Experiments with barriers -------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICEBENCH_BARRIERFIGURES_H
+#define SLUICE_TOOLS_SLUICEBENCH_BARRIERFIGURES_H
+
+#include "sluice/Barriers/Simulator.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+/// A number of each run, at a row's x where the run is the same for all rows; NaN where the run has none.
+struct BarrierMeasure {
+  std::string name;
+  std::function<double(const BarrierRun &run, double x)> value;
+};
+
+/// A figure as tables, one for each measure: a row for each x, a column for each barrier.
+struct BarrierFigure {
+  std::string id, title, xName;
+  std::vector<double> xs;
+  std::vector<std::string> barriers;
+  std::function<void(BarrierProblem &problem, double x)> change; ///< Of the setting; empty: x is the measures'.
+  std::vector<BarrierMeasure> measures;
+  BarrierProblem setting;
+  bool isRelative = false; ///< Values are divided by those of the first row.
+};
+
+/// The figures of Zhao's thesis, chapter 6, that do not train a model, and one that polls where figure 6.5 does not.
+std::vector<BarrierFigure> barrierFigures();
+
+} // namespace sluice::bench
+
+#endif // SLUICE_TOOLS_SLUICEBENCH_BARRIERFIGURES_H

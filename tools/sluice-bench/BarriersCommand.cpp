@@ -1,0 +1,310 @@
+//===- BarriersCommand.cpp - sluice-bench barriers ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The simulated figures of Zhao's thesis, chapter 6, and experiments of the user's. Every run is checked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierFigures.h"
+#include "Commands.h"
+#include "Timing.h"
+#include "sluice/Barriers/CheckTrace.h"
+#include "sluice/Optimize/Parallel.h"
+#include "sluice/Support/Text.h"
+#include "sluice/Support/Units.h"
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace sluice::bench {
+namespace {
+
+struct BarriersOptions {
+  std::vector<std::string> figures, barriers;
+  int64_t workers = 100, shards = 1, seeds = 5;
+  std::string duration = "100s", stepTime = "exponential:1s,1s", exchange = "free", machine = "v100-16gb", bytes = "0B",
+              retest = "0s", format = "text";
+  double stragglers = 0, slowness = 1;
+  int threads = 0;
+
+  bool json() const { return format == "json"; }
+};
+
+/// A simulated and checked run's number for each measure and x.
+using Values = std::vector<double>;
+
+/// The values of each problem, averaged over the seeds, NaN where a run has none.
+Expected<std::vector<Values>> measureAll(const std::vector<BarrierProblem> &problems,
+                                         const std::function<Values(const BarrierRun &, size_t)> &measure,
+                                         const BarriersOptions &options) {
+  const auto seeds = static_cast<size_t>(options.seeds);
+  std::vector<Values> values(problems.size() * seeds);
+  std::vector<Status> states(values.size());
+  parallelFor(usableThreads(options.threads), values.size(), [&](size_t i) {
+    BarrierProblem problem = problems[i / seeds];
+    problem.seed = i % seeds;
+    Expected<BarrierRun> run = simulateBarrier(problem);
+    states[i] = run ? checkTrace(problem, *run) : Status(propagate(run));
+    if (states[i])
+      values[i] = measure(*run, i / seeds);
+  });
+  std::vector<Values> means(problems.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(states[i]);
+    Values &mean = means[i / seeds];
+    mean.resize(values[i].size());
+    for (size_t k = 0; k < mean.size(); ++k)
+      mean[k] += values[i][k] / static_cast<double>(seeds);
+  }
+  return means;
+}
+
+std::string cellOf(double value) {
+  if (std::isnan(value))
+    return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, std::abs(value) >= 1e6 ? "%.3g" : std::abs(value) >= 10 ? "%.1f" : "%.3f", value);
+  return text;
+}
+
+/// As Markdown, so that docs/results/barriers.md can have it as it is.
+void printTable(const std::vector<std::vector<std::string>> &rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const std::string &cell : rows[i])
+      std::printf("| %s ", cell.c_str());
+    std::printf("|\n");
+    for (size_t k = 0; i == 0 && k < rows[i].size(); ++k)
+      std::printf("|---:");
+    if (i == 0)
+      std::printf("|\n");
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// A figure's numbers: a table for each measure, of rows for each x, of columns for each barrier.
+using Tables = std::vector<std::vector<Values>>;
+
+Expected<Tables> measureFigure(const BarrierFigure &figure, const BarriersOptions &options) {
+  const size_t numXs = figure.xs.size(), numMeasures = figure.measures.size(), columns = figure.barriers.size();
+  const size_t settings = figure.change ? numXs : 1;
+  std::vector<BarrierProblem> problems;
+  for (size_t setting = 0; setting < settings; ++setting)
+    for (const std::string &barrier : figure.barriers) {
+      problems.push_back(figure.setting);
+      SLUICE_ASSIGN_OR_RETURN(problems.back().barrier, parseBarrier(barrier));
+      if (figure.change)
+        figure.change(problems.back(), figure.xs[setting]);
+    }
+  // Of a run: each measure at each x that the run is for.
+  auto measure = [&](const BarrierRun &run, size_t problem) {
+    Values values;
+    for (const BarrierMeasure &each : figure.measures)
+      for (size_t x = 0; x < numXs; ++x)
+        if (settings == 1 || x == problem / columns)
+          values.push_back(each.value(run, figure.xs[x]));
+    return values;
+  };
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Values> means, measureAll(problems, measure, options));
+  Tables tables(numMeasures, std::vector<Values>(numXs, Values(columns)));
+  for (size_t m = 0; m < numMeasures; ++m)
+    for (size_t x = 0; x < numXs; ++x)
+      for (size_t column = 0; column < columns; ++column) {
+        tables[m][x][column] = settings == 1 ? means[column][m * numXs + x] : means[x * columns + column][m];
+        if (figure.isRelative && x > 0)
+          tables[m][x][column] /= tables[m][0][column];
+      }
+  for (std::vector<Values> &table : tables)
+    if (figure.isRelative)
+      std::fill(table.front().begin(), table.front().end(), 1);
+  return tables;
+}
+
+Status runFigures(const BarriersOptions &options) {
+  Json figures = Json::array();
+  for (const BarrierFigure &figure : barrierFigures()) {
+    if (!options.figures.empty() &&
+        std::find(options.figures.begin(), options.figures.end(), figure.id) == options.figures.end())
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(Tables tables, measureFigure(figure, options));
+    for (size_t m = 0; m < tables.size(); ++m) {
+      const std::string &measure = figure.measures[m].name;
+      const std::string xName = concat(figure.id, figure.measures.size() > 1 && m > 0 ? " sd: " : ": ", figure.xName);
+      std::vector<std::vector<std::string>> cells = {{xName}};
+      cells[0].insert(cells[0].end(), figure.barriers.begin(), figure.barriers.end());
+      Json rows = Json::array();
+      for (size_t x = 0; x < figure.xs.size(); ++x) {
+        cells.push_back({concat(figure.xs[x])});
+        Json row = {{"x", figure.xs[x]}};
+        for (size_t column = 0; column < figure.barriers.size(); ++column) {
+          const double value = tables[m][x][column];
+          cells.back().push_back(cellOf(value));
+          if (!std::isnan(value))
+            row[figure.barriers[column]] = value;
+        }
+        rows.push_back(std::move(row));
+      }
+      if (!options.json()) {
+        std::printf("Figure %s: %s; %s.\n\n", figure.id.c_str(), measure.c_str(), figure.title.c_str());
+        printTable(cells);
+      }
+      figures.push_back({{"figure", figure.id},
+                         {"measure", measure},
+                         {"setting", figure.title},
+                         {"x", figure.xName},
+                         {"rows", std::move(rows)}});
+    }
+  }
+  if (options.json())
+    driver::printJson({{"benchmark", "barriers"}, {"seeds", options.seeds}, {"figures", std::move(figures)}});
+  return {};
+}
+
+struct Metric {
+  const char *key, *label;
+  double (*value)(const BarrierMetrics &);
+};
+
+/// Of an experiment, for each barrier.
+constexpr Metric kMetrics[] = {
+    {"meanSteps", "steps, mean", [](const BarrierMetrics &m) { return m.meanSteps; }},
+    {"sdSteps", "steps, standard deviation", [](const BarrierMetrics &m) { return m.sdSteps; }},
+    {"leastSteps", "steps, least", [](const BarrierMetrics &m) { return static_cast<double>(m.leastSteps); }},
+    {"mostSteps", "steps, most", [](const BarrierMetrics &m) { return static_cast<double>(m.mostSteps); }},
+    {"waitingShare", "share of the time at the barrier", [](const BarrierMetrics &m) { return m.waitingShare; }},
+    {"meanProgress", "progress inconsistency, mean", [](const BarrierMetrics &m) { return m.meanProgress; }},
+    {"sdProgress", "progress inconsistency, standard deviation", [](const BarrierMetrics &m) { return m.sdProgress; }},
+    {"sequence", "sequence inconsistency, at the end",
+     [](const BarrierMetrics &m) { return m.sequence.empty() ? 0 : m.sequence.back(); }},
+    {"meanLate", "updates seen late", [](const BarrierMetrics &m) { return m.meanLate; }},
+    {"tests", "tests of the barrier per update",
+     [](const BarrierMetrics &m) { return static_cast<double>(m.tests) / static_cast<double>(m.updates); }},
+    {"controlMessages", "messages of the barrier per update",
+     [](const BarrierMetrics &m) { return static_cast<double>(m.controlMessages) / static_cast<double>(m.updates); }},
+    {"modelMessages", "messages of pushes and pulls per update",
+     [](const BarrierMetrics &m) { return static_cast<double>(m.modelMessages) / static_cast<double>(m.updates); }},
+};
+
+Expected<BarrierProblem> settingOf(const BarriersOptions &options) {
+  BarrierProblem problem;
+  problem.workers = options.workers;
+  problem.stragglers = options.stragglers;
+  problem.slowness = options.slowness;
+  SLUICE_ASSIGN_OR_RETURN(problem.durationNs, parseDuration(options.duration));
+  SLUICE_ASSIGN_OR_RETURN(problem.stepTime, parseStepTime(options.stepTime));
+  SLUICE_ASSIGN_OR_RETURN(problem.retestNs, parseDuration(options.retest));
+  if (options.exchange != "free") {
+    SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
+    SLUICE_ASSIGN_OR_RETURN(int64_t bytes, parseBytes(options.bytes));
+    SLUICE_ASSIGN_OR_RETURN(problem.exchange,
+                            exchangeOver(machine,
+                                         options.exchange == "server" ? Exchange::Kind::Server : Exchange::Kind::Peers,
+                                         bytes, options.shards));
+  }
+  SLUICE_RETURN_IF_ERROR(problem.check());
+  return problem;
+}
+
+/// All metrics of the barriers that the user names.
+Status runExperiment(const BarriersOptions &options) {
+  std::vector<BarrierProblem> problems;
+  SLUICE_ASSIGN_OR_RETURN(BarrierProblem setting, settingOf(options));
+  for (const std::string &text : options.barriers) {
+    problems.push_back(setting);
+    SLUICE_ASSIGN_OR_RETURN(problems.back().barrier, parseBarrier(text));
+  }
+  auto measure = [](const BarrierRun &run, size_t) {
+    Values values;
+    for (const Metric &metric : kMetrics)
+      values.push_back(metric.value(run.metrics));
+    return values;
+  };
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Values> means, measureAll(problems, measure, options));
+  // Once more alone, for its time.
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const double start = threadSeconds();
+    SLUICE_ASSIGN_OR_RETURN(BarrierRun run, simulateBarrier(problems[i]));
+    means[i].push_back(threadSeconds() - start);
+  }
+  constexpr size_t kCount = std::size(kMetrics);
+  if (options.json()) {
+    Json rows = Json::array();
+    for (size_t i = 0; i < problems.size(); ++i) {
+      Json row = {{"barrier", options.barriers[i]}};
+      for (size_t k = 0; k < kCount; ++k)
+        row[kMetrics[k].key] = means[i][k];
+      row["simulationSeconds"] = means[i].back();
+      rows.push_back(std::move(row));
+    }
+    driver::printJson({{"benchmark", "barriers"},
+                       {"seeds", options.seeds},
+                       {"workers", options.workers},
+                       {"durationNs", setting.durationNs},
+                       {"barriers", std::move(rows)}});
+    return {};
+  }
+  std::vector<std::vector<std::string>> cells = {{"metric"}};
+  cells[0].insert(cells[0].end(), options.barriers.begin(), options.barriers.end());
+  for (size_t k = 0; k <= kCount; ++k) {
+    cells.push_back({k < kCount ? kMetrics[k].label : "simulation of a run, s of a core"});
+    for (const Values &values : means)
+      cells.back().push_back(cellOf(values[k]));
+  }
+  printTable(cells);
+  return {};
+}
+
+} // namespace
+
+void addBarriersCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<BarriersOptions>();
+  CLI::App *command = driver::addCommand(
+      app, "barriers", "Workers that train together, simulated: figures of Zhao's thesis unless --barrier is set");
+  std::vector<std::string> ids;
+  for (const BarrierFigure &figure : barrierFigures())
+    ids.push_back(figure.id);
+  CLI::Option *figures = driver::addOption(*command, "--figure", options->figures, "figures to print; all unless set")
+                             ->delimiter(',')
+                             ->check(driver::oneOf(ids))
+                             ->type_name("N,...");
+  CLI::Option *barrier = driver::addOption(*command, "--barrier", options->barriers,
+                                           "an experiment with these barriers: bsp, ssp:STALENESS, asp, pbsp:SAMPLE, "
+                                           "pssp:STALENESS,SAMPLE; may be repeated")
+                             ->type_name("BARRIER")
+                             ->excludes(figures);
+  auto addSetting = [&](const char *name, auto &value, const char *description) {
+    return driver::addOption(*command, name, value, description)->needs(barrier)->capture_default_str();
+  };
+  addSetting("--workers", options->workers, "of the experiment");
+  addSetting("--duration", options->duration, "simulated time of a run")->type_name("TIME");
+  addSetting("--step-time", options->stepTime,
+             "fixed:TIME, uniform:BASE,SPREAD, exponential:BASE,MEAN, lognormal:MEDIAN,SIGMA")
+      ->type_name("DISTRIBUTION");
+  addSetting("--stragglers", options->stragglers, "share of slow workers, 0 to 1");
+  addSetting("--slowness", options->slowness, "by which their steps take longer");
+  addSetting("--retest", options->retest, "from a test that fails to the next; 0s: at each arrival of an update")
+      ->type_name("TIME");
+  addSetting("--exchange", options->exchange, "free: takes no time; server: sharded parameter server; peers")
+      ->check(driver::oneOf({"free", "server", "peers"}));
+  addSetting("--machine", options->machine, "whose links updates pass, a preset or a machine file");
+  addSetting("--bytes", options->bytes, "of the model, and of an update")->type_name("SIZE");
+  addSetting("--shards", options->shards, "of the parameter server");
+  driver::addOption(*command, "--seeds", options->seeds, "runs of each problem, whose mean counts")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  driver::addFormatOption(*command, options->format);
+  command->callback([options, &action] {
+    action = [options] { return options->barriers.empty() ? runFigures(*options) : runExperiment(*options); };
+  });
+}
+
+} // namespace sluice::bench
