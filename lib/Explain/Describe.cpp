@@ -7,6 +7,8 @@
 #include "sluice/Explain/Explain.h"
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 
 namespace sluice {
@@ -218,36 +220,44 @@ static std::string copiedBecause(const CopyFact &copy) {
   return "";
 }
 
+/// "its bytes serve 'a' (1.00 KiB), 'b' (512 B), 'c' (64 B) and 2 more".
+static std::string guestsOf(const AbsenceFact &absence) {
+  if (absence.guests.empty())
+    return "nobody uses its bytes";
+  std::string bytes = "its bytes serve ";
+  constexpr size_t kMost = 3;
+  for (size_t i = 0; i < std::min(absence.guests.size(), kMost); ++i)
+    bytes += concat(i == 0 ? "" : ", ", absence.guests[i].isWorkspace ? "the workspace of " : "",
+                    inQuotes(absence.guests[i].name), " (", formatBytes(absence.guests[i].bytes), ")");
+  if (absence.guests.size() > kMost)
+    bytes += concat(" and ", absence.guests.size() - kMost, " more");
+  return bytes;
+}
+
+/// Whether the tensor could have stayed, beginning with a capital.
+static std::string roomFor(const AbsenceFact &absence) {
+  const std::string memory = inQuotes(absence.memory);
+  const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
+  if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
+    return concat("It could not stay: at ", formatDuration(absence.atNs), " others use ",
+                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
+                  formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
+                  " above the limit of ", formatBytes(absence.limitBytes));
+  if (!absence.freeOffset)
+    return concat("By their number its bytes fit beside the ", formatBytes(absence.mostInUseBytes),
+                  " of others, but no ", formatBytes(absence.needBytes), " of ", memory,
+                  " in one piece are free all the time");
+  return concat("It could stay with all others where they are: its ", formatBytes(absence.needBytes),
+                " are free at byte ", *absence.freeOffset, " of ", memory, " all the time");
+}
+
 static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
   std::string when;
   for (const Interval &interval : absence.times)
     when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
-  const std::string memory = inQuotes(absence.memory);
-  std::string bytes = "nobody uses its bytes";
-  if (!absence.guests.empty()) {
-    bytes = "its bytes serve ";
-    constexpr size_t kMost = 3;
-    for (size_t i = 0; i < std::min(absence.guests.size(), kMost); ++i)
-      bytes += concat(i == 0 ? "" : ", ", absence.guests[i].isWorkspace ? "the workspace of " : "",
-                      inQuotes(absence.guests[i].name), " (", formatBytes(absence.guests[i].bytes), ")");
-    if (absence.guests.size() > kMost)
-      bytes += concat(" and ", absence.guests.size() - kMost, " more");
-  }
   if (!when.empty())
-    sentences.add("copied", "It is not in ", memory, " ", when, "; ", bytes);
-  const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
-  if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    sentences.add("copied", "It could not stay: at ", formatDuration(absence.atNs), " others use ",
-                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
-                  formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
-                  " above the limit of ", formatBytes(absence.limitBytes));
-  else if (!absence.freeOffset)
-    sentences.add("copied", "By their number its bytes fit beside the ", formatBytes(absence.mostInUseBytes),
-                  " of others, but no ", formatBytes(absence.needBytes), " of ", memory,
-                  " in one piece are free all the time");
-  else
-    sentences.add("copied", "It could stay with all others where they are: its ", formatBytes(absence.needBytes),
-                  " are free at byte ", *absence.freeOffset, " of ", memory, " all the time");
+    sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; ", guestsOf(absence));
+  sentences.add("copied", roomFor(absence));
 }
 
 /// `isAbsenceKnown`: the copy out before it told why the tensor is away.
@@ -298,6 +308,61 @@ std::vector<Sentence> describe(const TensorFacts &facts) {
     previous = &copy;
   }
   return sentences.take();
+}
+
+std::string whyCopied(const TensorFacts &facts) {
+  std::vector<std::string> clauses;
+  auto add = [&](std::string clause) {
+    if (std::find(clauses.begin(), clauses.end(), clause) == clauses.end())
+      clauses.push_back(std::move(clause));
+  };
+  for (const CopyFact &copy : facts.copies) {
+    add(copiedBecause(copy));
+    if (!copy.absence)
+      continue;
+    add(guestsOf(*copy.absence));
+    std::string room = roomFor(*copy.absence);
+    room[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(room[0])));
+    add(std::move(room));
+  }
+  std::string text;
+  for (const std::string &clause : clauses)
+    text += concat(text.empty() ? "" : "; ", clause);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Stalls
+//===----------------------------------------------------------------------===//
+
+/// What one link of a stall waits for.
+static std::string awaited(const Dependency &dependency) {
+  const std::string command = commandText(dependency.command);
+  const std::string until = formatDuration(dependency.command.interval.endNs);
+  switch (dependency.why) {
+  case Dependency::Why::Data:
+    if (dependency.command.isCopy || dependency.tensor == dependency.command.name)
+      return command;
+    return concat(inQuotes(dependency.tensor), ", which ", command, " makes");
+  case Dependency::Why::State:
+    return concat(command, ", which reads the old value of ", inQuotes(dependency.tensor), " until ", until);
+  case Dependency::Why::Bytes:
+    return concat("the bytes of ", tensorOrWorkspace(dependency), ", which ", command, " uses until ", until);
+  case Dependency::Why::Order:
+    return dependency.onSameStream ? concat(command, ", before it on its stream") : command;
+  }
+  return "";
+}
+
+std::string describe(const StallFact &facts) {
+  std::string text = concat(inQuotes(facts.launch.device), " runs nothing for ", formatDuration(facts.stallNs),
+                            " before ", inQuotes(facts.launch.name));
+  constexpr size_t kMost = 4;
+  for (size_t i = 0; i < std::min(facts.chain.size(), kMost); ++i)
+    text += concat(i == 0 ? ": it waits for " : ", which waits for ", awaited(facts.chain[i]));
+  if (facts.chain.size() > kMost)
+    text += concat(", and so on over ", countOf(facts.chain.size() - kMost, "command"), " before that");
+  return text + ".";
 }
 
 } // namespace sluice

@@ -11,6 +11,7 @@
 #include "sluice/Support/Text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 
@@ -60,6 +61,26 @@ Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vect
     explanations.push_back(std::move(explanation));
   }
   return explanations;
+}
+
+StepFacts explainStep(const PlanFile &file) {
+  PlanFacts facts(file);
+  facts.fillSlack();
+  const MemoryProfile profile = memoryProfile(facts.machine, facts.plan, facts.timeline);
+  StepFacts step;
+  for (size_t i = 0; i < facts.plan.commands.size(); ++i) {
+    CommandId waiter(i);
+    if (!facts.isLaunch(waiter) || facts.stallNs(waiter) <= 0)
+      continue;
+    StallFact stall{facts.fact(waiter), facts.stallNs(waiter), {}};
+    for (CommandId held : facts.stall(waiter).chain)
+      stall.chain.push_back(facts.dependency(std::exchange(waiter, held), held));
+    step.stalls.push_back(std::move(stall));
+  }
+  for (size_t i = 0; i < facts.graph.numTensors(); ++i)
+    if (!facts.copies[i].empty())
+      step.copied.emplace_back(TensorId(i), tensorFacts(facts, profile, TensorId(i)));
+  return step;
 }
 
 } // namespace sluice

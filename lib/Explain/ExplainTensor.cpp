@@ -7,7 +7,6 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
-#include <map>
 
 namespace sluice {
 
@@ -16,17 +15,12 @@ namespace {
 class TensorExplainer {
 public:
   TensorExplainer(const PlanFacts &facts, const MemoryProfile &profile, TensorId id)
-      : facts(facts), profile(profile), tensor(facts.graph.tensor(id)) {
-    for (size_t i = 0; i < facts.plan.residencies.size(); ++i)
-      if (facts.plan.residencies[i].tensor == id)
-        stays.push_back(ResidencyId(i));
+      : facts(facts), profile(profile), tensor(facts.graph.tensor(id)), stays(facts.stays[id.index()]),
+        copies(facts.copies[id.index()]) {
     std::stable_sort(stays.begin(), stays.end(), [&](ResidencyId a, ResidencyId b) {
       const bool homeA = isHome(a), homeB = isHome(b);
       return homeA != homeB ? homeA : times(a).startNs < times(b).startNs;
     });
-    for (size_t i = 0; i < facts.plan.commands.size(); ++i)
-      if (!facts.isLaunch(CommandId(i)) && source(CommandId(i)).tensor == id)
-        copies.push_back(CommandId(i));
     std::stable_sort(copies.begin(), copies.end(),
                      [&](CommandId a, CommandId b) { return facts.interval(a).startNs < facts.interval(b).startNs; });
     result.name = facts.nameOf(id);
@@ -195,7 +189,7 @@ private:
       return;
     fact.times.push_back(interval);
     const std::vector<MemoryProfile::Sample> &samples = profile.perMemory[facts.residency(place).memory.index()];
-    for (size_t i = 0; i < samples.size(); ++i) {
+    for (size_t i = 0; i < samples.size() && samples[i].timeNs < interval.endNs; ++i) {
       const Interval held{samples[i].timeNs,
                           i + 1 < samples.size() ? samples[i + 1].timeNs : facts.timeline.makespanNs};
       if (meet(held, interval) && samples[i].bytes > fact.mostInUseBytes) {
@@ -235,21 +229,15 @@ private:
   std::optional<int64_t> freeOffset(ResidencyId place, const std::vector<Interval> &intervals,
                                     const AbsenceFact &fact) const {
     const Residency &own = facts.residency(place);
-    std::map<int64_t, int64_t> taken; // Begin to end.
-    for (size_t i = 0; i < facts.plan.residencies.size(); ++i) {
-      const Residency &other = facts.plan.residencies[i];
-      if (other.segment != Segment::Arena || other.memory != own.memory || other.tensor == own.tensor ||
-          std::none_of(intervals.begin(), intervals.end(),
-                       [&](const Interval &interval) { return meet(times(ResidencyId(i)), interval); }))
-        continue;
-      int64_t &end = taken[other.offset];
-      end = std::max(end, other.offset + other.bytes);
-    }
     int64_t offset = 0;
-    for (const auto &[begin, end] : taken) {
-      if (begin - offset >= fact.needBytes)
+    for (ResidencyId id : facts.byOffset[own.memory.index()]) {
+      const Residency &other = facts.residency(id);
+      if (other.offset - offset >= fact.needBytes)
         break;
-      offset = std::max(offset, end);
+      if (other.tensor != own.tensor && std::any_of(intervals.begin(), intervals.end(), [&](const Interval &interval) {
+            return meet(times(id), interval);
+          }))
+        offset = std::max(offset, other.offset + other.bytes);
     }
     return offset <= fact.limitBytes - fact.needBytes ? std::optional(offset) : std::nullopt;
   }

@@ -27,7 +27,18 @@ PlanFacts::PlanFacts(const PlanFile &file)
     : graph(file.problem.graph), machine(file.problem.machine), costs(file.problem.costs), plan(file.plan),
       capacities(file.problem.capacities), operatorNames(graph.operators()), tensorNames(graph.tensors()),
       timeline(simulate(graph, machine, costs, plan)), before(plan.commands.size()), creators(plan.residencies.size()),
-      readers(plan.residencies.size()), launches(graph.numOperators()), times(residencyTimes(machine, plan, timeline)) {
+      readers(plan.residencies.size()), launches(graph.numOperators()), stays(graph.numTensors()),
+      copies(graph.numTensors()), byOffset(machine.memories.size()), times(residencyTimes(machine, plan, timeline)) {
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency &residency = plan.residencies[i];
+    if (residency.tensor.valid())
+      stays[residency.tensor.index()].push_back(ResidencyId(i));
+    if (residency.segment == Segment::Arena)
+      byOffset[residency.memory.index()].push_back(ResidencyId(i));
+  }
+  for (std::vector<ResidencyId> &ids : byOffset)
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](ResidencyId a, ResidencyId b) { return residency(a).offset < residency(b).offset; });
   std::vector<CommandId> last(plan.streams.size());
   for (size_t i = 0; i < plan.commands.size(); ++i) {
     const Command &command = plan.commands[i];
@@ -38,6 +49,8 @@ PlanFacts::PlanFacts(const PlanFile &file)
       creators[written.index()] = CommandId(i);
     if (command.kind == CommandKind::Launch)
       launches[command.op.index()].push_back(CommandId(i));
+    else
+      copies[residency(command.reads[0]).tensor.index()].push_back(CommandId(i));
   }
 }
 
@@ -101,6 +114,7 @@ Stall PlanFacts::stall(CommandId id) const {
   for (CommandId held = lastToEnd(id, true); held.valid() && untilNs > idleNs; held = lastToEnd(held, false)) {
     const int64_t fromNs = std::max(interval(held).startNs, idleNs), ns = untilNs - fromNs;
     (isLaunch(held) ? result.launchNs : result.copyNs) += ns;
+    result.chain.push_back(held);
     if (ns > longestNs)
       result.longest = held;
     longestNs = std::max(longestNs, ns);

@@ -15,8 +15,9 @@ namespace sluice {
 /// ended.
 struct Stall {
   int64_t copyNs = 0;
-  int64_t launchNs = 0; ///< Operators of other streams.
-  CommandId longest;    ///< What most of the time goes to; invalid: there is no such time.
+  int64_t launchNs = 0;         ///< Operators of other streams.
+  CommandId longest;            ///< What most of the time goes to; invalid: there is no such time.
+  std::vector<CommandId> chain; ///< What held the command back, what held that back, and so on.
 };
 
 /// A plan's commands and residencies by what they belong to, with their times. The file outlives this.
@@ -32,11 +33,14 @@ public:
   const PlanNames operatorNames, tensorNames;
   const Timeline timeline;
 
-  std::vector<CommandId> before;                ///< Per command: the one before on its stream.
-  std::vector<CommandId> creators;              ///< Per residency: the command that writes it.
-  std::vector<std::vector<CommandId>> readers;  ///< Per residency.
-  std::vector<std::vector<CommandId>> launches; ///< Per operator.
-  std::vector<Interval> times;                  ///< Per residency: residencyTimes.
+  std::vector<CommandId> before;                  ///< Per command: the one before on its stream.
+  std::vector<CommandId> creators;                ///< Per residency: the command that writes it.
+  std::vector<std::vector<CommandId>> readers;    ///< Per residency.
+  std::vector<std::vector<CommandId>> launches;   ///< Per operator.
+  std::vector<std::vector<ResidencyId>> stays;    ///< Per tensor.
+  std::vector<std::vector<CommandId>> copies;     ///< Per tensor, in issue order.
+  std::vector<std::vector<ResidencyId>> byOffset; ///< Per memory: of its arena, by ascending offset.
+  std::vector<Interval> times;                    ///< Per residency: residencyTimes.
 
   const Command &command(CommandId id) const { return plan.commands[id.index()]; }
   const Residency &residency(ResidencyId id) const { return plan.residencies[id.index()]; }
@@ -58,18 +62,17 @@ public:
   Timing timing(CommandId id) const;
   /// Slack and the critical path.
   void fillSlack();
+  /// Why `waiter` is ordered after `earlier`.
+  Dependency dependency(CommandId waiter, CommandId earlier) const;
 
 private:
   std::vector<int64_t> slackNs;
   std::vector<bool> critical;
 
-  Dependency dependency(CommandId waiter, CommandId earlier) const;
   CommandId lastToEnd(CommandId id, bool onOtherStreams) const;
   int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
 };
 
-/// As TensorFacts::kind.
-std::string kindOf(const Tensor &tensor);
 /// Half-open ranges of two residencies of one arena share bytes.
 bool overlap(const Residency &a, const Residency &b);
 /// Half-open intervals share a time.

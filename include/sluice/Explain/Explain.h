@@ -155,14 +155,33 @@ struct StayFact {
   size_t launches = 0; ///< That read it there.
 };
 
+/// "activation", "parameter", "input", "state", "output", "new value of a state".
+std::string kindOf(const Tensor &tensor);
+
 struct TensorFacts {
   std::string name, type;
-  std::string kind; ///< "activation", "parameter", "input", "state", "output", "new value of a state".
+  std::string kind; ///< kindOf().
   int64_t bytes = 0;
   std::string producer; ///< Empty: none.
   std::vector<std::string> consumers;
   std::vector<StayFact> stays;  ///< By start; homes first.
   std::vector<CopyFact> copies; ///< In their order.
+};
+
+/// The time in which a stream does nothing before a launch.
+struct StallFact {
+  CommandFact launch;
+  int64_t stallNs = 0;
+  /// What the launch waited for, what that waited for, and so on back to where the stream fell idle: of each command
+  /// the last to end of those that it is ordered after.
+  std::vector<Dependency> chain;
+};
+
+/// What people ask of a whole step.
+struct StepFacts {
+  std::vector<StallFact> stalls; ///< In the order of the plan's commands.
+  /// The tensors that are copied, by their ids.
+  std::vector<std::pair<TensorId, TensorFacts>> copied;
 };
 
 /// All operators and tensors of one name.
@@ -177,6 +196,9 @@ struct Explanation {
 /// log.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
+/// Why the streams stall and tensors are copied. Simulates once; then O(copies x residencies) at most.
+StepFacts explainStep(const PlanFile &file);
+
 /// A sentence, and what it is about: "here", "then", "after", "memory", "copied", "again".
 struct Sentence {
   std::string about;
@@ -184,6 +206,11 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
+/// "'gpu0' runs nothing for 1.20 us before 'conv1': it waits for the copy of 'w' from 'host' to 'gpu0', which waits for
+/// the bytes of 'x', which 'conv0' uses until 3.40 us." At most four links of the chain.
+std::string describe(const StallFact &facts);
+/// Why a tensor is copied and could not stay, in one line of clauses without repetitions; empty: it is not copied.
+std::string whyCopied(const TensorFacts &facts);
 /// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
 std::string titleOf(const OperatorFacts &facts);
 std::string titleOf(const TensorFacts &facts);

@@ -10,6 +10,8 @@
 
 #include "Plans.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 using namespace sluice;
@@ -368,4 +370,47 @@ TEST_CASE("JSON has the facts and the sentences", "[explain]") {
   CHECK(t["tensors"][0]["copies"][1]["absence"]["guests"][0]["tensor"] == "u");
   CHECK(t["tensors"][0]["copies"][1]["absence"]["freeOffset"].is_null());
   CHECK(t["tensors"][0]["sentences"].size() == describe(tensorOf(file, "t")).size());
+}
+
+TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[explain]") {
+  const PlanFile file = examplePlan();
+  const StepFacts step = explainStep(file);
+  std::map<std::string, const StallFact *> stalls;
+  int64_t stalledNs = 0;
+  for (const StallFact &stall : step.stalls) {
+    stalls[stall.launch.name] = &stall;
+    stalledNs += stall.stallNs;
+  }
+  // c follows b at once.
+  CHECK(stalls.count("c") == 0);
+  // All that the one stream of launches does not compute, up to its last launch.
+  int64_t busyNs = 0, lastNs = 0;
+  for (const char *name : {"a", "b", "c", "d"}) {
+    const Interval &interval = operatorOf(file, name).launches[0].timing.command.interval;
+    busyNs += interval.endNs - interval.startNs;
+    lastNs = std::max(lastNs, interval.endNs);
+  }
+  CHECK(stalledNs == lastNs - busyNs);
+  REQUIRE(stalls.count("b") == 1);
+  CHECK(stalls["b"]->stallNs == 74);
+  CHECK(describe(*stalls["b"]) == "'acc1' runs nothing for 74 ns before 'b': it waits for the bytes of 't', which the "
+                                  "copy of 't' from 'm1' to 'host' uses until 248 ns.");
+  REQUIRE(stalls.count("d") == 1);
+  REQUIRE(stalls["d"]->chain.size() > 1);
+  CHECK(stalls["d"]->chain[0].why == Dependency::Why::Data);
+  CHECK_THAT(describe(*stalls["d"]), Contains(": it waits for the copy of 't' from 'host' to 'm1', which waits for "));
+}
+
+TEST_CASE("why a tensor is copied is told once, with what takes its place", "[explain]") {
+  const StepFacts step = explainStep(examplePlan());
+  const PlanFile file = examplePlan();
+  std::map<std::string, std::string> why;
+  for (const auto &[id, facts] : step.copied) {
+    CHECK(facts.name == file.problem.graph.tensor(id).name);
+    why[facts.name] = whyCopied(facts);
+  }
+  CHECK_THAT(why["t"], Contains("it leaves 'm1' until a copy brings it back; its bytes serve "));
+  CHECK(why["t"].find("its bytes serve") == why["t"].rfind("its bytes serve"));
+  CHECK(why.count("u") == 0);
+  CHECK(whyCopied(tensorOf(file, "u")).empty());
 }
