@@ -52,7 +52,9 @@ std::optional<ScoredCandidate> breed(SearchState &state, const std::vector<Score
   problem.mutate = [&](Candidate &candidate, Rng &rng) { space.mutate(candidate, run.mutation, rng, run.vary); };
   problem.progress = [&](const Generation &generation) {
     state.result.evaluations = before + generation.evaluations;
-    state.report(std::min(state.bestNs, generation.best), &generation);
+    const int64_t soFarNs = std::min(state.bestNs, generation.best);
+    state.noteBest(soFarNs);
+    state.report(soFarNs, &generation);
   };
   GeneticParams params = geneticParams(state, run);
   std::vector<ScoredCandidate> seeds = scored;

@@ -8,6 +8,7 @@
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Simulator/Simulator.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -27,6 +28,7 @@ PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result) 
     summary.minimumBytes.push_back(minimum.bytes);
   summary.peakBytes = result.peakBytes;
   summary.baselines = result.baselines;
+  summary.history = result.history;
   return file;
 }
 
@@ -65,6 +67,8 @@ Json summaryToJson(const PlanFile &file) {
   json["splits"] = Json::array();
   for (const NamedSplit &split : summary.splits)
     json["splits"].push_back({{"operator", split.op}, {"rule", split.rule}, {"parts", split.parts}});
+  for (const SearchPoint &point : summary.history)
+    json["history"].push_back({point.evaluations, point.makespanNs});
   for (const BucketChoice &choice : summary.buckets.choices) {
     json["buckets"]["symbol"] = summary.buckets.symbol;
     json["buckets"]["choices"].push_back(
@@ -175,6 +179,29 @@ static Expected<BucketTable> readBuckets(const JsonReader &reader) {
   return table;
 }
 
+static Expected<std::vector<SearchPoint>> readHistory(const JsonReader &reader) {
+  std::vector<SearchPoint> history;
+  if (!reader.has("history"))
+    return history;
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries,
+                          reader.member("history").and_then([](const JsonReader &list) { return list.elements(); }));
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> pair, entry.elements());
+    if (pair.size() != 2)
+      return makeError(ErrorCode::InvalidInput, "a point of the search has ", pair.size(), " numbers, at '",
+                       entry.where(), "', give the evaluations and the makespan");
+    SearchPoint point;
+    SLUICE_ASSIGN_OR_RETURN(point.evaluations, pair[0].asInteger());
+    SLUICE_ASSIGN_OR_RETURN(point.makespanNs, pair[1].asInteger());
+    const SearchPoint before = history.empty() ? SearchPoint{0, std::numeric_limits<int64_t>::max()} : history.back();
+    if (point.evaluations < before.evaluations || point.makespanNs < 0 || point.makespanNs >= before.makespanNs)
+      return makeError(ErrorCode::InvalidInput, "the points of a search have more evaluations and less time each, at '",
+                       entry.where(), "', correct the history");
+    history.push_back(point);
+  }
+  return history;
+}
+
 static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
   PlanSummary summary;
   SLUICE_ASSIGN_OR_RETURN(JsonReader memories, reader.member("memories"));
@@ -189,6 +216,7 @@ static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonR
   SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, readSplits(reader));
   summary.splits = std::move(splits);
   SLUICE_ASSIGN_OR_RETURN(summary.buckets, readBuckets(reader));
+  SLUICE_ASSIGN_OR_RETURN(summary.history, readHistory(reader));
   return summary;
 }
 
@@ -330,6 +358,7 @@ static Expected<SearchResult> readResult(const SearchProblem &problem, const Jso
   result.peakBytes = std::move(summary.peakBytes);
   result.baselines = std::move(summary.baselines);
   result.evaluations = summary.evaluations;
+  result.history = std::move(summary.history);
   return result;
 }
 

@@ -88,7 +88,17 @@ void SearchState::offer(Wave &wave, const std::string &name) {
   bestNs = wave.bestNs;
   result.plan = std::move(*wave.plan);
   result.plan.solver = name;
+  noteBest(bestNs);
   report(bestNs);
+}
+
+void SearchState::noteBest(int64_t soFarNs) {
+  std::vector<SearchPoint> &history = result.history;
+  if (soFarNs == kInfeasibleObjective || (!history.empty() && soFarNs >= history.back().makespanNs))
+    return;
+  if (history.empty() || history.back().evaluations < result.evaluations)
+    history.emplace_back();
+  history.back() = {result.evaluations, soFarNs};
 }
 
 void SearchState::addBaseline(std::string name, const Evaluation &evaluation) {

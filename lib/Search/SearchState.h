@@ -89,6 +89,8 @@ struct SearchState {
   /// Takes the wave's plan as the result if it is faster than the best so far.
   void offer(Wave &wave, const std::string &name);
   void addBaseline(std::string name, const Evaluation &evaluation);
+  /// Adds a makespan to the history, if it is the best so far.
+  void noteBest(int64_t soFarNs);
   /// Keeps the error of an evaluation that made no plan, if it is the first.
   void noteError(const Evaluation &evaluation);
   /// Tells the caller the progress; `generation` is null outside a genetic search.

@@ -11,6 +11,7 @@
 //                bytesSwappedOut, evaluations, memories: {name: {capacityBytes,
 //                minimumBytes, peakBytes, arenaBytes}},
 //                baselines: [{name, makespanNs} or {name, infeasible}],
+//                history (optional): [[evaluations, makespanNs], ...],
 //                buckets (optional): {symbol, choices: [{bounds, meanNs, meanBytes}]} } }
 //
 //===----------------------------------------------------------------------===//
@@ -47,8 +48,9 @@ struct PlanSummary {
   std::vector<int64_t> minimumBytes; ///< Per memory.
   std::vector<int64_t> peakBytes;    ///< Per memory.
   std::vector<Baseline> baselines;
-  std::vector<NamedSplit> splits = {}; ///< That the planned graph was made with.
-  BucketTable buckets = {};            ///< By which its bounds were chosen; empty where they were not.
+  std::vector<NamedSplit> splits = {};   ///< That the planned graph was made with.
+  BucketTable buckets = {};              ///< By which its bounds were chosen; empty where they were not.
+  std::vector<SearchPoint> history = {}; ///< SearchResult::history; empty where the file has none.
 };
 
 struct PlanFile {

@@ -80,6 +80,12 @@ struct Baseline {
   std::string reason;
 };
 
+/// The best makespan after a number of evaluations.
+struct SearchPoint {
+  int64_t evaluations = 0;
+  int64_t makespanNs = 0;
+};
+
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
@@ -97,6 +103,8 @@ struct SearchResult {
   std::vector<Baseline> baselines;
   /// Plans made, baselines and ideal plans included.
   int64_t evaluations = 0;
+  /// Each improvement of the best plan, by ascending evaluations and descending makespan.
+  std::vector<SearchPoint> history;
 };
 
 /// Names solveSearch knows, the default first.

@@ -7,6 +7,10 @@
 
 #include "sluice/Search/PlanFile.h"
 
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+
 namespace sluice::test {
 
 inline Tensor makeTensor(const std::string &name, TensorKind kind, int64_t bytes) {
@@ -16,6 +20,12 @@ inline Tensor makeTensor(const std::string &name, TensorKind kind, int64_t bytes
   tensor.bytes = bytes;
   return tensor;
 }
+
+/// A file of this process's own, removed at the end.
+struct ScratchFile {
+  std::string path = (std::filesystem::temp_directory_path() / concat("sluice-plan-", getpid(), ".json")).string();
+  ~ScratchFile() { std::filesystem::remove(path); }
+};
 
 /// x -> op0 -> ... -> op(n-1) -> out on an emulated accelerator that cannot hold
 /// all parameters; every operator also reads a parameter of 640 bytes.

@@ -7,19 +7,12 @@
 #include "sluice/Support/Rng.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 using namespace sluice;
+using test::ScratchFile;
 
 static Expected<PlanFile> parse(const Json &json) { return planFileFromJson(JsonReader(json, "plan.json")); }
-
-/// A file of this process's own, removed at the end.
-struct ScratchFile {
-  std::string path = (std::filesystem::temp_directory_path() / concat("sluice-plan-", getpid(), ".json")).string();
-  ~ScratchFile() { std::filesystem::remove(path); }
-};
 
 TEST_CASE("a plan file keeps problem, plan and summary", "[planfile]") {
   const PlanFile file = test::chainPlan(6);
@@ -30,6 +23,9 @@ TEST_CASE("a plan file keeps problem, plan and summary", "[planfile]") {
   CHECK(planFileToJson(*read) == json);
   CHECK(read->summary.makespanNs == file.summary.makespanNs);
   CHECK(read->summary.baselines.size() == file.summary.baselines.size());
+  REQUIRE(read->summary.history.size() > 1);
+  CHECK(read->summary.history.back().makespanNs == file.summary.makespanNs);
+  CHECK(read->summary.history.back().evaluations <= file.summary.evaluations);
 }
 
 TEST_CASE("a plan's time is simulated, whatever its file says", "[planfile]") {
@@ -77,6 +73,14 @@ TEST_CASE("broken plan files are refused, each with its reason", "[planfile]") {
   SECTION("splits that are no list") {
     json["summary"]["splits"] = 3;
     reason = "splits";
+  }
+  SECTION("a search that gets worse") {
+    json["summary"]["history"] = {{1, 500}, {2, 600}};
+    reason = "more evaluations and less time each, at 'plan.json.summary.history[1]'";
+  }
+  SECTION("a point of a search without its time") {
+    json["summary"]["history"] = Json::array({Json::array({1})});
+    reason = "has 1 numbers";
   }
   Expected<PlanFile> read = parse(json);
   REQUIRE_FALSE(read);

@@ -127,7 +127,12 @@ TEST_CASE("the same plan on one, two and seven threads", "[search]") {
         params.threads = threads;
         SearchResult result = solve(problem, params);
         CHECK_FALSE(result.plan.stoppedByClock);
-        return planToJson(instance.graph, instance.machine, result.plan).dump();
+        REQUIRE_FALSE(result.history.empty());
+        CHECK(result.history.back().makespanNs == result.makespanNs);
+        std::string text = planToJson(instance.graph, instance.machine, result.plan).dump();
+        for (const SearchPoint &point : result.history)
+          text += concat(" ", point.evaluations, ": ", point.makespanNs);
+        return text;
       };
       std::string one = text(1);
       CHECK(one == text(2));
