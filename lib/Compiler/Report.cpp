@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -149,36 +150,29 @@ static std::string diffSection(const PlanDiff &diff) {
                 rows, "</tbody>\n</table></div>\n<ul>\n", items, "</ul>\n</section>\n");
 }
 
-std::string reportHtml(const PlanFile &file, const PlanDiff *diff) {
-  const Graph &graph = file.problem.graph;
-  const std::string title = escapeHtml(graph.name.empty() ? "model" : graph.name);
-  const std::string graphNote =
-      graph.numOperators() <= kReportGraphLimit
-          ? "Operators in layers, coloured by device; a pointer shows details."
-          : concat("Not drawn: ", graph.numOperators(), " operators, drawn up to ", kReportGraphLimit, ".");
-  return concat("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                "script-src 'unsafe-inline'\">\n<title>",
-                title, " - sluice report</title>\n<style>\n", kReportStyle, "</style>\n</head>\n<body>\n<main>\n<h1>",
-                title, "</h1>\n<p>", escapeHtml(solverLine(file)), "</p>\n", cards(file),
-                "<section>\n<h2>Timeline</h2>\n<div class=\"tools\"><button id=\"zoom-in\">+</button>"
-                "<button id=\"zoom-out\">&minus;</button><button id=\"zoom-all\">all</button>"
-                "<span>drag to zoom, double click for all, Ctrl and wheel too</span><span id=\"legend\"></span></div>\n"
-                "<div id=\"timeline\"></div>\n</section>\n"
-                "<section>\n<h2>Memory over time</h2>\n<div id=\"memory\"></div>\n</section>\n"
-                "<section>\n<h2>Baselines</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>plan</th><th "
-                "class=\"number\">step</th>"
-                "<th class=\"number\">of this plan's</th><th></th></tr></thead>\n<tbody>\n",
-                baselineRows(file.summary), "</tbody>\n</table></div>\n</section>\n",
-                bucketSection(file.summary.buckets), diff ? diffSection(*diff) : "",
-                "<section>\n<h2>Copied tensors</h2>\n<div id=\"swaps\"></div>\n</section>\n"
-                "<section>\n<h2>Operators</h2>\n<div id=\"operators\"></div>\n</section>\n"
-                "<section>\n<h2>Graph</h2>\n<p>",
-                graphNote,
-                "</p>\n<div class=\"scroll\" id=\"graph\"></div>\n</section>\n</main>\n"
-                "<script type=\"application/json\" id=\"data\">",
-                scriptJson(reportData(file)), "</script>\n<script>\n", kReportScript, "</script>\n</body>\n</html>\n");
+/// The page with its marks, "{{title}}", replaced by texts.
+static std::string fillPage(const std::map<std::string_view, std::string> &texts) {
+  std::string page;
+  std::string_view rest = kReportPage;
+  for (size_t mark = rest.find("{{"); mark != std::string_view::npos; mark = rest.find("{{")) {
+    const size_t end = rest.find("}}", mark);
+    page.append(rest.substr(0, mark)).append(texts.at(rest.substr(mark + 2, end - mark - 2)));
+    rest.remove_prefix(end + 2);
+  }
+  return page.append(rest);
+}
+
+std::string reportHtml(const PlanFile &file, const ReportExtras &extras) {
+  const std::string &name = file.problem.graph.name;
+  return fillPage({{"title", escapeHtml(name.empty() ? "model" : name)},
+                   {"style", std::string(kReportStyle)},
+                   {"solver", escapeHtml(solverLine(file))},
+                   {"cards", cards(file)},
+                   {"baselines", baselineRows(file.summary)},
+                   {"buckets", bucketSection(file.summary.buckets)},
+                   {"against", extras.diff ? diffSection(*extras.diff) : ""},
+                   {"data", scriptJson(reportData(file, extras))},
+                   {"script", std::string(kReportScript)}});
 }
 
 } // namespace sluice

@@ -3,122 +3,162 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "ReportText.h"
 #include "sluice/Compiler/Report.h"
+#include "sluice/Explain/Explain.h"
+#include "sluice/Plan/Names.h"
 #include "sluice/Simulator/Simulator.h"
-#include "sluice/Support/Units.h"
 
-#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace sluice {
 
 namespace {
-/// One launch that reads or writes a tensor.
-struct Use {
-  Interval interval;
-  OperatorId op;
+/// Texts that repeat, as indices.
+class Texts {
+public:
+  size_t index(const std::string &text) {
+    auto [entry, isNew] = indices.try_emplace(text, list.size());
+    if (isNew)
+      list.push_back(text);
+    return entry->second;
+  }
+  Json take() { return std::move(list); }
+
+private:
+  std::unordered_map<std::string, size_t> indices;
+  Json list = Json::array();
 };
 
-struct CopyCount {
-  int64_t in = 0, out = 0;
-};
+template <typename Ids>
+Json idsToJson(const Ids &ids) {
+  Json list = Json::array();
+  for (auto id : ids)
+    list.push_back(id.value);
+  return list;
+}
 
-/// A tensor's longest time without a use.
-struct Pause {
-  int64_t ns = 0;
-  OperatorId from, to;
-  bool overStepEnd = false;
-};
-
+/// Things of a kind are an object of columns, each with an entry a thing, in the plan's order.
 class DataWriter {
 public:
   explicit DataWriter(const PlanFile &file)
-      : graph(file.problem.graph), machine(file.problem.machine), plan(file.plan), summary(file.summary),
-        capacities(file.problem.capacities), timeline(simulate(graph, machine, file.problem.costs, plan)) {}
+      : file(file), graph(file.problem.graph), machine(file.problem.machine), plan(file.plan), summary(file.summary),
+        timeline(simulate(graph, machine, file.problem.costs, plan)), operatorNames(graph.operators()),
+        tensorNames(graph.tensors()) {}
 
   Json write() {
     Json json;
     json["makespanNs"] = timeline.makespanNs;
+    json["idealNs"] = summary.idealNs;
+    json["lowerBoundNs"] = summary.lowerBoundNs;
+    json["evaluations"] = summary.evaluations;
+    json["history"] = Json::array();
+    for (const SearchPoint &point : summary.history)
+      json["history"].push_back({point.evaluations, point.makespanNs});
     json["devices"] = Json::array();
     for (const Device &device : machine.devices)
       json["devices"].push_back(device.name);
     json["streams"] = Json::array();
     for (const Stream &stream : plan.streams)
-      json["streams"].push_back({stream.device.value, static_cast<int>(stream.kind)});
-    json["operators"] = operators();
-    commands(json);
+      json["streams"].push_back({stream.device.value, static_cast<int>(stream.kind), streamLabel(machine, stream)});
+    operators(json);
+    tensors(json);
+    json["commands"] = commands();
+    json["residencies"] = residencies();
     json["memories"] = memories();
-    json["swaps"] = swaps();
-    if (graph.numOperators() <= kReportGraphLimit)
-      drawing(json);
+    reasons(json);
     return json;
   }
 
 private:
+  const PlanFile &file;
   const Graph &graph;
   const Machine &machine;
   const Plan &plan;
   const PlanSummary &summary;
-  const std::vector<int64_t> &capacities;
   const Timeline timeline;
+  const PlanNames operatorNames, tensorNames;
 
-  Json operators() const {
-    // Of first launches.
-    std::vector<Interval> launched(graph.numOperators(), Interval{-1, -1});
-    for (size_t c = 0; c < plan.commands.size(); ++c)
-      if (plan.commands[c].kind == CommandKind::Launch)
-        if (Interval &interval = launched[plan.commands[c].op.index()]; interval.startNs < 0)
-          interval = timeline.commands[c];
-    std::vector<int64_t> again(graph.numOperators(), 0);
-    for (OperatorId op : plan.computedAgain())
-      ++again[op.index()];
-    Json list = Json::array();
+  void operators(Json &json) const {
+    const std::vector<GraphPlace> places = layoutGraph(graph);
+    Texts kinds;
+    Json columns;
+    for (const char *name : {"name", "kind", "device", "flops", "workingSetBytes", "layer", "row", "inputs", "outputs"})
+      columns[name] = Json::array();
     for (size_t i = 0; i < graph.numOperators(); ++i) {
       const Operator &op = graph.op(OperatorId(i));
-      Json entry;
-      entry["name"] = op.name;
-      entry["kind"] = op.kind;
-      entry["device"] = plan.placement[i].value;
-      entry["startNs"] = launched[i].startNs;
-      entry["timeNs"] = launched[i].endNs - launched[i].startNs;
-      entry["computedAgain"] = again[i];
-      entry["flops"] = op.flops;
-      entry["workingSetBytes"] = graph.workingSetBytes(OperatorId(i));
-      list.push_back(std::move(entry));
+      columns["name"].push_back(operatorNames.write(i));
+      columns["kind"].push_back(kinds.index(op.kind));
+      columns["device"].push_back(plan.placement[i].value);
+      columns["flops"].push_back(op.flops);
+      columns["workingSetBytes"].push_back(graph.workingSetBytes(OperatorId(i)));
+      columns["layer"].push_back(places[i].layer);
+      columns["row"].push_back(places[i].row);
+      columns["inputs"].push_back(idsToJson(op.inputs));
+      columns["outputs"].push_back(idsToJson(op.outputs));
     }
-    return list;
+    json["operators"] = std::move(columns);
+    json["kinds"] = kinds.take();
   }
 
-  /// [stream, start, end, 0, operator] or [stream, start, end, 1, copied, bytes].
-  void commands(Json &json) const {
-    json["copied"] = Json::array();
-    json["commands"] = Json::array();
-    std::vector<int64_t> numbers(graph.numTensors(), -1);
+  void tensors(Json &json) const {
+    Texts kinds, types;
+    Json columns;
+    for (const char *name : {"name", "kind", "type", "bytes"})
+      columns[name] = Json::array();
+    for (size_t i = 0; i < graph.numTensors(); ++i) {
+      const Tensor &tensor = graph.tensor(TensorId(i));
+      columns["name"].push_back(tensorNames.write(i));
+      columns["kind"].push_back(kinds.index(kindOf(tensor)));
+      columns["type"].push_back(types.index(tensor.type));
+      columns["bytes"].push_back(tensor.bytes);
+    }
+    json["tensors"] = std::move(columns);
+    json["tensorKinds"] = kinds.take();
+    json["types"] = types.take();
+  }
+
+  Json commands() const {
+    Json columns;
+    for (const char *name : {"stream", "startNs", "endNs", "operator", "reads", "writes", "waits"})
+      columns[name] = Json::array();
     for (size_t c = 0; c < plan.commands.size(); ++c) {
       const Command &command = plan.commands[c];
-      const Interval &interval = timeline.commands[c];
-      Json entry = {command.stream.value, interval.startNs, interval.endNs};
-      if (command.kind == CommandKind::Launch) {
-        entry.push_back(0);
-        entry.push_back(command.op.value);
-      } else {
-        const TensorId tensor = plan.residencies[command.reads[0].index()].tensor;
-        int64_t &number = numbers[tensor.index()];
-        if (number < 0) {
-          number = static_cast<int64_t>(json["copied"].size());
-          json["copied"].push_back(graph.tensor(tensor).name);
-        }
-        entry.push_back(1);
-        entry.push_back(number);
-        entry.push_back(graph.tensor(tensor).bytes);
-      }
-      json["commands"].push_back(std::move(entry));
+      columns["stream"].push_back(command.stream.value);
+      columns["startNs"].push_back(timeline.commands[c].startNs);
+      columns["endNs"].push_back(timeline.commands[c].endNs);
+      const bool isLaunch = command.kind == CommandKind::Launch;
+      columns["operator"].push_back(isLaunch ? int64_t(command.op.value) : -1);
+      columns["reads"].push_back(idsToJson(command.reads));
+      columns["writes"].push_back(idsToJson(command.writes));
+      columns["waits"].push_back(idsToJson(command.waits));
     }
+    return columns;
+  }
+
+  Json residencies() const {
+    const std::vector<Interval> times = residencyTimes(machine, plan, timeline);
+    Json columns;
+    for (const char *name : {"tensor", "memory", "home", "offset", "bytes", "startNs", "endNs"})
+      columns[name] = Json::array();
+    for (size_t i = 0; i < plan.residencies.size(); ++i) {
+      const Residency &residency = plan.residencies[i];
+      columns["tensor"].push_back(residency.tensor.valid() ? int64_t(residency.tensor.value) : -1);
+      columns["memory"].push_back(residency.memory.value);
+      columns["home"].push_back(residency.segment == Segment::Home ? 1 : 0);
+      columns["offset"].push_back(residency.offset);
+      columns["bytes"].push_back(residency.bytes);
+      columns["startNs"].push_back(times[i].startNs);
+      columns["endNs"].push_back(times[i].endNs);
+    }
+    return columns;
   }
 
   Json memories() const {
     const MemoryProfile profile = memoryProfile(machine, plan, timeline);
+    const std::vector<int64_t> &capacities = file.problem.capacities;
     Json list = Json::array();
     for (size_t m = 0; m < machine.memories.size(); ++m) {
       Json entry;
@@ -135,92 +175,54 @@ private:
     return list;
   }
 
-  Json swaps() const {
-    std::vector<CopyCount> copies(graph.numTensors());
-    std::vector<std::vector<Use>> uses(graph.numTensors());
-    for (size_t c = 0; c < plan.commands.size(); ++c) {
-      const Command &command = plan.commands[c];
-      if (command.kind == CommandKind::Copy) {
-        const Residency &from = plan.residencies[command.reads[0].index()];
-        const bool toHost = plan.residencies[command.writes[0].index()].memory == Machine::hostMemory();
-        CopyCount &count = copies[from.tensor.index()];
-        ++(toHost ? count.out : count.in);
-        continue;
-      }
-      for (const auto *tensors : {&graph.op(command.op).inputs, &graph.op(command.op).outputs})
-        for (TensorId tensor : *tensors)
-          uses[tensor.index()].push_back({timeline.commands[c], command.op});
+  /// Why streams stall and tensors are copied.
+  void reasons(Json &json) const {
+    const StepFacts step = explainStep(file);
+    Json stalls, why;
+    for (const char *name : {"command", "ns", "text", "chain"})
+      stalls[name] = Json::array();
+    for (const StallFact &stall : step.stalls) {
+      stalls["command"].push_back(stall.launch.id.value);
+      stalls["ns"].push_back(stall.stallNs);
+      stalls["text"].push_back(describe(stall));
+      Json &chain = stalls["chain"].emplace_back(Json::array());
+      for (const Dependency &held : stall.chain)
+        chain.push_back(held.command.id.value);
     }
-    Json list = Json::array();
-    for (size_t t = 0; t < graph.numTensors(); ++t) {
-      if (copies[t].in + copies[t].out == 0)
-        continue;
-      static constexpr const char *kKinds[] = {"activation", "parameter", "input", "state"};
-      const Tensor &tensor = graph.tensor(TensorId(t));
-      std::stable_sort(uses[t].begin(), uses[t].end(),
-                       [](const Use &a, const Use &b) { return a.interval.startNs < b.interval.startNs; });
-      Json entry;
-      entry["name"] = tensor.name;
-      entry["kind"] = tensor.isOutput ? "output" : kKinds[static_cast<size_t>(tensor.kind)];
-      entry["type"] = tensor.type;
-      entry["bytes"] = tensor.bytes;
-      entry["copiesIn"] = copies[t].in;
-      entry["copiesOut"] = copies[t].out;
-      entry["movedBytes"] = saturatingMul(tensor.bytes, copies[t].in + copies[t].out);
-      entry["why"] = why(tensor, copies[t], uses[t]);
-      list.push_back(std::move(entry));
+    for (const char *name : {"tensor", "text", "sentences"})
+      why[name] = Json::array();
+    for (const auto &[id, facts] : step.copied) {
+      why["tensor"].push_back(id.value);
+      why["text"].push_back(whyCopied(facts));
+      Json &sentences = why["sentences"].emplace_back(Json::array());
+      for (const Sentence &sentence : describe(facts))
+        if (sentence.about == "copied")
+          sentences.push_back(sentence.text);
     }
-    std::stable_sort(list.begin(), list.end(), [](const Json &a, const Json &b) {
-      return a["movedBytes"].get<int64_t>() > b["movedBytes"].get<int64_t>();
-    });
-    return list;
-  }
-
-  Pause longestPause(const std::vector<Use> &uses, bool livesOn) const {
-    Pause longest;
-    for (size_t i = 0; i + 1 < uses.size(); ++i)
-      if (int64_t ns = uses[i + 1].interval.startNs - uses[i].interval.endNs; ns > longest.ns)
-        longest = {ns, uses[i].op, uses[i + 1].op, false};
-    if (livesOn && !uses.empty())
-      if (int64_t ns = timeline.makespanNs - uses.back().interval.endNs + uses.front().interval.startNs;
-          ns > longest.ns)
-        longest = {ns, uses.back().op, uses.front().op, true};
-    return longest;
-  }
-
-  std::string why(const Tensor &tensor, const CopyCount &count, const std::vector<Use> &uses) const {
-    if (tensor.kind == TensorKind::Input && count.out == 0 && count.in == 1)
-      return "the caller gives it in host memory";
-    if (tensor.isOutput && count.in == 0 && count.out == 1)
-      return "the caller reads it in host memory";
-    for (const Use &use : uses)
-      if (const DeviceId other = plan.placement[use.op.index()]; other != plan.placement[uses[0].op.index()])
-        return concat("used on '", machine.device(plan.placement[uses[0].op.index()]).name, "' and on '",
-                      machine.device(other).name, "'");
-    const bool livesOn = tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State;
-    const Pause pause = longestPause(uses, livesOn);
-    if (!pause.from.valid())
-      return tensor.updates.valid() ? "its state's home is in host memory" : "no pause between its uses";
-    if (pause.from == pause.to)
-      return concat("used once a step, by '", graph.op(pause.from).name, "': its ", formatBytes(tensor.bytes),
-                    " serve others for ", formatDuration(pause.ns));
-    return concat("unused for ", formatDuration(pause.ns), pause.overStepEnd ? " over the step's end" : "", ", from '",
-                  graph.op(pause.from).name, "' to '", graph.op(pause.to).name, "': its ", formatBytes(tensor.bytes),
-                  " serve others meanwhile");
-  }
-
-  void drawing(Json &json) const {
-    const std::vector<GraphPlace> places = layoutGraph(graph);
-    json["edges"] = Json::array();
-    for (size_t i = 0; i < graph.numOperators(); ++i) {
-      json["operators"][i]["place"] = {places[i].layer, places[i].row};
-      for (OperatorId next : graph.successors(OperatorId(i)))
-        json["edges"].push_back({i, next.value});
-    }
+    json["stalls"] = std::move(stalls);
+    json["why"] = std::move(why);
   }
 };
 } // namespace
 
-Json reportData(const PlanFile &file) { return DataWriter(file).write(); }
+Json reportData(const PlanFile &file, const ReportExtras &extras) {
+  Json json = DataWriter(file).write();
+  json["measured"] = Json::array();
+  for (const MeasuredStep &step : extras.measured) {
+    Json &entry = json["measured"].emplace_back();
+    entry["name"] = step.name;
+    entry["makespanNs"] = step.makespanNs;
+    entry["startNs"] = entry["endNs"] = Json::array();
+    for (const Interval &interval : step.commands) {
+      entry["startNs"].push_back(interval.startNs);
+      entry["endNs"].push_back(interval.endNs);
+    }
+  }
+  if (extras.against) {
+    json["against"] = DataWriter(*extras.against).write();
+    json["diff"] = diffToJson(*extras.diff);
+  }
+  return json;
+}
 
 } // namespace sluice

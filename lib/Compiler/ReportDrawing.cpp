@@ -16,7 +16,8 @@
 namespace sluice {
 
 std::string streamLabel(const Machine &machine, const Stream &stream) {
-  static constexpr const char *kKinds[] = {"", " in", " out", " exchange"};
+  static constexpr const char *kKinds[] = {"", " in", " out", " exchange", " file in", " file out"};
+  static_assert(std::size(kKinds) == kNumStreamKinds);
   return machine.device(stream.device).name + kKinds[static_cast<size_t>(stream.kind)];
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 struct ReportOptions {
   std::string plan, output, trace, against;
+  std::vector<std::string> measured;
   std::string format; ///< Empty: html for a file, text for the terminal.
 };
 
@@ -29,7 +30,7 @@ std::string perfettoTrace(const PlanFile &file) {
   return dump(traceJson(problem.graph, problem.machine, file.plan, timeline));
 }
 
-std::string reportAs(const std::string &format, const PlanFile &file, const PlanDiff *diff) {
+std::string reportAs(const std::string &format, const PlanFile &file, const ReportExtras &extras) {
   if (format == "dot")
     return reportDot(file);
   if (format == "svg")
@@ -39,24 +40,35 @@ std::string reportAs(const std::string &format, const PlanFile &file, const Plan
   if (format == "perfetto")
     return perfettoTrace(file);
   if (format == "html")
-    return reportHtml(file, diff);
-  Json json = reportData(file);
-  if (diff)
-    json["diff"] = diffToJson(*diff);
-  return dump(json);
+    return reportHtml(file, extras);
+  return dump(reportData(file, extras));
+}
+
+Status checkFormat(const std::string &format, const char *option) {
+  if (format == "html" || format == "json")
+    return {};
+  return makeError(ErrorCode::InvalidInput, "format '", format, "' shows one plan, option '", option,
+                   "', leave it out or write html or json");
 }
 
 Status runReport(ReportOptions options) {
   if (options.format.empty())
     options.format = options.output.empty() ? "text" : "html";
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.plan));
+  ReportExtras extras;
+  std::optional<PlanFile> other;
   std::optional<PlanDiff> diff;
   if (!options.against.empty()) {
-    if (options.format != "html" && options.format != "json")
-      return makeError(ErrorCode::InvalidInput, "format '", options.format,
-                       "' shows one plan, option '--against', leave it out or write html or json");
-    SLUICE_ASSIGN_OR_RETURN(PlanFile other, readPlanAt(options.against));
-    diff = diffPlans(file, other, {options.plan, options.against});
+    SLUICE_RETURN_IF_ERROR(checkFormat(options.format, "--against"));
+    SLUICE_ASSIGN_OR_RETURN(other, readPlanAt(options.against));
+    diff = diffPlans(file, *other, {options.plan, options.against});
+    extras.against = &*other;
+    extras.diff = &*diff;
+  }
+  for (const std::string &path : options.measured) {
+    SLUICE_RETURN_IF_ERROR(checkFormat(options.format, "--measured"));
+    SLUICE_ASSIGN_OR_RETURN(MeasuredStep step, readMeasuredStep(file, path));
+    extras.measured.push_back(std::move(step));
   }
   if (!options.trace.empty())
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, perfettoTrace(file)));
@@ -67,7 +79,7 @@ Status runReport(ReportOptions options) {
     std::cout << reportText(file, terminalColumns());
     return {};
   }
-  return writeFileAtomically(options.output, reportAs(options.format, file, diff ? &*diff : nullptr));
+  return writeFileAtomically(options.output, reportAs(options.format, file, extras));
 }
 
 } // namespace
@@ -85,8 +97,11 @@ void addReportCommand(CLI::App &app, Action &action) {
             "the same in characters; dot: the graph, for Graphviz")
       ->check(oneOf({"html", "json", "perfetto", "svg", "text", "dot"}));
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
-  addOption(*command, "--against", options->against, "another plan: a section says what differs in it")
+  addOption(*command, "--against", options->against, "another plan: shown beside this one, with what differs in it")
       ->type_name("PLAN");
+  addOption(*command, "--measured", options->measured,
+            "from 'run --trace' of this plan: shown below the planned timeline; several: a lane each, as of ranks")
+      ->type_name("TRACE");
   command->callback([options, &action] { action = [options] { return runReport(*options); }; });
 }
 

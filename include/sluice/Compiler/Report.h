@@ -7,15 +7,13 @@
 
 #include "sluice/Explain/PlanDiff.h"
 #include "sluice/Search/PlanFile.h"
+#include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Json.h"
 
 #include <string>
 #include <vector>
 
 namespace sluice {
-
-/// The graph is drawn up to this many operators.
-inline constexpr size_t kReportGraphLimit = 400;
 
 /// Where an operator is drawn: layers from left to right, each below an operator
 /// it does not depend on.
@@ -27,14 +25,30 @@ struct GraphPlace {
 /// Toda 1981). Needs an acyclic graph; per operator.
 std::vector<GraphPlace> layoutGraph(const Graph &graph);
 
-/// What the page shows, as data: commands with simulated times, bytes over time
-/// per memory, what is copied and why, operators, places in the drawing.
-Json reportData(const PlanFile &file);
+/// A step that ran. Times are from the step's start.
+struct MeasuredStep {
+  std::string name;               ///< Its file's, without the extension.
+  std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} where it was not measured.
+  int64_t makespanNs = 0;         ///< The last end.
+};
+/// Reads what `sluice run --trace` wrote: by a device's own clock where it has one, else by the host's. Fails where a
+/// command of the trace has another name in the plan.
+Expected<MeasuredStep> readMeasuredStep(const PlanFile &file, const std::string &path);
+
+/// What the report shows beside the plan.
+struct ReportExtras {
+  const PlanFile *against = nullptr; ///< Another plan.
+  const PlanDiff *diff = nullptr;    ///< Where there is one: what differs in it, the plan being A.
+  std::vector<MeasuredStep> measured;
+};
+
+/// What the page shows, as data: operators, tensors, residencies and commands with simulated times, bytes over time per
+/// memory, why streams stall and tensors are copied, and places in the drawing; the same of the other plan.
+Json reportData(const PlanFile &file, const ReportExtras &extras = {});
 
 /// One page that needs nothing else: style, script and data are inside. Names
-/// are escaped; nothing of a model's text is markup. With `diff`, whose A is this plan, a section
-/// says what differs in B.
-std::string reportHtml(const PlanFile &file, const PlanDiff *diff = nullptr);
+/// are escaped; nothing of a model's text is markup.
+std::string reportHtml(const PlanFile &file, const ReportExtras &extras = {});
 
 /// The graph for Graphviz: operators coloured by device with their times, tensors with their bytes; a tensor that is
 /// copied between memories is dashed.

@@ -1,0 +1,103 @@
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The panel that tells of the selection: where, when, made and read by what, why copied, why late.
+
+const kListed = 12;
+
+const link = (plan, kind, index, text) => {
+  const button = html('button', {className: 'link', textContent: text});
+  button.addEventListener('click', () => {
+    select(plan, kind, index);
+    if (kind === 'command') reveal(plan.commands.startNs[index], plan.commands.endNs[index]);
+  });
+  return button;
+};
+const linkOperator = (plan, op) => link(plan, 'operator', op, plan.operators.name[op]);
+const linkTensor = (plan, tensor) => link(plan, 'tensor', tensor, plan.tensors.name[tensor]);
+const linkCommand = (plan, command) => link(plan, 'command', command, plan.commandText(command));
+const linksOf = (items, make) => {
+  const nodes = items.slice(0, kListed).flatMap((item, i) => i ? [', ', make(item)] : [make(item)]);
+  if (items.length > kListed) nodes.push(' and ' + countText(items.length - kListed) + ' more');
+  return nodes;
+};
+const fact = (title, ...nodes) => html('div', {className: 'fact'}, html('b', {textContent: title}), ...nodes);
+const lines = rows => html('ul', {}, ...rows.slice(0, kListed).map(row => html('li', {}, ...row)),
+                           ...(rows.length > kListed ? [html('li', {textContent: countText(rows.length - kListed) + ' more'})] : []));
+
+const commandTimes = (plan, command) => {
+  const {startNs, endNs} = plan.commands;
+  const measured = plan.measured.filter(step => step.startNs[command] >= 0).map(
+      step => '; measured (' + step.name + ') ' + spanText(step.startNs[command], step.endNs[command]) + ', ' +
+          timeText(step.endNs[command] - step.startNs[command]));
+  return 'planned ' + spanText(startNs[command], endNs[command]) + ', ' + timeText(plan.tookNs(command)) + measured.join('');
+};
+
+const tellTensor = (plan, tensor, copy) => {
+  const {tensors, residencies} = plan, nodes = [];
+  nodes.push(html('p', {textContent: plan.tensorKinds[tensors.kind[tensor]] + ' of ' + bytesText(tensors.bytes[tensor]) +
+                                     (plan.types[tensors.type[tensor]] ? ', ' + plan.types[tensors.type[tensor]] : '')}));
+  if (plan.whyOf.has(tensor)) nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
+  nodes.push(fact('made by ', ...(plan.maker[tensor] >= 0 ? [linkOperator(plan, plan.maker[tensor])] : ['none'])));
+  nodes.push(fact('read by ', ...(plan.readers[tensor].length ?
+      linksOf(plan.readers[tensor], op => linkOperator(plan, op)) : ['none'])));
+  if (plan.copies[tensor].length)
+    nodes.push(fact('copies ', lines(plan.copies[tensor].map(
+        command => [html(command === copy ? 'b' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command)]))));
+  if (copy !== undefined) nodes.push(...tellOrder(plan, copy));
+  nodes.push(fact('lies in ', lines(plan.stays[tensor].map(stay => [
+    plan.memoryName(stay) + (residencies.home[stay] ? ', at home' :
+      ' at bytes ' + countText(residencies.offset[stay]) + ' to ' + countText(residencies.offset[stay] + residencies.bytes[stay]) +
+      ', ' + spanText(residencies.startNs[stay], residencies.endNs[stay]))]))));
+  if (plan.whyOf.has(tensor))
+    nodes.push(html('details', {}, html('summary', {textContent: 'each copy'}), html('ul', {},
+        ...plan.why.sentences[plan.whyOf.get(tensor)].map(textContent => html('li', {textContent})))));
+  return nodes;
+};
+
+// What a command waits for.
+const tellOrder = (plan, command) => {
+  const nodes = [], waits = plan.commands.waits[command];
+  if (waits.length) nodes.push(fact('waits for ', ...linksOf(waits, wait => linkCommand(plan, wait))));
+  if (plan.stallOf.has(command)) {
+    const stall = plan.stallOf.get(command);
+    nodes.push(fact('stall ', plan.stalls.text[stall]));
+    if (plan.stalls.chain[stall].length)
+      nodes.push(fact('it goes to ', ...linksOf(plan.stalls.chain[stall], held => linkCommand(plan, held))));
+  }
+  return nodes;
+};
+
+const tellOperator = (plan, op, command) => {
+  const {operators} = plan, nodes = [];
+  nodes.push(html('p', {textContent: plan.kinds[operators.kind[op]] + ' on ' + plan.devices[operators.device[op]] + ', working set ' +
+                                     bytesText(operators.workingSetBytes[op])}));
+  for (const launch of plan.launches[op]) {
+    nodes.push(fact('runs ', html(launch === command ? 'b' : 'span', {textContent: commandTimes(plan, launch)})));
+    if (command === undefined || launch === command) nodes.push(...tellOrder(plan, launch));
+  }
+  nodes.push(fact('reads ', ...linksOf([...new Set(operators.inputs[op])], tensor => linkTensor(plan, tensor))));
+  nodes.push(fact('makes ', ...linksOf(operators.outputs[op], tensor => linkTensor(plan, tensor))));
+  return nodes;
+};
+
+const tell = () => {
+  const panel = byId('details');
+  if (!selection) {
+    panel.replaceChildren(html('p', {className: 'hint', textContent:
+      'Select an operator, a tensor or a copy in any view: all views show it, and this panel tells of it. ' +
+      'Press ? for the keys.'}));
+    return;
+  }
+  const {plan, kind, index} = selection;
+  const isOperator = kind === 'operator' || kind === 'command' && plan.isLaunch(index);
+  const command = kind === 'command' ? index : undefined;
+  const thing = kind !== 'command' ? index : isOperator ? plan.commands.operator[index] : plan.tensorOfCopy(index);
+  const name = isOperator ? plan.operators.name[thing] : plan.tensors.name[thing];
+  const title = (plan.label ? plan.label + ': ' : '') + (isOperator ? 'operator ' : 'tensor ') + name;
+  panel.replaceChildren(html('h3', {textContent: title}), ...(isOperator ? tellOperator : tellTensor)(plan, thing, command));
+  plans.filter(other => other !== plan).forEach(other => {
+    const same = other.translate(selection, plan);
+    panel.append(same ? fact('the same in ', link(other, same.kind, same.index, other.label)) :
+                        fact('the same in ', 'no other plan'));
+  });
+};

@@ -1,0 +1,85 @@
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The page: each view of each plan, then the tables.
+
+const charts = {timeline: [], memory: [], map: [], graph: [], history: []};
+const addChart = (kind, chart, draw) => {
+  charts[kind].push(chart);
+  drawings.push(draw);
+};
+// A holder for each plan, below one another on one time axis, or side by side.
+const holderIn = (id, plan, title = '') => {
+  const holder = html('div', {className: 'pane'});
+  if (plan.label || title) holder.append(html('h3', {textContent: [plan.label, title].filter(Boolean).join(': ')}));
+  byId(id).append(holder);
+  return holder;
+};
+
+for (const plan of plans) {
+  const timeline = new TimeChart(holderIn('timeline', plan), 'Timeline ' + plan.label);
+  addChart('timeline', timeline, () => drawTimeline(timeline, plan));
+  plan.memories.forEach((memory, m) => {
+    if (!isShown(memory)) return;
+    const chart = new TimeChart(holderIn('memory', plan), 'Bytes in use of ' + memory.name);
+    addChart('memory', chart, () => drawMemory(chart, plan, memory));
+    memory.stays = plan.residencies.tensor.map((tensor, stay) => stay).filter(
+        stay => plan.residencies.memory[stay] === m && !plan.residencies.home[stay]);
+    if (!memory.stays.length) return;
+    const map = new TimeChart(holderIn('map', plan), 'Map of the arena of ' + memory.name);
+    addChart('map', map, () => drawMap(map, plan, memory));
+  });
+  if (plan.history.length) {
+    const history = new Chart(holderIn('history', plan), 'Best step over the plans made');
+    addChart('history', history, () => drawHistory(history, plan));
+  }
+}
+byId('history').closest('section').hidden = !charts.history.length;
+const graph = new GraphChart(byId('graph'), plans[0]);
+addChart('graph', graph, () => graph.draw());
+makeTables(plans[0]);
+
+const legend = byId('legend');
+const key = (colour, text) => {
+  const mark = html('span', {className: 'key'});
+  mark.style.background = colour;
+  legend.append(mark, text);
+};
+[...new Set(plans.flatMap(plan => plan.operators.device))].sort((a, b) => a - b).forEach(
+    device => key(deviceColour(device), plans[0].devices[device] ?? 'device ' + device));
+key('var(--in)', 'copy in');
+key('var(--out)', 'copy out');
+key('var(--limit)', 'stall');
+byId('map-legend').append(...['parameter', 'activation', 'state', 'workspace'].flatMap(kind => {
+  const mark = html('span', {className: 'key'});
+  mark.style.background = 'var(--' + kind + ')';
+  return [mark, kind];
+}));
+
+followers.push(tell, () => {
+  const lit = lits[0];
+  const op = lit && [...lit.main.operators, ...lit.near.operators][0];
+  if (op !== undefined && op !== null) graph.reveal(op);
+});
+const middle = act => act(graph.holder.clientWidth / 2, graph.viewHeight / 2);
+for (const [id, act] of [
+  ['zoom-in', () => zoomBy(0.5)], ['zoom-out', () => zoomBy(2)], ['zoom-all', () => show(0, end)],
+  ['graph-in', () => middle((x, y) => graph.zoom(1.5, x, y))], ['graph-out', () => middle((x, y) => graph.zoom(1 / 1.5, x, y))],
+  ['graph-all', () => { graph.fit(); redraw(); }], ['go-back', goBack], ['go-forward', goForward], ['go-stall', nextStall],
+  ['show-keys', kKeys['?'][1]],
+  ['beside', () => { document.body.classList.toggle('beside'); redraw(); }],
+]) byId(id).addEventListener('click', act);
+byId('beside').hidden = plans.length < 2;
+
+const restyle = () => { readColours(); redraw(); };
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
+// Paper is white.
+const drawNow = () => { readColours(); drawings.forEach(draw => draw()); };
+window.addEventListener('beforeprint', () => { document.documentElement.classList.add('paper'); drawNow(); });
+window.addEventListener('afterprint', () => { document.documentElement.classList.remove('paper'); drawNow(); });
+window.addEventListener('resize', redraw);
+readColours();
+tell();
+show(0, end);
+
+// For the console, and for tests.
+window.report = {plans, charts, view, select, clear, get selection() { return selection; }};

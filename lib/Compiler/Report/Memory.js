@@ -1,0 +1,114 @@
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A memory over time: the bytes in use, and the arena as a map of addresses.
+
+const isShown = memory => memory.plannedBytes > 0 || memory.samples.length > 0;
+
+// The index of the last sample at or before a time.
+const sampleAt = (samples, time) => {
+  let low = 0, high = samples.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (samples[middle][0] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+};
+
+const drawMemory = (chart, plan, memory) => {
+  const kHeight = 150, kTop = 20;
+  chart.begin(kHeight);
+  const {samples, limitBytes, peakBytes} = memory;
+  const highest = Math.max(memory.plannedBytes, peakBytes, 1);
+  const isLimited = limitBytes !== null && limitBytes < 3 * highest;
+  const top = 1.06 * Math.max(highest, isLimited ? limitBytes : 0);
+  const y = bytes => kHeight - 6 - bytes / top * (kHeight - 6 - kTop);
+  const first = Math.max(sampleAt(samples, view.from), 0);
+  const pen = chart.pen;
+  pen.beginPath();
+  pen.moveTo(kLeft, y(0));
+  let level = first < samples.length && samples[first][0] <= view.from ? samples[first][1] : 0;
+  pen.lineTo(kLeft, y(level));
+  let column = -1, high = 0;
+  for (let i = first; i < samples.length && samples[i][0] <= view.to; ++i) {
+    const [time, bytes] = samples[i];
+    const at = Math.max(chart.x(time), kLeft), pixel = Math.floor(at);
+    // Of many changes in a pixel the highest is drawn.
+    if (column !== pixel) pen.lineTo(at, y(level));
+    if (column !== pixel || bytes > high) {
+      pen.lineTo(at, y(bytes));
+      high = bytes;
+    }
+    column = pixel;
+    level = bytes;
+  }
+  const last = Math.min(chart.x(plan.makespanNs), chart.right);
+  pen.lineTo(last, y(level));
+  pen.lineTo(last, y(0));
+  pen.closePath();
+  pen.globalAlpha = 0.25;
+  pen.fillStyle = colours.in;
+  pen.fill();
+  pen.globalAlpha = 1;
+  pen.strokeStyle = colours.in;
+  pen.stroke();
+  const mark = (bytes, colour, dashes, text, above) => {
+    chart.line(kLeft, y(bytes), chart.right, y(bytes), colour, dashes);
+    chart.text(text + ' ' + bytesText(bytes), chart.right, y(bytes) + (above ? -3 : 11), {align: 'right'});
+  };
+  if (peakBytes > 0) mark(peakBytes, colours.many, [2, 3], 'peak without swapping', true);
+  if (isLimited) mark(limitBytes, colours.limit, [6, 3], 'limit', limitBytes >= peakBytes);
+  const notes = [memory.name, 'planned ' + bytesText(memory.plannedBytes), 'least ' + bytesText(memory.minimumBytes)];
+  if (!isLimited) notes.push(limitBytes === null ? 'no limit' : 'limit ' + bytesText(limitBytes));
+  notes.forEach((note, i) => chart.text(note.slice(0, 20), 0, 34 + 16 * i));
+  drawSelectedStays(chart, plan, memory, y);
+};
+
+// When the selection lies in this memory, at the height of its own bytes.
+const drawSelectedStays = (chart, plan, memory, y) => {
+  const {residencies} = plan, lit = lits[plans.indexOf(plan)];
+  if (!selection || !lit) return;
+  for (const stay of lit.main.stays)
+    if (!residencies.home[stay] && plan.memories[residencies.memory[stay]] === memory)
+      chart.span({from: residencies.startNs[stay], to: residencies.endNs[stay], y: y(residencies.bytes[stay]),
+                  h: Math.max(y(0) - y(residencies.bytes[stay]), 3), colour: stayColour(plan, stay), level: 1, name: '',
+                  text: () => stayText(plan, stay), act: () => selectStay(plan, stay)});
+};
+
+const stayColour = (plan, stay) => {
+  const tensor = plan.residencies.tensor[stay];
+  if (tensor < 0) return colours.workspace;
+  const kind = plan.tensorKinds[plan.tensors.kind[tensor]];
+  return kind === 'parameter' ? colours.parameter : kind.includes('state') ? colours.state : colours.activation;
+};
+const stayText = (plan, stay) => {
+  const {offset, bytes, startNs, endNs} = plan.residencies;
+  return plan.stayName(stay) + '\nbytes ' + countText(offset[stay]) + ' to ' + countText(offset[stay] + bytes[stay]) +
+      ', ' + bytesText(bytes[stay]) + '\n' + spanText(startNs[stay], endNs[stay]);
+};
+const selectStay = (plan, stay) => {
+  const tensor = plan.residencies.tensor[stay];
+  if (tensor >= 0) select(plan, 'tensor', tensor);
+  else select(plan, 'operator', plan.commands.operator[plan.creator[stay]]);
+};
+
+// A rectangle is a residency: its times across, its addresses up.
+const drawMap = (chart, plan, memory) => {
+  const kHeight = 260, kTop = 18;
+  chart.begin(kHeight);
+  const {residencies} = plan;
+  const top = Math.max(memory.plannedBytes, 1);
+  const y = bytes => kHeight - 4 - bytes / top * (kHeight - 4 - kTop);
+  for (let i = 0; i <= 4; ++i) {
+    const bytes = Math.round(top * i / 4);
+    chart.line(kLeft - 4, y(bytes), chart.right, y(bytes), colours.line);
+    chart.text(bytesText(bytes), kLeft - 8, y(bytes) + (i === 4 ? 9 : i === 0 ? -1 : 4), {align: 'right'});
+  }
+  chart.text(memory.name.slice(0, 9), 0, 34);
+  for (const stay of memory.stays)
+    chart.span({from: residencies.startNs[stay], to: residencies.endNs[stay],
+                y: y(residencies.offset[stay] + residencies.bytes[stay]),
+                h: y(residencies.offset[stay]) - y(residencies.offset[stay] + residencies.bytes[stay]),
+                colour: stayColour(plan, stay), level: litLevel(plan, 'stays', stay), name: plan.stayName(stay),
+                text: () => stayText(plan, stay), act: () => selectStay(plan, stay)});
+};

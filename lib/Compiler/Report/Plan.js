@@ -1,0 +1,105 @@
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A plan as the page has it, and what follows from it: who makes and reads what.
+
+const kStream = {compute: 0, swapIn: 1, swapOut: 2, communicate: 3, fileIn: 4, fileOut: 5};
+
+class Plan {
+  constructor(data, label, measured) {
+    this.label = label;
+    this.measured = measured;
+    Object.assign(this, data);
+    const {operators, tensors, commands, residencies} = this;
+    const lists = length => Array.from({length}, () => []);
+    this.maker = new Int32Array(tensors.name.length).fill(-1);
+    this.readers = lists(tensors.name.length);
+    operators.outputs.forEach((outputs, op) => outputs.forEach(tensor => { this.maker[tensor] = op; }));
+    operators.inputs.forEach((inputs, op) => new Set(inputs).forEach(tensor => this.readers[tensor].push(op)));
+
+    this.launches = lists(operators.name.length);
+    this.copies = lists(tensors.name.length);
+    this.rows = lists(this.streams.length);
+    this.creator = new Int32Array(residencies.tensor.length).fill(-1);
+    commands.operator.forEach((op, command) => {
+      this.rows[commands.stream[command]].push(command);
+      commands.writes[command].forEach(written => { this.creator[written] = command; });
+      if (op >= 0) this.launches[op].push(command);
+      else this.copies[residencies.tensor[commands.reads[command][0]]].push(command);
+    });
+    this.stays = lists(tensors.name.length);
+    residencies.tensor.forEach((tensor, stay) => { if (tensor >= 0) this.stays[tensor].push(stay); });
+    this.stallOf = new Map(this.stalls.command.map((command, i) => [command, i]));
+    this.whyOf = new Map(this.why.tensor.map((tensor, i) => [tensor, i]));
+    this.operatorOf = new Map(operators.name.map((name, i) => [name, i]));
+    this.tensorOf = new Map(tensors.name.map((name, i) => [name, i]));
+    // An operator runs from its first launch.
+    this.startNs = this.launches.map(launches => launches.length ? commands.startNs[launches[0]] : 0);
+    this.timeNs = this.launches.map(
+        launches => launches.length ? commands.endNs[launches[0]] - commands.startNs[launches[0]] : 0);
+  }
+
+  isLaunch(command) { return this.commands.operator[command] >= 0; }
+  // What a copy moves.
+  tensorOfCopy(command) { return this.residencies.tensor[this.commands.reads[command][0]]; }
+  tookNs(command) { return this.commands.endNs[command] - this.commands.startNs[command]; }
+  memoryName(stay) { return this.memories[this.residencies.memory[stay]].name; }
+  commandName(command) {
+    return this.isLaunch(command) ? this.operators.name[this.commands.operator[command]] :
+                                    this.tensors.name[this.tensorOfCopy(command)];
+  }
+  commandText(command) {
+    if (this.isLaunch(command)) return this.commandName(command);
+    const {reads, writes} = this.commands;
+    return 'copy of ' + this.commandName(command) + ' from ' + this.memoryName(reads[command][0]) + ' to ' +
+        this.memoryName(writes[command][0]);
+  }
+  // A workspace is written by the launch that it is for.
+  stayName(stay) {
+    const tensor = this.residencies.tensor[stay];
+    return tensor >= 0 ? this.tensors.name[tensor] : 'workspace of ' + this.commandName(this.creator[stay]);
+  }
+
+  // What a selection touches: `main` is the thing itself, `near` what makes, reads or copies it.
+  lit(selection) {
+    const main = {operators: new Set(), tensors: new Set(), commands: new Set(), stays: new Set()};
+    const near = {operators: new Set(), tensors: new Set(), commands: new Set(), stays: new Set()};
+    if (!selection) return null;
+    const {kind, index} = selection;
+    const addLaunch = command => [this.commands.reads[command], this.commands.writes[command]].forEach(
+        stays => stays.forEach(stay => main.stays.add(stay)));
+    if (kind === 'tensor' || kind === 'command' && !this.isLaunch(index)) {
+      const tensor = kind === 'tensor' ? index : this.tensorOfCopy(index);
+      main.tensors.add(tensor);
+      this.stays[tensor].forEach(stay => main.stays.add(stay));
+      this.copies[tensor].forEach(copy => (kind === 'tensor' || copy === index ? main : near).commands.add(copy));
+      [...this.readers[tensor], ...(this.maker[tensor] >= 0 ? [this.maker[tensor]] : [])].forEach(op => {
+        near.operators.add(op);
+        this.launches[op].forEach(launch => near.commands.add(launch));
+      });
+    } else {
+      const op = kind === 'operator' ? index : this.commands.operator[index];
+      main.operators.add(op);
+      [...this.operators.inputs[op], ...this.operators.outputs[op]].forEach(tensor => near.tensors.add(tensor));
+      this.launches[op].forEach(launch => {
+        const isMain = kind === 'operator' || launch === index;
+        (isMain ? main : near).commands.add(launch);
+        if (isMain) addLaunch(launch);
+      });
+    }
+    return {main, near};
+  }
+
+  // The same thing in this plan, of a selection in another.
+  translate(selection, from) {
+    if (!selection || from === this) return selection;
+    const {kind, index} = selection;
+    const ofOperator = op => this.operatorOf.get(from.operators.name[op]);
+    const ofTensor = tensor => this.tensorOf.get(from.tensors.name[tensor]);
+    const isOperator = kind === 'operator' || kind === 'command' && from.isLaunch(index);
+    const found = kind === 'operator' ? ofOperator(index) :
+        kind === 'tensor'             ? ofTensor(index) :
+        isOperator                    ? ofOperator(from.commands.operator[index]) :
+                                        ofTensor(from.tensorOfCopy(index));
+    return found === undefined ? null : {kind: isOperator ? 'operator' : 'tensor', index: found};
+  }
+}

@@ -1,0 +1,24 @@
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elements, and figures as text.
+
+// Text is only ever set as text: names are never markup.
+const html = (tag, properties = {}, ...children) => {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+};
+const byId = id => document.getElementById(id);
+
+const scaled = (value, step, units, plain) => {
+  if (Math.abs(value) < step) return value + ' ' + plain;
+  let unit = -1;
+  while (Math.abs(value) >= step && unit + 1 < units.length) { value /= step; ++unit; }
+  return value.toFixed(2) + ' ' + units[unit];
+};
+const bytesText = value => scaled(value, 1024, ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 'B');
+const timeText = value => scaled(Math.round(value), 1000, ['us', 'ms', 's'], 'ns');
+const countText = value => value.toLocaleString('en');
+const spanText = (from, to) => 'from ' + timeText(from) + ' to ' + timeText(to);
+// The end of a name says more than its start.
+const nameText = (name, most) => name.length > most ? '…' + name.slice(1 - most) : name;

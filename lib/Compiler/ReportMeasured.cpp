@@ -1,0 +1,94 @@
+//===- ReportMeasured.cpp - A step that ran, beside its plan --------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Compiler/Report.h"
+#include "sluice/Support/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+/// A command of a trace.
+struct Event {
+  int64_t command = 0;
+  int64_t track = 0;
+  std::string name;
+  Interval interval;
+};
+
+/// Times beyond a year are no step's.
+constexpr double kLongestUs = 365.0 * 24 * 3600 * 1e6;
+
+Expected<int64_t> nanoseconds(const JsonReader &event, std::string_view key) {
+  SLUICE_ASSIGN_OR_RETURN(double us, event.number(key));
+  if (us < 0 || us > kLongestUs)
+    return makeError(ErrorCode::InvalidInput, key, " is not a time of a step, at '", event.where(),
+                     "', give a file that 'sluice run --trace' wrote");
+  return std::llround(us * 1e3);
+}
+
+Expected<Event> readEvent(const JsonReader &reader) {
+  Event event;
+  SLUICE_ASSIGN_OR_RETURN(event.name, reader.string("name"));
+  SLUICE_ASSIGN_OR_RETURN(event.track, reader.integer("tid"));
+  SLUICE_ASSIGN_OR_RETURN(event.interval.startNs, nanoseconds(reader, "ts"));
+  SLUICE_ASSIGN_OR_RETURN(int64_t tookNs, nanoseconds(reader, "dur"));
+  event.interval.endNs = event.interval.startNs + tookNs;
+  SLUICE_ASSIGN_OR_RETURN(event.command, reader.member("args").and_then(
+                                             [](const JsonReader &arguments) { return arguments.integer("command"); }));
+  return event;
+}
+
+/// The name that traces give a command.
+const std::string &nameOf(const PlanFile &file, const Command &command) {
+  if (command.kind == CommandKind::Launch)
+    return file.problem.graph.op(command.op).name;
+  return file.problem.graph.tensor(file.plan.residencies[command.reads[0].index()].tensor).name;
+}
+
+} // namespace
+
+Expected<MeasuredStep> readMeasuredStep(const PlanFile &file, const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  SLUICE_ASSIGN_OR_RETURN(
+      std::vector<JsonReader> entries,
+      JsonReader(json, path).member("traceEvents").and_then([](const JsonReader &list) { return list.elements(); }));
+  const std::vector<Command> &commands = file.plan.commands;
+  MeasuredStep step;
+  step.name = std::filesystem::path(path).stem().string();
+  step.commands.assign(commands.size(), {-1, -1});
+  std::vector<int64_t> tracks(commands.size(), -1);
+  size_t known = 0;
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::string phase, entry.string("ph"));
+    if (phase != "X")
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(Event event, readEvent(entry));
+    const bool isKnown = event.command >= 0 && event.command < static_cast<int64_t>(commands.size());
+    if (!isKnown || nameOf(file, commands[event.command]) != event.name)
+      return makeError(ErrorCode::InvalidInput, "command ", event.command, " of the trace is '", excerpt(event.name),
+                       "' and ",
+                       isKnown ? concat("the plan's is '", excerpt(nameOf(file, commands[event.command])), "'")
+                               : concat("the plan has ", commands.size(), " commands"),
+                       ", at '", entry.where(), "', give the trace of a run of this plan");
+    // A device's own clock has a later track than the host's, and leaves out the time in which a command waits.
+    if (int64_t &track = tracks[event.command]; event.track > track) {
+      known += track < 0;
+      track = event.track;
+      step.commands[event.command] = event.interval;
+    }
+    step.makespanNs = std::max(step.makespanNs, event.interval.endNs);
+  }
+  if (known == 0)
+    return makeError(ErrorCode::InvalidInput, "the trace has no commands, '", path,
+                     "', give a file that 'sluice run --trace' wrote");
+  return step;
+}
+
+} // namespace sluice
