@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""Drives pages of `sluice report` in a real browser: every interaction, and how long a plan of 10,000 operators takes.
+
+  report_test.py BIN-FOLDER MODELS-FOLDER
+
+Exits with 77 where there is no chromium.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser
+
+BIN, MODELS = None, None
+TINYBERT = ["tinybert/model.onnx", "--dim", "batch=1", "--dim", "sequence=64"]
+EMULATED = ["--machine", "emulated", "--device", "accel0"]
+LARGE = 10000
+# Of the page's main thread: to open a large plan, and for one interaction with it.
+OPEN_SECONDS, ACT_SECONDS = 3, 0.5
+
+
+def tool(name, *arguments):
+    result = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise RuntimeError(f"{name} {' '.join(arguments)}: {result.stderr}")
+
+
+def make_pages(folder):
+    """A plan alone; beside another, with a measured step twice; and a large one."""
+    model = [os.path.join(MODELS, TINYBERT[0]), *TINYBERT[1:]]
+    path = lambda name: os.path.join(folder, name)
+    for name, memory in (("less", "20%"), ("more", "60%")):
+        tool("sluice", "plan", *model, *EMULATED, "--memory", f"accel0={memory}", "--search-evals", "200",
+             "-o", path(f"{name}.json"))
+    tool("sluice", "compile", *model, "--machine", "emulated", "--plan", path("less.json"), "-o", path("compiled"))
+    for rank in ("rank0", "rank1"):
+        tool("sluice", "run", path("compiled"), "--trace", path(f"{rank}.json"))
+    tool("sluice", "report", path("less.json"), "-o", path("alone.html"))
+    tool("sluice", "report", path("less.json"), "--against", path("more.json"), "--measured", path("rank0.json"),
+         "--measured", path("rank1.json"), "-o", path("both.html"))
+    large = os.path.join(os.path.dirname(os.path.abspath(__file__)), "large_plan.py")
+    subprocess.run([sys.executable, large, os.path.join(BIN, "sluice-solve"), str(LARGE), path("large.json")], check=True)
+    tool("sluice", "report", path("large.json"), "-o", path("large.html"))
+
+
+class PageTest(unittest.TestCase):
+    page = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tab = browser.Browser(browser.find_chromium()).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tab.__exit__()
+
+    def setUp(self):
+        self.took = self.tab.open(os.path.join(FOLDER, self.page))
+
+    def tearDown(self):
+        failures = [event["params"] for event in self.tab.events if event.get("method") == "Runtime.exceptionThrown"]
+        self.assertEqual(failures, [], "the page's script failed")
+        asked = [event["params"]["request"]["url"] for event in self.tab.events
+                 if event.get("method") == "Network.requestWillBeSent"]
+        self.assertTrue(all(url.startswith("file://") for url in asked), asked)
+
+    def run_js(self, expression):
+        return self.tab.run(expression)
+
+    def selected(self):
+        return self.run_js("report.selection && [report.selection.kind, report.selection.index]")
+
+    def selected_name(self):
+        return self.run_js("document.querySelector('#details h3')?.textContent")
+
+    def details(self):
+        return self.run_js("document.getElementById('details').textContent")
+
+    def view(self):
+        return self.run_js("[report.view.from, report.view.to]")
+
+    def boxes(self, kind, chart=0):
+        """The drawn boxes, each with its place in the window, brought into view."""
+        self.run_js(f"report.charts.{kind}[{chart}].canvas.scrollIntoView({{block: 'center'}})")
+        return self.run_js(f"""(() => {{
+            const chart = report.charts.{kind}[{chart}], area = chart.canvas.getBoundingClientRect();
+            return chart.boxes.map(box => ({{x: area.left + box.x + box.w / 2, y: area.top + box.y + box.h / 2, w: box.w, h: box.h,
+                                            level: box.level, count: box.count, text: box.text()}}));
+        }})()""")
+
+    def box(self, kind, text, chart=0):
+        found = [box for box in self.boxes(kind, chart) if box["text"].startswith(text)]
+        self.assertTrue(found, f"no box of {text} in the {kind}")
+        return found[0]
+
+    def levels(self, kind, chart=0):
+        """The names of the boxes that are selected, and how many are neither that nor beside it."""
+        boxes = self.boxes(kind, chart)
+        return ({box["text"].split("\n")[0] for box in boxes if box["level"] == 2},
+                sum(box["level"] == 0 for box in boxes))
+
+    def click_box(self, kind, text, chart=0):
+        box = self.box(kind, text, chart)
+        self.tab.click(box["x"], box["y"])
+
+    def click_element(self, selector):
+        self.run_js(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
+        x, y = self.run_js(f"""(() => {{
+            const area = document.querySelector({selector!r}).getBoundingClientRect();
+            return [area.left + area.width / 2, area.top + area.height / 2];
+        }})()""")
+        self.tab.click(x, y)
+
+    def rows(self, table):
+        return self.run_js(f"[...document.querySelectorAll('#{table} tbody tr')].map(row => "
+                           "[row.className, ...[...row.cells].map(cell => cell.textContent)])")
+
+
+class OnePlan(PageTest):
+    page = "alone.html"
+    WEIGHT = "embeddings.word_embeddings.weight"
+
+    def test_a_rectangle_of_the_map_selects_its_tensor_everywhere(self):
+        self.click_box("map", self.WEIGHT)
+        self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
+        self.assertEqual(self.levels("map")[0], {self.WEIGHT})
+        self.assertGreater(self.levels("map")[1], 0)
+        self.assertEqual(self.levels("timeline")[0], {f"copy of {self.WEIGHT} from host to accel0"})
+        self.assertIn(self.WEIGHT, {box["text"].split("\n")[0] for box in self.boxes("memory")})
+        self.assertEqual([row[1] for row in self.rows("swaps") if row[0] == "main"], [self.WEIGHT])
+        self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "near"], ["Gather_15"])
+        near = {box["text"].split("\n")[0] for box in self.boxes("graph") if box["level"] == 1}
+        self.assertEqual(near, {"Gather_15"})
+        text = self.details()
+        for part in ("parameter of 323.44 KiB", "made by none", "read by Gather_15", "copy of " + self.WEIGHT,
+                     "it is not kept in 'accel0' between steps; its bytes serve 'Div_104'", "above the limit of 400.94 KiB",
+                     "accel0 at bytes 0 to 331,200"):
+            self.assertIn(part, text)
+
+    def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
+        self.click_box("map", self.WEIGHT)
+        self.click_element("#details .fact button.link")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+        self.assertEqual(self.levels("timeline")[0] - {text for text in self.levels("timeline")[0] if "runs nothing" in text},
+                         {"Gather_15"})
+        self.assertEqual(self.levels("graph")[0], {"Gather_15"})
+        self.assertIn(self.WEIGHT, self.levels("map")[0])
+        self.assertIn("stall 'accel0' runs nothing for 63.13 us before 'Gather_15': it waits for the copy of 'token_type_ids'",
+                      self.details())
+        # The stall's chain leads to the copy that takes most of it.
+        copies = self.run_js("[...document.querySelectorAll('#details button.link')].map(link => link.textContent)")
+        self.assertIn(f"copy of {self.WEIGHT} from host to accel0", copies)
+        self.run_js(f"[...document.querySelectorAll('#details button.link')].find(link => link.textContent.startsWith('copy of {self.WEIGHT}')).click()")
+        self.tab.settle()
+        self.assertEqual(self.selected()[0], "command")
+        self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
+        self.click_element("#go-back")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+        self.click_element("#go-forward")
+        self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
+
+    def test_timeline_memory_graph_and_tables_select_too(self):
+        self.click_box("timeline", "MatMul_101")
+        self.assertEqual(self.selected_name(), "operator MatMul_101")
+        self.tab.click(self.box("timeline", "MatMul_101")["x"], self.box("timeline", "MatMul_101")["y"] + 60)
+        self.assertIsNone(self.selected())
+        self.click_element("#graph-all")
+        self.click_box("graph", "ReduceMean_20")
+        self.assertEqual(self.selected_name(), "operator ReduceMean_20")
+        self.click_element("#swaps tbody tr:nth-child(2)")
+        self.assertEqual(self.selected_name(), "tensor MatMul_111")
+        self.click_box("memory", "MatMul_111")
+        self.assertEqual(self.selected_name(), "tensor MatMul_111")
+        self.click_element("#stalls tbody tr")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+        self.click_element("#operators tbody tr")
+        self.assertEqual(self.selected_name(), "operator Cast_2")
+
+    def test_every_stall_has_its_reason(self):
+        stalls = self.rows("stalls")
+        self.assertEqual(len(stalls), 1)
+        self.assertEqual(stalls[0][1:3] + stalls[0][4:5], ["Gather_15", "accel0", "63.13 us"])
+        self.assertIn("which waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0'", stalls[0][5])
+        self.click_box("timeline", "'accel0' runs nothing")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+
+    def test_time_zooms_in_all_views(self):
+        whole = self.view()
+        chart = self.run_js("(() => { const area = report.charts.timeline[0].canvas.getBoundingClientRect();"
+                            " return [area.left, area.top, area.width]; })()")
+        left, top, width = chart
+        inner = width - 140
+        self.tab.drag(left + 128 + inner / 4, top + 30, left + 128 + inner / 2, top + 30)
+        from_ns, to_ns = self.view()
+        self.assertAlmostEqual(from_ns / whole[1], 0.25, places=2)
+        self.assertAlmostEqual(to_ns / whole[1], 0.5, places=2)
+        # What ended before is drawn in no view.
+        for kind in ("timeline", "map"):
+            self.assertFalse([box for box in self.boxes(kind) if box["text"].endswith(" from 0 ns to 46.40 us, 46.40 us")])
+        self.boxes("timeline")
+        chart = self.run_js("(() => { const area = report.charts.timeline[0].canvas.getBoundingClientRect();"
+                            " return [area.left, area.top]; })()")
+        self.tab.wheel(chart[0] + 128 + inner / 2, chart[1] + 30, -100, ctrl=True)
+        self.assertAlmostEqual(self.view()[1] - self.view()[0], 0.8 * (to_ns - from_ns), delta=2)
+        before = self.view()
+        self.tab.wheel(chart[0] + 128 + inner / 2, chart[1] + 30, 100, shift=True)
+        self.assertGreater(self.view()[0], before[0])
+        self.tab.click(chart[0] + 128 + inner / 2, chart[1] + 80, count=2)
+        self.assertEqual(self.view(), whole)
+        self.click_element("#zoom-in")
+        self.assertAlmostEqual(self.view()[1] - self.view()[0], whole[1] / 2, delta=2)
+        self.click_element("#zoom-out")
+        self.assertEqual(self.view(), whole)
+
+    def test_the_pointer_shows_what_lies_there(self):
+        box = self.box("map", self.WEIGHT)
+        self.tab.mouse("mouseMoved", box["x"], box["y"])
+        self.tab.settle()
+        tip = self.run_js("[document.getElementById('tip').hidden, document.getElementById('tip').textContent]")
+        self.assertFalse(tip[0])
+        self.assertIn("bytes 0 to 331,200, 323.44 KiB\nfrom 0 ns to 76.32 us", tip[1])
+
+    def test_the_keyboard_does_all(self):
+        whole = self.view()
+        self.tab.key("j")
+        first = self.selected()
+        self.tab.key("j")
+        self.assertEqual(self.selected()[1], first[1] + 1)
+        self.tab.key("k")
+        self.assertEqual(self.selected(), first)
+        self.tab.key("K")
+        self.assertTrue(self.run_js("report.plans[0].isLaunch(report.selection.index)"))
+        self.tab.key("J")
+        self.assertFalse(self.run_js("report.plans[0].isLaunch(report.selection.index)"))
+        self.tab.key("s")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+        self.tab.key("[")
+        self.assertNotEqual(self.selected_name(), "operator Gather_15")
+        self.tab.key("]")
+        self.assertEqual(self.selected_name(), "operator Gather_15")
+        self.tab.key("Escape")
+        self.assertIsNone(self.selected())
+        self.tab.key("+")
+        half = self.view()
+        self.assertAlmostEqual(half[1] - half[0], whole[1] / 2, delta=2)
+        self.tab.key("ArrowRight")
+        self.assertGreater(self.view()[0], half[0])
+        self.tab.key("ArrowLeft")
+        self.assertAlmostEqual(self.view()[0], half[0], delta=2)
+        self.tab.key("-")
+        self.tab.key("0")
+        self.assertEqual(self.view(), whole)
+        self.tab.key("?")
+        self.assertTrue(self.run_js("document.getElementById('keys').open"))
+        self.tab.key("Escape")
+        self.assertFalse(self.run_js("document.getElementById('keys').open"))
+        self.tab.key("/")
+        self.tab.type("word_emb")
+        self.tab.key("Enter")
+        self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
+
+    def test_tables_sort_filter_and_print_their_reasons(self):
+        self.click_element("#operators th:nth-child(5) button")
+        times = self.run_js("[...document.querySelectorAll('#operators tbody tr')].map(row => report.plans[0].timeNs[row.dataset.index])")
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertEqual(self.run_js("document.querySelector('#operators th:nth-child(5)').ariaSort"), "descending")
+        self.run_js("document.querySelector('#operators input').focus()")
+        self.tab.type("matmul_1")
+        self.assertEqual({row[1] for row in self.rows("operators")}, {"MatMul_101", "MatMul_111"})
+        why = {row[1]: row[8] for row in self.rows("swaps")}
+        self.assertEqual(why["input_ids"], "the caller gives it in the host's memory")
+        self.assertIn("it was in 'accel0' before and left it; its bytes serve 'embeddings.word_embeddings.weight'", why["MatMul_111"])
+
+    def test_the_graph_moves_and_zooms(self):
+        place = "(({x, y, scale}) => [x, y, scale])(report.charts.graph[0].view)"
+        before = self.run_js(place)
+        box = self.box("graph", "ReduceMean_20")
+        self.tab.drag(box["x"], box["y"], box["x"] - 80, box["y"])
+        after = self.run_js(place)
+        self.assertAlmostEqual((after[0] - before[0]) * before[2], 80, delta=1)
+        self.assertIsNone(self.selected())
+        self.tab.wheel(box["x"], box["y"], -100, ctrl=True)
+        self.assertAlmostEqual(self.run_js(place)[2] / after[2], 1.25, places=2)
+        self.click_element("#graph-out")
+        self.click_element("#graph-in")
+        self.click_element("#graph-all")
+        self.assertEqual(len(self.boxes("graph")), 25)
+        # A selection elsewhere comes into view.
+        self.tab.key("/")
+        self.tab.type("Gemm_127")
+        self.tab.key("Enter")
+        self.assertEqual(self.levels("graph")[0], {"Gemm_127"})
+
+    def test_the_search_is_drawn(self):
+        points = self.run_js("report.plans[0].history")
+        self.assertEqual(len(self.boxes("history")), len(points))
+        self.assertEqual(points[-1][1], self.run_js("report.plans[0].makespanNs"))
+        self.assertEqual(self.boxes("history")[-1]["text"], f"218.70 us after {points[-1][0]} plans")
+
+    def test_dark_and_paper(self):
+        ground = "getComputedStyle(document.body).backgroundColor"
+        self.tab.prefer("light")
+        light = self.run_js(ground)
+        self.tab.prefer("dark")
+        self.assertNotEqual(self.run_js(ground), light)
+        self.assertLess(sum(int(part) for part in self.run_js(ground)[4:-1].split(",")), 150)
+        self.run_js("report.select(report.plans[0], 'operator', 1)")
+        self.tab.settle()
+        # The outline of what is selected has the colour of ink.
+        self.assertEqual(self.run_js("report.charts.graph[0].pen.strokeStyle"), "#e6ebf1")
+        self.run_js("""window.printed = null; window.addEventListener('beforeprint', () => {
+            window.printed = [getComputedStyle(document.documentElement).getPropertyValue('--ink'),
+                              report.charts.graph[0].pen.strokeStyle]; })""")
+        paper = self.tab.print()
+        self.assertTrue(paper.startswith(b"%PDF"))
+        self.assertEqual([text.strip() for text in self.run_js("window.printed")], ["#1c2430", "#1c2430"])
+        self.assertFalse(self.run_js("document.documentElement.classList.contains('paper')"))
+        self.tab.prefer("light")
+
+    def test_a_narrow_window_has_one_column(self):
+        self.tab.resize(600, 900)
+        try:
+            self.tab.settle()
+            self.assertLessEqual(self.run_js("document.documentElement.scrollWidth"), 600)
+        finally:
+            self.tab.resize(1500, 1000)
+
+
+class TwoPlans(PageTest):
+    page = "both.html"
+
+    def test_the_other_plan_is_beside_it_on_one_time_axis(self):
+        self.assertEqual(self.run_js("report.charts.timeline.length"), 2)
+        self.assertEqual(self.run_js("report.charts.map.length"), 2)
+        a, b = (max(box["x"] + box["w"] / 2 for box in self.boxes("timeline", chart) if "planned" in box["text"]) for chart in (0, 1))
+        self.assertGreater(a, b)
+        self.click_box("timeline", "MatMul_101", 1)
+        self.assertEqual(self.selected_name(), "B: operator MatMul_101")
+        self.assertIn("MatMul_101", self.levels("timeline", 0)[0])
+        self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "main"], ["MatMul_101"])
+        self.run_js("[...document.querySelectorAll('#details button.link')].find(link => link.textContent === 'A').click()")
+        self.tab.settle()
+        self.assertEqual(self.selected_name(), "A: operator MatMul_101")
+        below = self.run_js("report.charts.timeline.map(chart => chart.canvas.getBoundingClientRect().left)")
+        self.assertEqual(below[0], below[1])
+        self.click_element("#beside")
+        beside = self.run_js("report.charts.timeline.map(chart => chart.canvas.getBoundingClientRect().left)")
+        self.assertLess(beside[0] + 200, beside[1])
+        self.assertIn("A step takes 52.47 us less in B", self.run_js("document.body.textContent"))
+
+    def test_measured_steps_are_lanes_below_the_planned_one(self):
+        for lane in (0, 1):
+            self.assertGreater(self.run_js(f"Math.min(...report.plans[0].measured[{lane}].startNs)"), -1)
+        planned = [box for box in self.boxes("timeline") if box["text"].startswith("MatMul_101\nplanned")]
+        measured = [box for box in self.boxes("timeline") if box["text"].startswith("MatMul_101\nmeasured")]
+        self.assertEqual([len(planned), len(measured)], [1, 2])
+        self.assertLess(planned[0]["y"], measured[0]["y"])
+        self.assertLess(measured[0]["y"], measured[1]["y"])
+        self.tab.click(measured[1]["x"], measured[1]["y"])
+        self.assertIn("operator MatMul_101", self.selected_name())
+        self.assertIn("measured (rank1) from ", self.details())
+        heads = self.run_js("[...document.querySelectorAll('#operators th')].map(head => head.textContent)")
+        self.assertEqual(heads[5:7], ["measured 1", "measured 2"])
+
+
+class LargePlan(PageTest):
+    page = "large.html"
+
+    def acting(self, act, what):
+        before = self.tab.busy_seconds()
+        act()
+        took = self.tab.busy_seconds() - before
+        print(f"  {what}: {1000 * took:.0f} ms")
+        self.assertLess(took, ACT_SECONDS, what)
+
+    def test_ten_thousand_operators_open_and_answer_quickly(self):
+        wall, busy = self.took
+        print(f"\n  {LARGE} operators open in {wall:.2f} s, {busy:.2f} s of the page's thread")
+        self.assertLess(busy, OPEN_SECONDS)
+        self.assertEqual(self.run_js("report.plans[0].operators.name.length"), LARGE)
+        # Tiny boxes stand for many.
+        self.assertLess(len(self.boxes("timeline")), 6000)
+        self.assertGreater(max(box["count"] for box in self.boxes("timeline")), 1)
+        self.tab.settle()
+        self.acting(lambda: self.click_element("#zoom-in"), "zoom in")
+        self.acting(lambda: self.click_element("#zoom-all"), "zoom out")
+        self.acting(lambda: self.click_element("#graph-all"), "the whole graph")
+        self.acting(lambda: self.tab.key("s"), "next stall")
+        self.assertIn("runs nothing", self.details())
+        self.tab.key("/")
+        self.acting(lambda: self.tab.type("op7777"), "find")
+        self.acting(lambda: self.tab.key("Enter"), "select")
+        self.assertEqual(self.selected_name(), "operator layer77/op7777")
+        self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "main"], ["layer77/op7777"])
+        self.assertIn("layer77/op7777", self.levels("timeline")[0])
+        self.assertIn("layer77/op7777", self.levels("graph")[0])
+        self.acting(lambda: self.tab.key("j"), "next command")
+        self.acting(lambda: self.click_element("#swaps th:nth-child(1) button"), "sort")
+        self.run_js("document.querySelector('#swaps input').focus()")
+        self.acting(lambda: self.tab.type("w4321"), "filter")
+        self.assertEqual([row[1] for row in self.rows("swaps")], ["layer43/w4321"])
+
+
+def main():
+    global BIN, MODELS, FOLDER
+    BIN, MODELS = sys.argv[1:3]
+    if not browser.find_chromium():
+        print("skipped: no chromium, install Debian's package to test pages in a browser")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="sluice-report-") as FOLDER:
+        make_pages(FOLDER)
+        result = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], exit=False, verbosity=2).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
