@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -18,9 +19,13 @@ namespace {
 struct Event {
   int64_t command = 0;
   int64_t track = 0;
+  int64_t rank = 0;
   std::string name;
   Interval interval;
 };
+
+/// Each rank gets a lane with all commands.
+constexpr int64_t kMostRanks = 256;
 
 /// Times beyond a year are no step's.
 constexpr double kLongestUs = 365.0 * 24 * 3600 * 1e6;
@@ -40,8 +45,12 @@ Expected<Event> readEvent(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(event.interval.startNs, nanoseconds(reader, "ts"));
   SLUICE_ASSIGN_OR_RETURN(int64_t tookNs, nanoseconds(reader, "dur"));
   event.interval.endNs = event.interval.startNs + tookNs;
-  SLUICE_ASSIGN_OR_RETURN(event.command, reader.member("args").and_then(
-                                             [](const JsonReader &arguments) { return arguments.integer("command"); }));
+  SLUICE_ASSIGN_OR_RETURN(JsonReader arguments, reader.member("args"));
+  SLUICE_ASSIGN_OR_RETURN(event.command, arguments.integer("command"));
+  SLUICE_ASSIGN_OR_RETURN(event.rank, arguments.integer("rank", 0));
+  if (event.rank < 0 || event.rank >= kMostRanks)
+    return makeError(ErrorCode::InvalidInput, "rank ", event.rank, " is not in 0 to ", kMostRanks - 1, ", at '",
+                     reader.where(), "', give a trace of at most so many ranks");
   return event;
 }
 
@@ -52,23 +61,12 @@ const std::string &nameOf(const PlanFile &file, const Command &command) {
   return file.problem.graph.tensor(file.plan.residencies[command.reads[0].index()].tensor).name;
 }
 
-} // namespace
+/// The steps of a trace, by rank.
+class StepReader {
+public:
+  explicit StepReader(const PlanFile &file) : file(file), commands(file.plan.commands) {}
 
-Expected<MeasuredStep> readMeasuredStep(const PlanFile &file, const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
-  SLUICE_ASSIGN_OR_RETURN(
-      std::vector<JsonReader> entries,
-      JsonReader(json, path).member("traceEvents").and_then([](const JsonReader &list) { return list.elements(); }));
-  const std::vector<Command> &commands = file.plan.commands;
-  MeasuredStep step;
-  step.name = std::filesystem::path(path).stem().string();
-  step.commands.assign(commands.size(), {-1, -1});
-  std::vector<int64_t> tracks(commands.size(), -1);
-  size_t known = 0;
-  for (const JsonReader &entry : entries) {
-    SLUICE_ASSIGN_OR_RETURN(std::string phase, entry.string("ph"));
-    if (phase != "X")
-      continue;
+  Status add(const JsonReader &entry) {
     SLUICE_ASSIGN_OR_RETURN(Event event, readEvent(entry));
     const bool isKnown = event.command >= 0 && event.command < static_cast<int64_t>(commands.size());
     if (!isKnown || nameOf(file, commands[event.command]) != event.name)
@@ -77,18 +75,54 @@ Expected<MeasuredStep> readMeasuredStep(const PlanFile &file, const std::string 
                        isKnown ? concat("the plan's is '", excerpt(nameOf(file, commands[event.command])), "'")
                                : concat("the plan has ", commands.size(), " commands"),
                        ", at '", entry.where(), "', give the trace of a run of this plan");
+    auto [found, isNew] = steps.try_emplace(event.rank);
+    auto &[step, tracks] = found->second;
+    if (isNew) {
+      step.commands.assign(commands.size(), {-1, -1});
+      tracks.assign(commands.size(), -1);
+    }
     // A device's own clock has a later track than the host's, and leaves out the time in which a command waits.
     if (int64_t &track = tracks[event.command]; event.track > track) {
-      known += track < 0;
       track = event.track;
       step.commands[event.command] = event.interval;
     }
     step.makespanNs = std::max(step.makespanNs, event.interval.endNs);
+    return {};
   }
-  if (known == 0)
+
+  std::vector<MeasuredStep> take(const std::string &name) {
+    std::vector<MeasuredStep> result;
+    for (auto &[rank, entry] : steps) {
+      entry.first.name = steps.size() > 1 ? concat("rank ", rank, " of ", name) : name;
+      result.push_back(std::move(entry.first));
+    }
+    return result;
+  }
+
+private:
+  const PlanFile &file;
+  const std::vector<Command> &commands;
+  std::map<int64_t, std::pair<MeasuredStep, std::vector<int64_t>>> steps; ///< With the track of each command's times.
+};
+
+} // namespace
+
+Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  SLUICE_ASSIGN_OR_RETURN(
+      std::vector<JsonReader> entries,
+      JsonReader(json, path).member("traceEvents").and_then([](const JsonReader &list) { return list.elements(); }));
+  StepReader reader(file);
+  for (const JsonReader &entry : entries) {
+    SLUICE_ASSIGN_OR_RETURN(std::string phase, entry.string("ph"));
+    if (phase == "X")
+      SLUICE_RETURN_IF_ERROR(reader.add(entry));
+  }
+  std::vector<MeasuredStep> steps = reader.take(std::filesystem::path(path).stem().string());
+  if (steps.empty())
     return makeError(ErrorCode::InvalidInput, "the trace has no commands, '", path,
                      "', give a file that 'sluice run --trace' wrote");
-  return step;
+  return steps;
 }
 
 } // namespace sluice

@@ -142,7 +142,7 @@ class OnePlan(PageTest):
 
     def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
         self.click_box("map", self.WEIGHT)
-        self.click_element("#details .fact button.link")
+        self.click_element("#details .fact .link")
         self.assertEqual(self.selected_name(), "operator Gather_15")
         self.assertEqual(self.levels("timeline")[0] - {text for text in self.levels("timeline")[0] if "runs nothing" in text},
                          {"Gather_15"})
@@ -151,9 +151,9 @@ class OnePlan(PageTest):
         self.assertIn("stall 'accel0' runs nothing for 63.13 us before 'Gather_15': it waits for the copy of 'token_type_ids'",
                       self.details())
         # The stall's chain leads to the copy that takes most of it.
-        copies = self.run_js("[...document.querySelectorAll('#details button.link')].map(link => link.textContent)")
+        copies = self.run_js("[...document.querySelectorAll('#details .link')].map(link => link.textContent)")
         self.assertIn(f"copy of {self.WEIGHT} from host to accel0", copies)
-        self.run_js(f"[...document.querySelectorAll('#details button.link')].find(link => link.textContent.startsWith('copy of {self.WEIGHT}')).click()")
+        self.run_js(f"[...document.querySelectorAll('#details .link')].find(link => link.textContent.startsWith('copy of {self.WEIGHT}')).click()")
         self.tab.settle()
         self.assertEqual(self.selected()[0], "command")
         self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
@@ -341,7 +341,7 @@ class TwoPlans(PageTest):
         self.assertEqual(self.selected_name(), "B: operator MatMul_101")
         self.assertIn("MatMul_101", self.levels("timeline", 0)[0])
         self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "main"], ["MatMul_101"])
-        self.run_js("[...document.querySelectorAll('#details button.link')].find(link => link.textContent === 'A').click()")
+        self.run_js("[...document.querySelectorAll('#details .link')].find(link => link.textContent === 'A').click()")
         self.tab.settle()
         self.assertEqual(self.selected_name(), "A: operator MatMul_101")
         below = self.run_js("report.charts.timeline.map(chart => chart.canvas.getBoundingClientRect().left)")

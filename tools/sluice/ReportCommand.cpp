@@ -9,6 +9,7 @@
 #include "sluice/Simulator/Simulator.h"
 
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -67,8 +68,8 @@ Status runReport(ReportOptions options) {
   }
   for (const std::string &path : options.measured) {
     SLUICE_RETURN_IF_ERROR(checkFormat(options.format, "--measured"));
-    SLUICE_ASSIGN_OR_RETURN(MeasuredStep step, readMeasuredStep(file, path));
-    extras.measured.push_back(std::move(step));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<MeasuredStep> steps, readMeasuredSteps(file, path));
+    std::move(steps.begin(), steps.end(), std::back_inserter(extras.measured));
   }
   if (!options.trace.empty())
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, perfettoTrace(file)));
@@ -100,7 +101,7 @@ void addReportCommand(CLI::App &app, Action &action) {
   addOption(*command, "--against", options->against, "another plan: shown beside this one, with what differs in it")
       ->type_name("PLAN");
   addOption(*command, "--measured", options->measured,
-            "from 'run --trace' of this plan: shown below the planned timeline; several: a lane each, as of ranks")
+            "from 'run --trace' of this plan: shown below the planned timeline, a lane for each run and rank")
       ->type_name("TRACE");
   command->callback([options, &action] { action = [options] { return runReport(*options); }; });
 }

@@ -388,46 +388,70 @@ std::vector<CommandTime> commandTimesOf(const sluice_session *session) {
   return both;
 }
 
-Json RunSession::traceJson() const {
-  static constexpr const char *kStreamNames[] = {"compute", "swap in", "swap out", "communicate"};
-  const sluice_model &model = this->model();
-  auto metadata = [](const char *what, uint32_t process, uint32_t thread, const char *name) {
-    return Json{{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
-  };
-  Json events = Json::array();
-  for (uint32_t i = 0; i < model.num_devices; ++i)
-    events.push_back(metadata("process_name", i, 0, tableEntry(model.devices, i).name));
-  auto nameTrack = [&](uint32_t stream, uint32_t track, const std::string &name) {
-    events.push_back(metadata("thread_name", tableEntry(model.streams, stream).device, track, name.c_str()));
-  };
-  std::vector<bool> hasOwnClock(model.num_streams);
-  for (uint32_t i = 0; i < model.num_streams; ++i)
-    nameTrack(i, i, kStreamNames[tableEntry(model.streams, i).kind]);
-  for (const CommandTime &time : commandTimes()) {
-    auto add = [&](uint32_t track, int64_t startNs, int64_t endNs) {
-      const bool isLaunch = time.op != UINT32_MAX;
-      Json event;
-      event["ph"] = "X";
-      event["name"] = isLaunch ? model.op_names[time.op] : model.tensor_names[time.tensor];
-      event["cat"] = isLaunch ? "operator" : "copy";
-      event["pid"] = tableEntry(model.streams, time.stream).device;
-      event["tid"] = track;
-      event["ts"] = static_cast<double>(startNs) / 1e3;
-      event["dur"] = static_cast<double>(endNs - startNs) / 1e3;
-      event["args"]["command"] = time.command;
-      events.push_back(std::move(event));
+namespace {
+/// A process a rank and device; a track a stream by the host's clock, and one more by the device's own where it has
+/// one.
+class TraceWriter {
+public:
+  void add(const sluice_session *session, uint32_t rank) {
+    const sluice_model &model = *sluice_describe(session);
+    const uint32_t first = rank * model.num_devices;
+    const std::string owner = model.num_ranks > 1 ? concat("rank ", rank, ", ") : "";
+    for (uint32_t i = 0; i < model.num_devices; ++i)
+      addName("process_name", first + i, 0, owner + tableEntry(model.devices, i).name);
+    auto nameTrack = [&](uint32_t stream, uint32_t track, const char *clock) {
+      static constexpr const char *kStreamNames[] = {"compute", "swap in", "swap out", "communicate"};
+      const auto &of = tableEntry(model.streams, stream);
+      addName("thread_name", first + of.device, track, concat(kStreamNames[of.kind], clock));
     };
-    add(time.stream, time.start_ns, time.end_ns);
-    if (!time.hasDeviceClock())
-      continue;
-    const uint32_t track = model.num_streams + time.stream;
-    if (!hasOwnClock[time.stream])
-      nameTrack(time.stream, track,
-                std::string(kStreamNames[tableEntry(model.streams, time.stream).kind]) + ", its own clock");
-    hasOwnClock[time.stream] = true;
-    add(track, time.device.start_ns, time.device.end_ns);
+    std::vector<bool> hasOwnClock(model.num_streams);
+    for (uint32_t i = 0; i < model.num_streams; ++i)
+      nameTrack(i, i, "");
+    for (const CommandTime &time : commandTimesOf(session)) {
+      addCommand(model, rank, time, time.stream, time.start_ns, time.end_ns);
+      if (!time.hasDeviceClock())
+        continue;
+      const uint32_t track = model.num_streams + time.stream;
+      if (!hasOwnClock[time.stream])
+        nameTrack(time.stream, track, ", its own clock");
+      hasOwnClock[time.stream] = true;
+      addCommand(model, rank, time, track, time.device.start_ns, time.device.end_ns);
+    }
   }
-  return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
+
+  Json take() { return std::move(events); }
+
+private:
+  Json events = Json::array();
+
+  void addName(const char *what, uint32_t process, uint32_t thread, const std::string &name) {
+    events.push_back({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
+  }
+
+  void addCommand(const sluice_model &model, uint32_t rank, const CommandTime &time, uint32_t track, int64_t startNs,
+                  int64_t endNs) {
+    const bool isLaunch = time.op != UINT32_MAX;
+    Json event;
+    event["ph"] = "X";
+    event["name"] = isLaunch ? model.op_names[time.op] : model.tensor_names[time.tensor];
+    event["cat"] = isLaunch ? "operator" : "copy";
+    event["pid"] = rank * model.num_devices + tableEntry(model.streams, time.stream).device;
+    event["tid"] = track;
+    event["ts"] = static_cast<double>(startNs) / 1e3;
+    event["dur"] = static_cast<double>(endNs - startNs) / 1e3;
+    event["args"]["command"] = time.command;
+    if (model.num_ranks > 1)
+      event["args"]["rank"] = rank;
+    events.push_back(std::move(event));
+  }
+};
+} // namespace
+
+Json RunSession::traceJson() const {
+  TraceWriter writer;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    writer.add(sessions[i].get(), ranks.member(i) ? ranks.member(i)->rank : 0);
+  return Json{{"displayTimeUnit", "ns"}, {"traceEvents", writer.take()}};
 }
 
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model) {

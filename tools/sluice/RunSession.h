@@ -85,8 +85,8 @@ public:
   std::vector<std::string> notes() const;
   /// Of the first rank here.
   std::vector<CommandTime> commandTimes() const { return commandTimesOf(sessions.front().get()); }
-  /// They as a Chrome/Perfetto trace: a track a stream by the host's clock, and one
-  /// more by the device's own where it has one.
+  /// The command times of all ranks here as a Chrome/Perfetto trace: a process a rank and device, a track a stream by
+  /// the host's clock, and one more by the device's own where it has one.
   Json traceJson() const;
 
 private:

@@ -27,13 +27,13 @@ std::vector<GraphPlace> layoutGraph(const Graph &graph);
 
 /// A step that ran. Times are from the step's start.
 struct MeasuredStep {
-  std::string name;               ///< Its file's, without the extension.
+  std::string name;               ///< Its file's, without the extension; of several ranks "rank 1 of run".
   std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} where it was not measured.
   int64_t makespanNs = 0;         ///< The last end.
 };
-/// Reads what `sluice run --trace` wrote: by a device's own clock where it has one, else by the host's. Fails where a
-/// command of the trace has another name in the plan.
-Expected<MeasuredStep> readMeasuredStep(const PlanFile &file, const std::string &path);
+/// Reads what `sluice run --trace` wrote, a step for each rank: by a device's own clock where it has one, else by the
+/// host's. Fails where a command of the trace has another name in the plan.
+Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, const std::string &path);
 
 /// What the report shows beside the plan.
 struct ReportExtras {

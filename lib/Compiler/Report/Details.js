@@ -5,12 +5,14 @@
 const kListed = 12;
 
 const link = (plan, kind, index, text) => {
-  const button = html('button', {className: 'link', textContent: text});
-  button.addEventListener('click', () => {
+  // A button's text would not wrap within the sentence.
+  const node = html('a', {className: 'link', textContent: text, tabIndex: 0, role: 'link'});
+  node.addEventListener('click', () => {
     select(plan, kind, index);
     if (kind === 'command') reveal(plan.commands.startNs[index], plan.commands.endNs[index]);
   });
-  return button;
+  node.addEventListener('keydown', event => { if (event.key === 'Enter') node.click(); });
+  return node;
 };
 const linkOperator = (plan, op) => link(plan, 'operator', op, plan.operators.name[op]);
 const linkTensor = (plan, tensor) => link(plan, 'tensor', tensor, plan.tensors.name[tensor]);

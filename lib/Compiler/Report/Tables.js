@@ -107,8 +107,8 @@ class Table {
 }
 
 const copiedTensors = plan => plan.why.tensor.map((tensor, i) => {
-  const toHost = copy => plan.residencies.memory[plan.commands.writes[copy][0]] === 0;
-  const copies = plan.copies[tensor], bytes = plan.tensors.bytes[tensor], out = copies.filter(toHost).length;
+  const isOut = copy => [kStream.swapOut, kStream.fileOut].includes(plan.streams[plan.commands.stream[copy]][1]);
+  const copies = plan.copies[tensor], bytes = plan.tensors.bytes[tensor], out = copies.filter(isOut).length;
   return {index: tensor, name: plan.tensors.name[tensor], kind: plan.tensorKinds[plan.tensors.kind[tensor]],
           type: plan.types[plan.tensors.type[tensor]], bytes, copiesIn: copies.length - out, copiesOut: out,
           movedBytes: bytes * copies.length, why: plan.why.text[i]};

@@ -170,28 +170,38 @@ TEST_CASE("the page asks nothing of the network", "[report]") {
 TEST_CASE("a measured step is read by command, on a device's own clock where it has one", "[report]") {
   const PlanFile file = test::chainPlan(2);
   const test::ScratchFile scratch;
-  auto event = [&](size_t command, size_t track, double us) {
+  auto event = [&](size_t command, size_t track, double us, int rank = 0) {
     const Command &of = file.plan.commands[command];
     const Graph &graph = file.problem.graph;
     const std::string name = of.kind == CommandKind::Launch
                                  ? graph.op(of.op).name
                                  : graph.tensor(file.plan.residencies[of.reads[0].index()].tensor).name;
-    return Json{{"ph", "X"}, {"name", name}, {"tid", track},
-                {"ts", us},  {"dur", 1.5},   {"args", {{"command", command}}}};
+    const Json arguments = {{"command", command}, {"rank", rank}};
+    return Json{{"ph", "X"}, {"name", name}, {"tid", track}, {"ts", us}, {"dur", 1.5}, {"args", arguments}};
   };
   auto read = [&](Json events) {
     REQUIRE(writeFileAtomically(scratch.path, Json{{"traceEvents", std::move(events)}}.dump()));
-    return readMeasuredStep(file, scratch.path);
+    return readMeasuredSteps(file, scratch.path);
   };
-  const Expected<MeasuredStep> step = read({{{"ph", "M"}}, event(0, 0, 2), event(1, 1, 3), event(0, 7, 2.5)});
-  REQUIRE(step);
-  CHECK(concat(step->name, ".json") == std::filesystem::path(scratch.path).filename().string());
-  CHECK(step->commands[0].startNs == 2500);
-  CHECK(step->commands[0].endNs == 4000);
-  CHECK(step->commands[1].startNs == 3000);
-  CHECK(step->commands[2].startNs == -1);
-  CHECK(step->makespanNs == 4500);
-  CHECK(reportData(file, {nullptr, nullptr, {*step}})["measured"][0]["startNs"][1] == 3000);
+  const Expected<std::vector<MeasuredStep>> alone =
+      read({{{"ph", "M"}}, event(0, 0, 2), event(1, 1, 3), event(0, 7, 2.5)});
+  REQUIRE(alone);
+  REQUIRE(alone->size() == 1);
+  const MeasuredStep &step = alone->front();
+  CHECK(concat(step.name, ".json") == std::filesystem::path(scratch.path).filename().string());
+  CHECK(step.commands[0].startNs == 2500);
+  CHECK(step.commands[0].endNs == 4000);
+  CHECK(step.commands[1].startNs == 3000);
+  CHECK(step.commands[2].startNs == -1);
+  CHECK(step.makespanNs == 4500);
+  CHECK(reportData(file, {nullptr, nullptr, {step}})["measured"][0]["startNs"][1] == 3000);
+
+  const Expected<std::vector<MeasuredStep>> ranks = read({event(0, 0, 2, 1), event(0, 0, 4, 0)});
+  REQUIRE(ranks);
+  REQUIRE(ranks->size() == 2);
+  CHECK_THAT((*ranks)[0].name, Catch::StartsWith("rank 0 of "));
+  CHECK((*ranks)[0].commands[0].startNs == 4000);
+  CHECK((*ranks)[1].commands[0].startNs == 2000);
 
   Json other = event(0, 0, 2), late = other, beyond = other;
   other["name"] = "another";
@@ -200,6 +210,7 @@ TEST_CASE("a measured step is read by command, on a device's own clock where it 
   CHECK_THAT(read({other}).error().message, Contains("command 0 of the trace is 'another' and the plan's is '"));
   CHECK_THAT(read({late}).error().message, Contains("ts is not a time of a step"));
   CHECK_THAT(read({beyond}).error().message, Contains("and the plan has "));
+  CHECK_THAT(read({event(0, 0, 2, 256)}).error().message, Contains("rank 256 is not in 0 to 255"));
   CHECK_THAT(read(Json::array()).error().message, Contains("the trace has no commands"));
 }
 
