@@ -196,7 +196,7 @@ private:
       why["text"].push_back(whyCopied(facts));
       Json &sentences = why["sentences"].emplace_back(Json::array());
       for (const Sentence &sentence : describe(facts))
-        if (sentence.about == "copied")
+        if (sentence.about == "copied" || sentence.about == "after")
           sentences.push_back(sentence.text);
     }
     json["stalls"] = std::move(stalls);

@@ -26,7 +26,7 @@ int64_t drawnBytes(int64_t capacityBytes, int64_t peakBytes) {
   return std::max<int64_t>(showsLimit ? std::max(capacityBytes, peakBytes) : peakBytes, 1);
 }
 
-/// Report.js has the same.
+/// The page's script has the same.
 static const char *deviceColour(DeviceId device) {
   static constexpr const char *kPalette[] = {"#3b8f6a", "#7a5fc0", "#b8553f", "#3d7f9c",
                                              "#93802a", "#a2467f", "#55713a", "#57618f"};
@@ -73,13 +73,30 @@ std::string reportDot(const PlanFile &file) {
   return text + "}\n";
 }
 
+/// Of a residency, by its tensor's kind. The page's style has the same.
+static const char *kindColour(const Graph &graph, TensorId tensor) {
+  if (!tensor.valid())
+    return "#8a8f98";
+  switch (graph.tensor(tensor).kind) {
+  case TensorKind::Parameter:
+    return "#4a7fb5";
+  case TensorKind::State:
+    return "#7a5fc0";
+  case TensorKind::Activation:
+  case TensorKind::Input:
+    return "#3b8f6a";
+  }
+  return "";
+}
+
 namespace {
 /// Rows from above, time from left to right.
 class Drawing {
 public:
   explicit Drawing(const PlanFile &file)
       : graph(file.problem.graph), machine(file.problem.machine), plan(file.plan), capacities(file.problem.capacities),
-        timeline(simulate(graph, machine, file.problem.costs, plan)), profile(memoryProfile(machine, plan, timeline)) {}
+        timeline(simulate(graph, machine, file.problem.costs, plan)), profile(memoryProfile(machine, plan, timeline)),
+        times(residencyTimes(machine, plan, timeline)) {}
 
   std::string draw() {
     for (size_t s = 0; s < plan.streams.size(); ++s)
@@ -87,6 +104,9 @@ public:
     for (size_t m = 0; m < machine.memories.size(); ++m)
       if (profile.peakBytes[m] > 0)
         drawMemory(m);
+    for (size_t m = 0; m < machine.memories.size(); ++m)
+      if (plan.arenaBytes[m] > 0)
+        drawMap(m);
     const std::string size = concat(kLeft + kWidth + kRight, " ", top + kGap);
     return concat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", size, "\" role=\"img\">\n<title>",
                   escapeHtml(excerpt(graph.name)), ", ", formatDuration(timeline.makespanNs),
@@ -95,13 +115,14 @@ public:
   }
 
 private:
-  static constexpr int kLeft = 130, kWidth = 1060, kRight = 10, kRow = 22, kGap = 8, kMemory = 90;
+  static constexpr int kLeft = 130, kWidth = 1060, kRight = 10, kRow = 22, kGap = 8, kMemory = 90, kMap = 240;
   const Graph &graph;
   const Machine &machine;
   const Plan &plan;
   const std::vector<int64_t> &capacities;
   const Timeline timeline;
   const MemoryProfile profile;
+  const std::vector<Interval> times; ///< Per residency.
   std::string body;
   int top = kGap;
 
@@ -166,6 +187,29 @@ private:
     if (isLimited && most >= capacities[memory])
       body += concat("<path d=\"M", kLeft, " ", y(capacities[memory]), "h", kWidth, "\" stroke=\"#d0342c\"/>\n");
     top += kMemory;
+  }
+
+  /// A rectangle for each residency of the arena: its time across, its addresses up.
+  void drawMap(size_t memory) {
+    top += kGap;
+    label(concat(machine.memories[memory].name, " arena"), top + 15);
+    label(formatBytes(plan.arenaBytes[memory]), top + 30);
+    const double scale = static_cast<double>(kMap) / static_cast<double>(plan.arenaBytes[memory]);
+    for (size_t i = 0; i < plan.residencies.size(); ++i) {
+      const Residency &stay = plan.residencies[i];
+      if (stay.segment != Segment::Arena || stay.memory.index() != memory)
+        continue;
+      const int64_t end = stay.offset + stay.bytes;
+      const std::string name = stay.tensor.valid() ? graph.tensor(stay.tensor).name : "workspace";
+      body += concat("<rect x=\"", number(x(times[i].startNs)), "\" y=\"",
+                     number(top + kMap - scale * static_cast<double>(end)), "\" width=\"",
+                     number(std::max(x(times[i].endNs) - x(times[i].startNs), 0.2)), "\" height=\"",
+                     number(std::max(scale * static_cast<double>(stay.bytes), 0.2)), "\" fill=\"",
+                     kindColour(graph, stay.tensor), "\" stroke=\"#ffffff\" stroke-width=\"0.3\"><title>",
+                     escapeHtml(excerpt(name)), ", bytes ", stay.offset, " to ", end, ", from ",
+                     formatDuration(times[i].startNs), " to ", formatDuration(times[i].endNs), "</title></rect>\n");
+    }
+    top += kMap;
   }
 };
 } // namespace

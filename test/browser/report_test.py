@@ -137,7 +137,7 @@ class OnePlan(PageTest):
         text = self.details()
         for part in ("parameter of 323.44 KiB", "made by none", "read by Gather_15", "copy of " + self.WEIGHT,
                      "it is not kept in 'accel0' between steps; its bytes serve 'Div_104'", "above the limit of 400.94 KiB",
-                     "accel0 at bytes 0 to 331,200"):
+                     "accel0 at bytes 0 to 331,200", "The copy starts with the step and waits for nothing."):
             self.assertIn(part, text)
 
     def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
@@ -178,6 +178,9 @@ class OnePlan(PageTest):
         self.assertEqual(self.selected_name(), "operator Gather_15")
         self.click_element("#operators tbody tr")
         self.assertEqual(self.selected_name(), "operator Cast_2")
+        self.run_js("document.querySelector('#operators tbody tr:nth-child(3)').focus()")
+        self.tab.key("Enter")
+        self.assertEqual(self.selected_name(), "operator ReduceMean_20")
 
     def test_every_stall_has_its_reason(self):
         stalls = self.rows("stalls")
@@ -214,6 +217,26 @@ class OnePlan(PageTest):
         self.assertAlmostEqual(self.view()[1] - self.view()[0], whole[1] / 2, delta=2)
         self.click_element("#zoom-out")
         self.assertEqual(self.view(), whole)
+
+    def test_the_map_zooms_in_addresses(self):
+        window = "(({from, to}) => [from, to])(report.charts.map[0].bytes)"
+        whole = self.run_js(window)
+        small = self.box("map", "Div_104")
+        self.tab.send("Input.dispatchMouseEvent", type="mouseWheel", x=small["x"], y=small["y"], deltaX=0, deltaY=-100, modifiers=1)
+        self.tab.settle()
+        after = self.run_js(window)
+        self.assertAlmostEqual(after[1] - after[0], 0.8 * whole[1], delta=2)
+        self.assertAlmostEqual(self.box("map", "Div_104")["h"], 1.25 * small["h"], delta=1.5)
+        self.tab.click(small["x"] - 40, small["y"] - small["h"], count=2)
+        self.assertEqual(self.run_js(window), whole)
+        # A drag over the box shows its time and its addresses.
+        small = self.box("map", "Div_104")
+        self.tab.drag(small["x"] - small["w"] / 2, small["y"] - 40, small["x"] + small["w"] / 2, small["y"] + 40)
+        low, high = self.run_js(window)
+        self.assertLess(high - low, whole[1] / 2)
+        self.assertLess(low, 44800)
+        self.assertGreater(high, 44800 + 51200)
+        self.assertLess(self.view()[1] - self.view()[0], 40000)
 
     def test_the_pointer_shows_what_lies_there(self):
         box = self.box("map", self.WEIGHT)

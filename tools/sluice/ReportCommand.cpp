@@ -93,9 +93,8 @@ void addReportCommand(CLI::App &app, Action &action) {
   addOption(*command, "-o,--output", options->output,
             "the page, or the part of it; without, format text on the terminal");
   addOption(*command, "--format", options->format,
-            "html: the page, for a file that is named; json: its data; perfetto: the timeline; svg: the timeline and "
-            "memory as a drawing; text: "
-            "the same in characters; dot: the graph, for Graphviz")
+            "html: the page, for a file that is named; json: its data; perfetto: the timeline; svg: the timeline, "
+            "memory and arenas as a drawing; text: timeline and memory in characters; dot: the graph, for Graphviz")
       ->check(oneOf({"html", "json", "perfetto", "svg", "text", "dot"}));
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
   addOption(*command, "--against", options->against, "another plan: shown beside this one, with what differs in it")

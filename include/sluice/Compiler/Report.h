@@ -55,7 +55,7 @@ std::string reportHtml(const PlanFile &file, const ReportExtras &extras = {});
 std::string reportDot(const PlanFile &file);
 
 /// The simulated step as a drawing: a row a stream, then the bytes in use of each memory that the plan uses, with its
-/// limit. Each command has its name and times as its title. No script.
+/// limit, then the map of each arena. Each command and residency has its name and times as its title. No script.
 std::string reportSvg(const PlanFile &file);
 
 /// The same in characters of UTF-8, in lines of at most `columns` (at least 42): how busy each stream is, and the most

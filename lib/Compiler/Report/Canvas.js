@@ -134,12 +134,13 @@ class TimeChart extends Chart {
     };
     this.canvas.addEventListener('pointerdown', event => {
       if (event.button !== 0) return;
-      this.drag = {time: at(event), x: event.clientX};
+      this.drag = {time: at(event), x: event.clientX, y: event.clientY};
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener('pointermove', event => {
       if (!this.drag) return;
       this.drag.to = at(event);
+      this.drag.toY = event.clientY;
       redraw();
     });
     this.canvas.addEventListener('pointerup', event => {
@@ -147,6 +148,7 @@ class TimeChart extends Chart {
       this.drag = null;
       if (!drag) return;
       if (Math.abs(event.clientX - drag.x) > 6) {
+        this.dragged(drag.y, event.clientY);
         show(Math.min(drag.time, at(event)), Math.max(drag.time, at(event)));
         return;
       }
@@ -155,15 +157,21 @@ class TimeChart extends Chart {
       else clear();
     });
     this.canvas.addEventListener('pointercancel', () => { this.drag = null; redraw(); });
-    this.canvas.addEventListener('dblclick', () => show(0, end));
+    this.canvas.addEventListener('dblclick', () => { this.reset(); show(0, end); });
     this.canvas.addEventListener('wheel', event => {
-      if (event.ctrlKey) zoomBy(event.deltaY > 0 ? 1.25 : 0.8, at(event));
+      if (event.altKey && this.zoomUp) this.zoomUp(event);
+      else if (event.ctrlKey) zoomBy(event.deltaY > 0 ? 1.25 : 0.8, at(event));
       else if (event.shiftKey || event.deltaX) panBy((event.deltaX || event.deltaY) / 800);
       else return;
       event.preventDefault();
     }, {passive: false});
   }
 
+  // What a chart does beside with its other axis: after a drag, and to show all.
+  dragged() {}
+  reset() {}
+  // The heights between which a drag is shaded.
+  shade() { return [14, this.height]; }
   x(time) { return kLeft + (time - view.from) / (view.to - view.from) * (this.width - kLeft - kRight); }
   get right() { return this.width - kRight; }
 
@@ -178,7 +186,8 @@ class TimeChart extends Chart {
       const [from, to] = [this.x(this.drag.time), this.x(this.drag.to)].sort((a, b) => a - b);
       this.pen.globalAlpha = 0.2;
       this.pen.fillStyle = colours.in;
-      this.pen.fillRect(from, 14, to - from, height - 14);
+      const [top, bottom] = this.shade();
+      this.pen.fillRect(from, top, to - from, bottom - top);
       this.pen.globalAlpha = 1;
     }
   }

@@ -11,7 +11,7 @@ class GraphChart extends Chart {
     const {layer, row} = plan.operators;
     const perLayer = [];
     layer.forEach(at => { perLayer[at] = (perLayer[at] || 0) + 1; });
-    const most = Math.max(1, ...perLayer.map(count => Math.min(count, 1e9)));
+    const most = perLayer.reduce((a, b) => Math.max(a, b), 1);
     this.xs = layer.map(at => at * kAcross);
     this.ys = layer.map((at, op) => (row[op] + (most - perLayer[at]) / 2) * kDown);
     this.edges = [];

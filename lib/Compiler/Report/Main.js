@@ -25,7 +25,7 @@ for (const plan of plans) {
     memory.stays = plan.residencies.tensor.map((tensor, stay) => stay).filter(
         stay => plan.residencies.memory[stay] === m && !plan.residencies.home[stay]);
     if (!memory.stays.length) return;
-    const map = new TimeChart(holderIn('map', plan), 'Map of the arena of ' + memory.name);
+    const map = new MapChart(holderIn('map', plan), memory);
     addChart('map', map, () => drawMap(map, plan, memory));
   });
   if (plan.history.length) {

@@ -92,23 +92,62 @@ const selectStay = (plan, stay) => {
   else select(plan, 'operator', plan.commands.operator[plan.creator[stay]]);
 };
 
+// The map has a window of addresses too: a drag over a height selects it, Alt and the wheel zoom.
+class MapChart extends TimeChart {
+  constructor(holder, memory) {
+    super(holder, 'Map of the arena of ' + memory.name);
+    this.whole = Math.max(memory.plannedBytes, 1);
+    this.reset();
+  }
+
+  static kHeight = 260;
+  static kTop = 18;
+  reset() { this.bytes = {from: 0, to: this.whole}; }
+  y(bytes) {
+    const {from, to} = this.bytes;
+    return MapChart.kHeight - 4 - (bytes - from) / (to - from) * (MapChart.kHeight - 4 - MapChart.kTop);
+  }
+  bytesAt(clientY) {
+    const share = (MapChart.kHeight - 4 - (clientY - this.canvas.getBoundingClientRect().top)) / (MapChart.kHeight - 4 - MapChart.kTop);
+    return this.bytes.from + Math.min(Math.max(share, 0), 1) * (this.bytes.to - this.bytes.from);
+  }
+  showBytes(from, to) {
+    const width = Math.min(Math.max(to - from, 64), this.whole);
+    this.bytes.from = Math.min(Math.max(from, 0), this.whole - width);
+    this.bytes.to = this.bytes.from + width;
+    redraw();
+  }
+  dragged(from, to) {
+    if (Math.abs(to - from) > 24) this.showBytes(...[this.bytesAt(from), this.bytesAt(to)].sort((a, b) => a - b));
+  }
+  zoomUp(event) {
+    const middle = this.bytesAt(event.clientY), factor = event.deltaY > 0 ? 1.25 : 0.8, {from, to} = this.bytes;
+    this.showBytes(middle - (middle - from) * factor, middle + (to - middle) * factor);
+  }
+  shade() {
+    if (!this.drag || Math.abs(this.drag.toY - this.drag.y) <= 24) return super.shade();
+    const top = this.canvas.getBoundingClientRect().top;
+    return [Math.min(this.drag.y, this.drag.toY) - top, Math.max(this.drag.y, this.drag.toY) - top];
+  }
+}
+
 // A rectangle is a residency: its times across, its addresses up.
 const drawMap = (chart, plan, memory) => {
-  const kHeight = 260, kTop = 18;
-  chart.begin(kHeight);
+  chart.begin(MapChart.kHeight);
   const {residencies} = plan;
-  const top = Math.max(memory.plannedBytes, 1);
-  const y = bytes => kHeight - 4 - bytes / top * (kHeight - 4 - kTop);
+  const y = bytes => chart.y(bytes);
   for (let i = 0; i <= 4; ++i) {
-    const bytes = Math.round(top * i / 4);
+    const bytes = Math.round(chart.bytes.from + (chart.bytes.to - chart.bytes.from) * i / 4);
     chart.line(kLeft - 4, y(bytes), chart.right, y(bytes), colours.line);
     chart.text(bytesText(bytes), kLeft - 8, y(bytes) + (i === 4 ? 9 : i === 0 ? -1 : 4), {align: 'right'});
   }
   chart.text(memory.name.slice(0, 9), 0, 34);
-  for (const stay of memory.stays)
-    chart.span({from: residencies.startNs[stay], to: residencies.endNs[stay],
-                y: y(residencies.offset[stay] + residencies.bytes[stay]),
-                h: y(residencies.offset[stay]) - y(residencies.offset[stay] + residencies.bytes[stay]),
-                colour: stayColour(plan, stay), level: litLevel(plan, 'stays', stay), name: plan.stayName(stay),
+  for (const stay of memory.stays) {
+    const low = residencies.offset[stay], high = low + residencies.bytes[stay];
+    if (low >= chart.bytes.to || high <= chart.bytes.from) continue;
+    const top = Math.max(y(high), MapChart.kTop);
+    chart.span({from: residencies.startNs[stay], to: residencies.endNs[stay], y: top,
+                h: Math.min(y(low), MapChart.kHeight - 4) - top, colour: stayColour(plan, stay), level: litLevel(plan, 'stays', stay), name: plan.stayName(stay),
                 text: () => stayText(plan, stay), act: () => selectStay(plan, stay)});
+  }
 };

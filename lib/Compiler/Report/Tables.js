@@ -26,10 +26,12 @@ class Table {
       return head;
     });
     this.find.addEventListener('input', () => { this.page = 0; this.filter(); });
-    this.body.addEventListener('click', event => {
+    const choose = event => {
       const row = event.target.closest('tr');
       if (row && !String(getSelection())) select(plan, kind, Number(row.dataset.index));
-    });
+    };
+    this.body.addEventListener('click', choose);
+    this.body.addEventListener('keydown', event => { if (event.key === 'Enter') choose(event); });
     holder.append(html('div', {className: 'tools'}, this.find, this.back, this.note, this.next),
                   html('div', {className: 'scroll', tabIndex: 0},
                        html('table', {}, html('thead', {}, html('tr', {}, ...this.heads)), this.body)));
@@ -59,7 +61,7 @@ class Table {
     this.page = Math.min(Math.max(this.page, 0), pages - 1);
     const first = this.page * kPage, listed = this.hits.slice(first, first + kPage);
     this.body.replaceChildren(...listed.map(entry => {
-      const row = html('tr', {}, ...this.columns.map(({key, text, short}) => html('td', {
+      const row = html('tr', {tabIndex: 0}, ...this.columns.map(({key, text, short}) => html('td', {
         textContent: text ? text(entry[key]) : entry[key], className: text ? 'number' : short ? 'short' : ''})));
       row.dataset.index = entry.index;
       return row;
