@@ -53,8 +53,8 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
             "its result has more elements than its bound, compile with a greater --bound, or check the values of the "
             "model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_UNFIT)
-        said = "the data gives its result no valid extent (an axis named twice, or sizes that are negative or do not "
-               "add up to its operand's), check the values of the model's inputs";
+        said = "the data gives its result no valid extent (an axis named twice, sizes that are negative or do not add "
+               "up to its operand's, or an extent that changes its rank), check the values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_STOPPED)
         said = "its loop was stopped while it ran";
       state.fail(command.number,

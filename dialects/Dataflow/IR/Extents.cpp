@@ -474,8 +474,8 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
         if (std::optional<Extent> found =
                 fit.linear(fit.candidate(candidates[i].extent * candidates[j].extent * candidates[k].extent)))
           return found;
-  // A sum of multiples of all symbols.
-  Extent sum = values[0];
+  // A sum of multiples of all symbols, or a multiple of the product of those that change it.
+  Extent sum = values[0], factors = 1;
   for (unsigned i = 0; i < symbols.size(); ++i) {
     Point beside(points[0]);
     beside[i] -= symbols.getSteps()[i];
@@ -483,8 +483,13 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
     if (at == points.end())
       return std::nullopt;
     const int64_t rise = values[0] - values[at - points.begin()], slope = rise / symbols.getSteps()[i];
-    sum = sum + (Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols) - Extent(points[0][i])) * Extent(slope);
+    const Extent symbol(getAffineSymbolExpr(i, symbols.getContext()), symbols);
+    sum = sum + (symbol - Extent(points[0][i])) * Extent(slope);
+    if (rise != 0)
+      factors = factors * symbol;
   }
+  if (std::optional<Extent> found = fit.multiple(fit.candidate(factors)))
+    return found;
   for (auto [point, value] : llvm::zip(points, values))
     if (sum.at(point) != value)
       return std::nullopt;

@@ -5,6 +5,7 @@
 #include "Alternatives.h"
 
 #include "Lists.h"
+#include "Ranks.h"
 #include "lib/Onnx/TensorTypes.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -34,7 +35,24 @@ Value Alternatives::padded(Value x, int64_t dimension, int64_t room) {
   return result;
 }
 
+/// With dimensions of extent 1 in front, where the other has these too.
+Value Alternatives::raised(Value x, Value other) {
+  const int64_t added = rankOf(other) - rankOf(x);
+  if (added <= 0 || extents.isBounded(x) ||
+      !llvm::all_of(shapeOf(other).take_front(added), [](int64_t extent) { return extent == 1; }))
+    return x;
+  Dims dims(added, 1);
+  dims.append(shapeOf(x).begin(), shapeOf(x).end());
+  Value result = build.reshape(x, dims);
+  if (result)
+    build.ranks->set(result, build.ranks->leastOf(x));
+  return result ? result : x;
+}
+
 Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
+  Value lower = raised(one, other);
+  other = raised(other, one);
+  one = lower;
   if (rankOf(one) != rankOf(other) || elementTypeOf(one) != elementTypeOf(other)) {
     std::string types;
     llvm::raw_string_ostream(types) << one.getType() << " and " << other.getType();
@@ -66,6 +84,8 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
       c = c ? padded(c, d, room) : Value();
   }
   Value result = build.select(condition, a, c);
+  if (result)
+    build.ranks->set(result, std::min(build.ranks->leastOf(one), build.ranks->leastOf(other)));
   if (result && llvm::any_of(counts, [](Value count) { return bool(count); }))
     extents.settle(result, counts);
   return result;

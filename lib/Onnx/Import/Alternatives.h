@@ -26,7 +26,8 @@ public:
   explicit Alternatives(NodeContext &node) : build(node), extents(*node.extents) {}
 
   /// `one` where the condition (an i1 scalar) is true, else `other`: tensors, sequences (Lists.h) or optionals. Null
-  /// where they differ in kind, rank or element type; problem() then says how.
+  /// where they differ in kind, element type, or rank by more than leading dimensions of extent 1 (Ranks.h); problem()
+  /// then says how.
   mlir::Value choose(mlir::Value condition, mlir::Value one, mlir::Value other);
   /// Value number `number` (an i64 scalar), the first for numbers below 0, the last for those above.
   mlir::Value choose(mlir::Value number, llvm::ArrayRef<mlir::Value> values);
@@ -34,6 +35,7 @@ public:
   const std::string &problem() const { return message.empty() ? build.message() : message; }
 
 private:
+  mlir::Value raised(mlir::Value x, mlir::Value other);
   mlir::Value chooseTensor(mlir::Value condition, mlir::Value one, mlir::Value other);
   mlir::Value chooseList(mlir::Value condition, mlir::Value one, mlir::Value other);
   mlir::Value chooseOptional(mlir::Value condition, mlir::Value one, mlir::Value other);

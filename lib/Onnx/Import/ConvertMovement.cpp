@@ -98,9 +98,10 @@ LogicalResult squeeze(NodeContext &node) {
       return failure();
     axes = *normal;
   } else {
-    for (int64_t axis = 0; axis < rankOf(x); ++axis)
-      if (shapeOf(x)[axis] == 1)
-        axes.push_back(axis);
+    FailureOr<Dims> found = axesOfOne(node, x);
+    if (failed(found))
+      return failure();
+    axes = *found;
   }
   Dims dims;
   for (int64_t axis = 0; axis < rankOf(x); ++axis) {

@@ -279,6 +279,10 @@ LogicalResult splitToSequence(NodeContext &node) {
       FailureOr<SmallVector<Value>> parts = splitFound(node, *axis, shapeOf(node.input(1))[0]);
       return failed(parts) ? failure() : listResult(node, *parts);
     }
+    if (rankOf(node.input(1)) == 0 && !getIntegers(node.input(1))) {
+      FailureOr<EvenParts> even = splitEvenlyFound(node, *axis);
+      return failed(even) ? failure() : listResult(node, even->parts, even->count);
+    }
     FailureOr<Dims> given = node.constantIntegers(1, "split");
     if (failed(given))
       return failure();

@@ -10,6 +10,7 @@
 #include "Loops.h"
 #include "NodeContext.h"
 #include "Origins.h"
+#include "Ranks.h"
 #include "TrainingStates.h"
 #include "lib/Onnx/ModelInternals.h"
 #include "sluice/Onnx/Import.h"
@@ -53,6 +54,10 @@ private:
   /// cannot be converted so, it is converted again, of operands that end where they hold.
   Status convertFollowed(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
+  /// Reports a converted node that reads an operand's rank, where only the data says it.
+  void checkRanks(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, mlir::Operation *first);
+  /// Reports a node, whose outputs then are null.
+  void leaveOut(const ::onnx::NodeProto &node, const std::string &reason);
   /// What holds of a value, dense; null where there are too many symbols.
   mlir::Value takeFound(mlir::Value value);
   /// The inputs of a program, all of which holds; reports those of which it does not.
@@ -214,6 +219,7 @@ private:
   int conditions = 0;
   std::optional<Training> training;
   Extents extents;
+  Ranks ranks;
   llvm::DenseSet<mlir::Operation *> followed; ///< What `extents` knows. None is erased while importing.
   FoundExtents *found = nullptr;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.

@@ -311,7 +311,9 @@ Status GraphImporter::convertFollowed(const ::onnx::NodeProto &node, const Opera
     Block *block = builder.getInsertionBlock();
     Operation *last = block->empty() ? nullptr : &block->back();
     SLUICE_RETURN_IF_ERROR(convertNode(node, entry, operands));
-    return followExtents(node, last ? last->getNextNode() : block->empty() ? nullptr : &block->front());
+    Operation *first = last ? last->getNextNode() : block->empty() ? nullptr : &block->front();
+    checkRanks(node, operands, first);
+    return followExtents(node, first);
   };
   auto isBounded = [&](Value value) { return value && isTensor(value) && extents.isBounded(value); };
   if (!findsHere() || llvm::none_of(inputs, isBounded))
@@ -361,25 +363,55 @@ Value GraphImporter::takeFound(Value value) {
 /// function have been followed with their nodes.
 Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *first) {
   onnximport::Builder build(builder, locationOf(node));
-  Operation *mixes = nullptr;
-  for (Operation *op = first; op; op = op->getNextNode())
-    if (followed.insert(op).second && !mixes && !isa<UnrealizedConversionCastOp, TakeFirstOp>(op) &&
-        failed(extents.follow(op, build)))
+  Operation *mixes = nullptr, *readsRank = nullptr;
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    if (!followed.insert(op).second || isa<UnrealizedConversionCastOp, TakeFirstOp>(op))
+      continue;
+    if (!mixes && failed(extents.follow(op, build)))
       mixes = op;
-  if (!mixes)
-    return {};
-  auto part = llvm::find_if(mixes->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
-  reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
-                              origins.describe(*part, extents, nameOf(node)));
+    if (!readsRank && failed(ranks.follow(op)))
+      readsRank = op;
+  }
+  if (readsRank) {
+    auto varies = llvm::find_if(readsRank->getOperands(), [&](Value operand) { return ranks.vary(operand); });
+    leaveOut(node, "the rank of its operand is known only when the model runs" +
+                       origins.describe(*varies, extents, nameOf(node)));
+  } else if (mixes) {
+    auto part = llvm::find_if(mixes->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
+    leaveOut(node, "how much of its operand holds is known only when the model runs" +
+                       origins.describe(*part, extents, nameOf(node)));
+  }
+  return {};
+}
+
+void GraphImporter::leaveOut(const ::onnx::NodeProto &node, const std::string &reason) {
+  reportUnsupported(node, reason);
   for (const std::string &output : node.output())
     if (!output.empty())
       scopes.back().values[output] = Value();
-  return {};
+}
+
+/// Operators that a node makes of such an operand are followed. One that makes none looked at its shape, or put it into
+/// a list.
+void GraphImporter::checkRanks(const ::onnx::NodeProto &node, ArrayRef<Value> inputs, Operation *first) {
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    if (!input || !ranks.vary(input) || (i == 1 && node.op_type() == "CastLike"))
+      continue;
+    bool isRead = llvm::any_of(node.output(), [&, value = input](const std::string &name) {
+      return !name.empty() && scopes.back().values.lookup(name) == value;
+    });
+    for (Operation *op = first; op && !isRead; op = op->getNextNode())
+      isRead = isa<ElementwiseOpInterface>(op) && llvm::is_contained(op->getOperands(), input);
+    if (!isRead)
+      leaveOut(node, "the rank of its operand is known only when the model runs" +
+                         origins.describe(input, extents, nameOf(node)));
+  }
 }
 
 NodeContext GraphImporter::contextOf(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
   NodeContext context(builder, locationOf(node), model, node, opsetOf(node), inputs, training ? &*training : nullptr);
   context.extents = &extents;
+  context.ranks = &ranks;
   context.bounds = &bounds;
   context.origins = &origins;
   context.sizes = &sizes;
@@ -459,6 +491,9 @@ Status GraphImporter::finish(func::FuncOp function) {
         if (Value count = extents.of(result, d))
           counts.emplace_back(
               extentName(isList(value) ? elementName(output.name, i) : output.name, static_cast<size_t>(d)), count);
+      if (ranks.vary(result))
+        unsupported.push_back(concat("output '", excerpt(output.name), "': its rank is known only when the model runs",
+                                     origins.describe(result, extents, nodeName(result.getLoc()))));
       // Each output is a buffer of its own.
       if (isa<BlockArgument>(result) || result.getDefiningOp<ConstantOp>() || !returned.insert(result).second)
         result = CopyOp::create(builder, NameLoc::get(builder.getStringAttr(output.name)), result);

@@ -49,6 +49,7 @@ mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location location, co
 
 class Extents;
 class Origins;
+class Ranks;
 
 /// What importing one model makes of memory beyond the model's own.
 struct ImportBudget {
@@ -110,6 +111,7 @@ public:
   bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
+  Ranks *ranks = nullptr;
   /// The nodes that values follow from; null: messages do not name them.
   const Origins *origins = nullptr;
   /// Null where the model is trained: integers have no gradients.

@@ -77,7 +77,8 @@ constexpr Limit kLimits[] = {
     {"HammingWindow", "size known when compiling, or a bound of it"},
     {"HannWindow", "size known when compiling, or a bound of it"},
     {"If",
-     "of unknown condition: its branches' results agree in rank and element type; an optional may have a value in one "
+     "of unknown condition: its branches' results agree in element type, and in rank but for leading dimensions of "
+     "extent 1 where their readers broadcast; an optional may have a value in one "
      "branch alone"},
     {"ImageDecoder", "the shape of its result declared"},
     {"Loop", "of unknown number of iterations: what it carries keeps its shape, or the number has a small bound"},
@@ -96,7 +97,7 @@ constexpr Limit kLimits[] = {
     {"SequenceAt", "where only a step says the position, tensors of one rank, at most 128"},
     {"SequenceErase", "as SequenceAt"},
     {"SequenceInsert", "as SequenceAt"},
-    {"SplitToSequence", "how many parts there are known when compiling"},
+    {"SplitToSequence", "parts of one size, which a step gives: at most 128"},
     {"StringNormalizer", "its result's extent is found in the step"},
     {"StringSplit", "with maxsplit, or with the shape of its parts declared; they have an extent"},
     {"Tile", "repeats known when compiling, or a bound"},

@@ -70,9 +70,11 @@ std::optional<SmallVector<Value>> GraphImporter::takeInputs(const ::onnx::NodePr
 }
 
 bool GraphImporter::isTensors(const ::onnx::NodeProto &node, ArrayRef<Value> results) {
-  if (llvm::all_of(results, isTensor) && llvm::none_of(results, [&](Value value) { return extents.isBounded(value); }))
+  if (llvm::all_of(results, isTensor) &&
+      llvm::none_of(results, [&](Value value) { return extents.isBounded(value) || ranks.vary(value); }))
     return true;
-  reportUnsupported(node, "its body makes a sequence, or a tensor whose extent is known only when the model runs");
+  reportUnsupported(node,
+                    "its body makes a sequence, or a tensor whose extent or rank is known only when the model runs");
   return false;
 }
 
@@ -91,13 +93,13 @@ std::optional<SmallVector<Value>> GraphImporter::makeIf(const ::onnx::NodeProto 
   // those around them.
   constexpr int64_t kLeastWork = 1 << 18;
   auto fits = [&](const Program &program) {
-    auto isBounded = [&](Value value) { return extents.isBounded(value); };
+    auto isOpen = [&](Value value) { return extents.isBounded(value) || ranks.vary(value); };
     // What a branch finds may be the extent of its results.
     WalkResult walked = program.region->walk([&](Operation *op) {
-      return WalkResult(failure(isa<TakeFirstOp>(op) || llvm::any_of(op->getOperands(), isBounded)));
+      return WalkResult(failure(isa<TakeFirstOp>(op) || llvm::any_of(op->getOperands(), isOpen)));
     });
     return !walked.wasInterrupted() && llvm::all_of(program.results, isTensor) &&
-           llvm::none_of(program.results, isBounded);
+           llvm::none_of(program.results, isOpen);
   };
   auto isSame = [](auto pair) { return std::get<0>(pair).getType() == std::get<1>(pair).getType(); };
   if (!llvm::all_of(llvm::zip(ifTrue.results, ifFalse.results), isSame) || unrollsLoops ||

@@ -177,6 +177,28 @@ FailureOr<Dims> reshapedRooms(NodeContext &node, Value x, ArrayRef<Element> elem
   return all > kMostRoom ? smaller : rooms;
 }
 
+/// The elements of `x`, which holds whole, at the extents that the step finds. It has no more room than `x`, unlike a
+/// result with room for each extent beside the others. Null where the step cannot find them all.
+Value reshapeDense(NodeContext &node, Value x, ArrayRef<Size> sizes) {
+  Dims dims;
+  for (const Size &size : sizes) {
+    Value row = size.count ? node.held(node.splat(node.mlir().getI64Type(), 0, {size.room}), 0, size.count) : Value();
+    Value found = row ? node.whole(row) : Value();
+    if (row && found == row)
+      return {};
+    dims.push_back(found ? shapeOf(found)[0] : size.room);
+  }
+  Value flat = node.reshape(x, {elementCount(x.getType())}), zero = node.splat(elementTypeOf(x), 0);
+  // A constant would fold to another one at each size.
+  if (flat && getConstant(flat))
+    flat = node.create<CopyOp>({flat});
+  Value all = node.create<PadOp>(
+      {flat, zero},
+      {node.attribute("mode", PadModeAttr::get(node.context(), PadMode::constant)), node.list("low", {0})},
+      {node.type(elementTypeOf(x), {product(dims)})});
+  return node.reshape(all, dims);
+}
+
 } // namespace
 
 LogicalResult reshapeFound(NodeContext &node) {
@@ -190,6 +212,7 @@ LogicalResult reshapeFound(NodeContext &node) {
     return failure();
   StepIntegers step(node);
   SmallVector<Size> sizes;
+  Count room = 1;
   for (auto [d, element] : llvm::enumerate(*elements)) {
     const auto dimension = static_cast<int64_t>(d);
     const bool copies = element.known == 0 && dimension < rankOf(x) && node.integerOr("allowzero", 0) == 0;
@@ -197,13 +220,65 @@ LogicalResult reshapeFound(NodeContext &node) {
       sizes.push_back({copies ? shapeOf(x)[dimension] : *element.known});
     else
       sizes.push_back({node.roomOf((*rooms)[d], d), step.elementOf(extents, dimension)});
+    room *= sizes.back().room;
   }
+  if (node.decide(room > elementCount(x.getType())))
+    if (Value dense = reshapeDense(node, x, sizes))
+      return node.result(dense);
   return node.result(step.reshape(x, sizes));
 }
 
 //===----------------------------------------------------------------------===//
 // Squeeze, Unsqueeze
 //===----------------------------------------------------------------------===//
+
+/// Whether the data of a step says extents that a value follows from.
+static bool followsFound(Value value) {
+  llvm::SmallPtrSet<Operation *, 32> visited;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !visited.insert(op).second)
+      continue;
+    if (isa<TakeFirstOp>(op))
+      return true;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+FailureOr<Dims> axesOfOne(NodeContext &node, Value &x) {
+  const bool follows = node.found && !node.found->bounds.empty() && followsFound(x);
+  Dims axes;
+  for (auto [d, extent] : llvm::enumerate(shapeOf(x)))
+    if (follows ? node.roomOf(extent == 1, d) != 0 : extent == 1)
+      axes.push_back(static_cast<int64_t>(d));
+  if (!follows && !node.extents->isBounded(x))
+    return axes;
+  if (llvm::any_of(axes, [&](int64_t d) { return bool(node.extents->of(x, d)); }))
+    return node.unsupported("how much of its operand holds is not known before the model runs");
+  // A constant would fold to another one at each size.
+  StepIntegers step(node);
+  Value extents = node.create<CopyOp>({node.integers(shapeOf(x))}), isSure;
+  for (int64_t d = 0; d < rankOf(x); ++d) {
+    Value count = node.extents->of(x, d), one = step.scalar(1);
+    if (!count && !follows)
+      continue;
+    Value fits = node.compare(llvm::is_contained(axes, d) ? ComparePredicate::eq : ComparePredicate::ne,
+                              count ? count : step.elementOf(extents, d), one);
+    isSure = isSure ? step.both(isSure, fits) : fits;
+  }
+  if (isSure && failed(step.require(isSure)))
+    return failure();
+  auto mayBeNone = [](const std::pair<std::string, int64_t> &bound) { return bound.second == 1; };
+  if (follows && !axes.empty() && llvm::any_of(node.found->bounds, mayBeNone)) {
+    Dims dims(shapeOf(x));
+    for (int64_t axis : axes)
+      dims[axis] = 1;
+    x = step.padTo(x, SmallVector<Size>(llvm::map_range(dims, [](int64_t extent) { return Size{extent}; })));
+  }
+  return axes;
+}
 
 LogicalResult squeezeFound(NodeContext &node) {
   Value x = wholeInput(node, "axes");
@@ -328,6 +403,41 @@ FailureOr<SmallVector<Value>> splitFound(NodeContext &node, int64_t axis, int64_
     start = node.add(start, lengths[i]);
   }
   return results;
+}
+
+FailureOr<EvenParts> splitEvenlyFound(NodeContext &node, int64_t axis) {
+  constexpr int64_t kMostParts = 128;
+  Value x = wholeInput(node, "split");
+  FailureOr<SmallVector<Element>> elements = node.elementsAt(1, "split");
+  if (!x || failed(elements))
+    return failure();
+  if (failed(node.limit(node.input(1), AllowedIndices{1, Interval::kNone, std::nullopt})))
+    return failure();
+  const int64_t extent = shapeOf(x)[axis];
+  const Interval range = elements->front().range;
+  const int64_t least = std::clamp<int64_t>(range.low, 1, std::max<int64_t>(extent, 1)),
+                most = std::max(least, std::min(range.high, extent)),
+                count = node.roomOf(llvm::divideCeil(extent, least));
+  if (count > kMostParts)
+    return node.unsupported("it splits into up to " + Twine(count) + " tensors, at most " + Twine(kMostParts) +
+                            " are supported, give a lower bound of their size by --bound " + node.inputName(1) +
+                            "=LOW..N");
+  StepIntegers step(node);
+  Value size = step.clamp(elements->front().value, 0, extent), whole = step.scalar(extent), zero = step.scalar(0);
+  Value isSize = step.isAtLeast(elements->front().value, 1);
+  EvenParts result;
+  for (int64_t k = 0; k < count; ++k) {
+    // Part k is there where the parts are small enough that some of the tensor is behind the first k.
+    const int64_t room = k == 0 ? most : std::min({most, (extent - 1) / k, extent - k * least});
+    Value start = node.mul(step.scalar(k), size);
+    Value left = node.binary(BinaryKind::max, node.sub(whole, start), zero);
+    Value length = node.binary(BinaryKind::min, left, size);
+    Value places = node.add(positionsIn(node, node.roomOf(room, static_cast<size_t>(k) + 1)), start);
+    result.parts.push_back(node.held(step.gather(x, axis, places), axis, step.onlyIf(isSize, length)));
+  }
+  Value divisor = step.clamp(size, 1, std::max<int64_t>(extent, 1));
+  result.count = step.divideUp(whole, divisor);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,9 @@ namespace sluice::onnximport {
 
 /// Input 1 is the shape.
 llvm::LogicalResult reshapeFound(NodeContext &node);
+/// The axes of extent 1 of `x`, the first operand. Where a step finds extents, those of extent 1 at the upper bounds: a
+/// step in which others are 1, or one of these is not, fails, and `x` has extent 1 there.
+llvm::FailureOr<Dims> axesOfOne(NodeContext &node, mlir::Value &x);
 /// Input 1 has the axes.
 llvm::LogicalResult squeezeFound(NodeContext &node);
 llvm::LogicalResult unsqueezeFound(NodeContext &node);
@@ -25,6 +28,13 @@ llvm::LogicalResult unsqueezeFound(NodeContext &node);
 llvm::LogicalResult tileFound(NodeContext &node);
 /// Input 1 has the sizes of parts along `axis`: the parts, of `count`.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> splitFound(NodeContext &node, int64_t axis, int64_t count);
+/// A tensor in parts of one size, the last as large as what is left.
+struct EvenParts {
+  llvm::SmallVector<mlir::Value> parts; ///< As many as there can be; those behind the last are empty.
+  mlir::Value count;                    ///< An i64 scalar.
+};
+/// Input 1, a scalar, is the parts' size.
+llvm::FailureOr<EvenParts> splitEvenlyFound(NodeContext &node, int64_t axis);
 /// Inputs 1 to 4 are starts, ends, axes and steps.
 llvm::LogicalResult sliceFound(NodeContext &node);
 /// Inputs 1 and 3 are pads and axes; `value`, a scalar, fills.

@@ -119,6 +119,11 @@ TEST_CASE_METHOD(Fixture, "Functions of sizes are found from their values", "[ex
       CHECK(fits(wide, [&](const Point &p) { return (p[0] + shift) / by + 1; }));
       CHECK(fits(images, [&](const Point &p) { return (p[1] + shift / 4) / by + 2; }));
     }
+  // Of any number of sizes.
+  SymbolsAttr four = symbols({{0, 12, 1}, {1, 30, 1}, {0, 8, 2}, {0, 7, 1}});
+  CHECK(fits(four, [](const Point &p) { return 3 * p[0] * p[1] * p[2] * p[3] + 2; }));
+  CHECK(fits(four, [](const Point &p) { return p[0] + p[1] + 5 * p[2] - p[3]; }));
+  CHECK_FALSE(fits(four, [](const Point &p) { return p[0] * p[1] * p[2] * std::min<int64_t>(p[3], 5); }));
   // Of two functions of sizes that are known already.
   const Extent half = (symbol(two, 1) + 1) / 2;
   CHECK(fits(two, [](const Point &p) { return p[0] * ((p[1] + 1) / 2); }, {half}));
