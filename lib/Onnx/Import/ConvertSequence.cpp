@@ -223,6 +223,28 @@ LogicalResult sequenceLength(NodeContext &node) {
   return node.result(in->lengthAs(node));
 }
 
+/// The elements that there are, dense along `axis`, where they differ; those behind the last are empty.
+LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
+  StepIntegers integers(node);
+  for (auto [k, element] : llvm::enumerate(in.elements)) {
+    for (int64_t d = 0; d < rankOf(element); ++d)
+      if (d != axis && (node.extents->of(element, d) || shapeOf(element)[d] != shapeOf(in.elements.front())[d]))
+        return node.unsupported("its tensors differ in other dimensions than " + Twine(axis) +
+                                ", and how many there are is known only when the model runs, give the values that say "
+                                "it by --fix");
+    Value own = node.extents->of(element, axis), index = integers.scalar(static_cast<int64_t>(k));
+    Value isThere = node.compare(ComparePredicate::gt, in.length, index);
+    Value extent = own ? own : integers.scalar(shapeOf(element)[axis]), none = integers.scalar(0);
+    Value part = node.held(node.create<CopyOp>({element}), axis, node.select(isThere, extent, none));
+    element = part ? node.whole(part) : Value();
+    if (element && node.extents->isBounded(element))
+      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs, "
+                              "with more of them than a step can find extents of, give a lower bound of the size that "
+                              "they are split by, option '--bound', or the values that say it by --fix");
+  }
+  return success();
+}
+
 LogicalResult concatFromSequence(NodeContext &node) {
   FailureOr<Sequence> in = sequenceAt(node, 0);
   if (failed(in))
@@ -235,11 +257,20 @@ LogicalResult concatFromSequence(NodeContext &node) {
   if (failed(axis))
     return failure();
   const Type first = in->elements.front().getType();
-  for (Value &element : in->elements) {
+  for (Value element : in->elements)
     if (rankOf(element) + adds != rank)
       return node.invalid("its tensors' ranks differ");
-    if (in->length && (element.getType() != first || node.extents->isBounded(element)))
-      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs");
+  if (in->length && llvm::any_of(in->elements, [&](Value element) {
+        return element.getType() != first || node.extents->isBounded(element);
+      })) {
+    if (adds)
+      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs, "
+                              "give the values that say it by --fix");
+    if (failed(takeElements(node, *in, *axis)))
+      return failure();
+    in->length = {};
+  }
+  for (Value &element : in->elements) {
     element = node.whole(element);
     Dims dims(shapeOf(element));
     if (adds)
