@@ -209,7 +209,7 @@ private:
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
   bool unrollsLoops = false;
-  std::map<std::string, ValueBounds> bounds; ///< See ImportOptions.
+  SaidBounds bounds; ///< See ImportOptions.
   /// The regions of programs. They live as long as the importer, whose tables are keyed by their values.
   std::deque<mlir::Region> regions;
   mlir::Block *entry = nullptr; ///< Of the program.

@@ -54,8 +54,8 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
   if (trips || !inputs[0])
     return most;
   most = std::min(most, std::max<int64_t>(intervalOf(inputs[0]).high, 0));
-  if (auto said = bounds.find(node.input(0)); said != bounds.end())
-    most = std::min(most, said->second.high);
+  if (const ValueBounds *said = bounds.use(node.input(0)))
+    most = std::min(most, said->high);
   // What it stacks has as many slabs as the model declares. Names within functions and bodies are others.
   for (int i = static_cast<int>(inputs.size()) - 2; scopes.size() == 1 && i < node.output_size(); ++i)
     if (std::optional<Dims> declared = declaredStack(node, i); declared && !declared->empty() && declared->front() >= 0)

@@ -691,7 +691,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
     training.emplace(std::move(created));
   }
   buildGradient = options.buildGradient;
-  bounds = options.bounds;
+  bounds = SaidBounds(options.bounds);
   if (found)
     found->uses.clear();
   DimBindings dims = options.dims;
@@ -735,11 +735,21 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   }
   SLUICE_RETURN_IF_ERROR(fixInputs(bound, options, function));
   for (const auto &[name, allowed] : options.bounds)
-    if (Value input = scopes.back().values.lookup(name); allowed.low && input && isTensor(input))
+    if (auto input = dyn_cast_or_null<BlockArgument>(scopes.back().values.lookup(name));
+        allowed.low && input && isTensor(input)) {
       limitIndices(input, {*allowed.low, allowed.high, std::nullopt});
+      if (allowedIndices(input))
+        bounds.use(name);
+    }
   builder.setInsertionPointToEnd(block);
   SLUICE_RETURN_IF_ERROR(importNodes(graph));
   SLUICE_RETURN_IF_ERROR(finish(function));
+  // At the other sample points less may be unknown.
+  if (const std::string *unused = found && !found->values.empty() ? nullptr : bounds.firstUnused())
+    return makeError(ErrorCode::InvalidInput, "a bound of '", excerpt(*unused), "' changes nothing of model '",
+                     model.path(),
+                     "', option '--bound', leave it out, or name a tensor that says an extent, a scale or ",
+                     "a number of iterations");
   tidy(*block);
   return module;
 }

@@ -158,7 +158,7 @@ private:
 
 class RealBounds {
 public:
-  explicit RealBounds(const std::map<std::string, ValueBounds> *bounds) : bounds(bounds) {}
+  explicit RealBounds(const SaidBounds *bounds) : bounds(bounds) {}
 
   RealInterval of(Value value) {
     constexpr int kMostOperators = 64;
@@ -209,8 +209,8 @@ private:
     auto function = dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp());
     if (!bounds || !function)
       return {};
-    auto given = bounds->find(inputName(function, argument.getArgNumber()).str());
-    return given == bounds->end() ? RealInterval{} : within({}, given->second);
+    const ValueBounds *given = bounds->use(inputName(function, argument.getArgNumber()).str());
+    return given ? within({}, *given) : RealInterval{};
   }
 
   static RealInterval ofConstant(ElementsAttr constant) {
@@ -245,15 +245,13 @@ private:
     }
   }
 
-  const std::map<std::string, ValueBounds> *bounds;
+  const SaidBounds *bounds;
   int looked = 0;
 };
 
 } // namespace
 
-RealInterval realIntervalOf(Value value, const std::map<std::string, ValueBounds> *bounds) {
-  return RealBounds(bounds).of(value);
-}
+RealInterval realIntervalOf(Value value, const SaidBounds *bounds) { return RealBounds(bounds).of(value); }
 
 RealInterval within(RealInterval known, const ValueBounds &given) {
   known.high = std::min(known.high, static_cast<double>(given.high));

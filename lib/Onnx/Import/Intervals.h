@@ -5,14 +5,12 @@
 #ifndef SLUICE_LIB_ONNX_IMPORT_INTERVALS_H
 #define SLUICE_LIB_ONNX_IMPORT_INTERVALS_H
 
-#include "sluice/Onnx/Dimensions.h"
+#include "SaidBounds.h"
 
 #include "mlir/IR/Value.h"
 
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <string>
 
 namespace sluice::onnximport {
 
@@ -39,8 +37,8 @@ struct RealInterval {
 };
 
 /// The same of numbers of any type: constants, what integers are cast to, sums, products and quotients. `bounds`: what
-/// the user says of inputs, by name; may be null.
-RealInterval realIntervalOf(mlir::Value value, const std::map<std::string, ValueBounds> *bounds);
+/// the user says of inputs; may be null.
+RealInterval realIntervalOf(mlir::Value value, const SaidBounds *bounds);
 /// What the user says, within what is known.
 RealInterval within(RealInterval known, const ValueBounds &given);
 

@@ -92,10 +92,8 @@ FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t inde
   const int64_t count = elementCount(given.getType());
   if (rankOf(given) > 1 || count > kMostSizes || !isa<IntegerType>(elementTypeOf(given)) || extents->isBounded(given))
     return unsupported("its " + what + " is not known before the model runs" + originOf(given));
-  std::optional<int64_t> said;
-  if (bounds)
-    if (auto found = bounds->find(inputName(index).str()); found != bounds->end())
-      said = found->second.high;
+  // A bound of what is known all the same is of no use.
+  const ValueBounds *said = bounds && !getIntegers(given) ? bounds->use(inputName(index).str()) : nullptr;
   SmallVector<Element> result;
   for (int64_t i = 0; i < count; ++i) {
     Element element;
@@ -109,7 +107,7 @@ FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t inde
       element.range = {known->front(), known->front()};
     } else {
       element.range = intervalOf(element.value);
-      element.range.high = said.value_or(element.range.high);
+      element.range.high = said ? said->high : element.range.high;
     }
     result.push_back(element);
   }

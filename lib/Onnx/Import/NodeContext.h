@@ -123,8 +123,8 @@ public:
   std::function<mlir::Value(mlir::Value)> whole;
   /// How much a result has room for: the same in the programs of all sizes. `index` tells rooms of a node apart.
   int64_t roomOf(int64_t here, size_t index = 0) const;
-  /// By name of a tensor: what its elements are at most, as the user says. Null: nothing is said.
-  const std::map<std::string, ValueBounds> *bounds = nullptr;
+  /// What elements of tensors are at most, as the user says. Null: nothing is said.
+  const SaidBounds *bounds = nullptr;
   /// Of elements of tensors that give extents: their counts, one for all nodes of a program that read them.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> *sizes = nullptr;
   /// An extent that an operand gives.

@@ -48,8 +48,8 @@ RealInterval StepReals::intervalAt(size_t index) {
   const auto position = static_cast<int>(index);
   if (!build.bounds || position >= build.proto.input_size())
     return known;
-  auto given = build.bounds->find(build.proto.input(position));
-  return given == build.bounds->end() ? known : within(known, given->second);
+  const ValueBounds *given = getConstant(build.input(index)) ? nullptr : build.bounds->use(build.proto.input(position));
+  return given ? within(known, *given) : known;
 }
 
 FailureOr<NodeContext::Size> StepReals::sizeAt(size_t index, StringRef what, int64_t otherwise) {
