@@ -2,7 +2,7 @@
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
 names. Substitutions:
-  %sluice, %runner, %python, %mpirun, %scripts, %models_build: programs; %models (test/models), %shared: folders
+  %sluice, %runner, %python, %mpirun, %scripts, %models_build: programs; %models (test/models), %shared, %tools: folders
   %fails COMMAND, %misused COMMAND: it must exit with 1 (an error) or 2 (wrong usage), and with nothing else
   %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
@@ -44,6 +44,7 @@ config.substitutions += [
     ("%models_build", os.path.join(config.source_root, "scripts", "models", "build")),
     ("%mpirun", os.path.join(config.source_root, "scripts", "mpirun")),
     ("%scripts", os.path.join(config.source_root, "scripts")),
+    ("%tools", config.tools_dir),
     ("%models", models),
     ("%shared", shared),
     ("%fake_cuda", fake_cuda),

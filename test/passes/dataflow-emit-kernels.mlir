@@ -56,9 +56,9 @@ func.func @chain(%x: tensor<64x1024xf32>, %b: tensor<1024xf32>) -> tensor<64x102
   return %0 : tensor<64x1024xf32>
 }
 
-// The sum is a vector until its row ends; then halves are added.
+// Four vectors of sums take turns until the row ends; then they, and halves of vectors, are added.
 // CHECK-LABEL: func.func private @reduction_body0
-// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<16xf32>)
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:[a-z0-9]+]] = %{{.*}}, {{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: %[[X:.*]] = llvm.load {{.*}} -> vector<16xf32>
 // CHECK: arith.addf %[[SUM]], %[[X]] : vector<16xf32>
 // CHECK: arith.addf {{.*}} : vector<8xf32>
@@ -89,9 +89,9 @@ func.func @few_rows(%x: tensor<6x6000xf32>) -> tensor<6x6000xf32> attributes {da
 
 // Three walks over a row: its maximum, the exponentials and their sum, the quotients.
 // CHECK-LABEL: func.func private @softmax_body0
-// CHECK: scf.for {{.*}} -> (vector<16xf32>)
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, {{.*}})
 // CHECK: arith.maximumf {{.*}} : vector<16xf32>
-// CHECK: scf.for {{.*}} -> (vector<16xf32>)
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, {{.*}})
 // CHECK: math.exp {{.*}} : vector<16xf32>
 // CHECK: arith.addf {{.*}} : vector<16xf32>
 // CHECK: arith.divf {{.*}} : f32
@@ -103,6 +103,17 @@ func.func @few_rows(%x: tensor<6x6000xf32>) -> tensor<6x6000xf32> attributes {da
 func.func @softmax(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {dataflow.kernel} {
   %0 = dataflow.softmax %x {axis = 1 : i64} : tensor<64x1024xf32> -> tensor<64x1024xf32>
   return %0 : tensor<64x1024xf32>
+}
+
+// Sixteen vectors are turned in registers, in four rounds of shuffles.
+// CHECK-LABEL: func.func private @turned_body0
+// CHECK-COUNT-16: llvm.load {{.*}} -> vector<16xf32>
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: llvm.store {{.*}} : vector<16xf32>, !llvm.ptr
+// CHECK-LABEL: func.func private @turned_chunk0
+func.func @turned(%x: tensor<64x128xf32>) -> tensor<128x64xf32> attributes {dataflow.kernel} {
+  %0 = dataflow.transpose %x [1, 0] : tensor<64x128xf32>
+  return %0 : tensor<128x64xf32>
 }
 
 // Operands that share memory are one argument of the kernel, under the shapes that the
