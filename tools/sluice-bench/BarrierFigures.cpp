@@ -122,9 +122,9 @@ void addStepFigures(std::vector<BarrierFigure> &figures) {
 }
 
 void addProgressFigures(std::vector<BarrierFigure> &figures) {
-  std::vector<double> bins;
-  for (int bin = 0; bin < 12; ++bin)
-    bins.push_back(bin * kBin);
+  std::vector<double> bins(12);
+  for (size_t bin = 0; bin < bins.size(); ++bin)
+    bins[bin] = static_cast<double>(bin) * kBin;
   figures.push_back({"6.9",
                      "100 workers, 100 s, bins of 0.25",
                      "progress inconsistency from",
