@@ -35,7 +35,7 @@ public:
     count[0] = workers;
   }
 
-  /// Until then, arrivals at that time included or not.
+  /// Replays arrivals before that time, and with `inclusive` those at it.
   void advance(int64_t nowNs, bool inclusive) {
     for (; next < arrivals.size() && arrivals[next]->pushNs < nowNs + (inclusive ? 1 : 0); ++next) {
       int64_t &clock = clocks[arrivals[next]->worker];
@@ -54,7 +54,7 @@ private:
   size_t next = 0;
 };
 
-/// An end of a wait: the run's where the worker passes no more.
+/// A worker's time at the barrier. It ends with the run if the worker does not pass.
 struct Wait {
   int64_t sinceNs, endNs;
 };
@@ -79,7 +79,7 @@ int64_t countTests(const BarrierProblem &problem, const BarrierTrace &trace) {
       tests += (wait.endNs - wait.sinceNs) / problem.retestNs + 1;
     return tests;
   }
-  // Whoever waits tests at each time of an arrival.
+  // All waiting workers test at each time of an arrival.
   const std::vector<const StepRecord *> arrivals = arrivalsOf(trace);
   int64_t waiting = tests = problem.workers;
   auto passed = trace.steps.begin();
@@ -110,9 +110,9 @@ tl::unexpected<Error> stepError(const BarrierProblem &problem, size_t index, con
                    step.passNs, " ns under ", barrierText(problem.barrier), ", report this bug");
 }
 
-/// That each worker's steps follow one another within the run.
+/// Checks that each worker's steps follow one another within the run.
 Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
-  std::vector<int64_t> ends(static_cast<size_t>(problem.workers), 0); // -1: a step that has no end in the run.
+  std::vector<int64_t> ends(static_cast<size_t>(problem.workers), 0); // -1: a step that ends after the run.
   int64_t lastNs = 0;
   for (size_t i = 0; i < trace.steps.size(); ++i) {
     const StepRecord &step = trace.steps[i];
@@ -137,7 +137,7 @@ Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
   return {};
 }
 
-/// That each view lets its worker pass. A worker that sees all others passes as soon as it may.
+/// Checks that each view lets its worker pass, and that a worker that sees all others passes as soon as it may.
 Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
   const View view(problem);
   const Barrier &barrier = problem.barrier;

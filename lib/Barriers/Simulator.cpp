@@ -32,7 +32,7 @@ namespace {
 
 constexpr size_t kMostSteps = size_t(1) << 24, kMostSampled = size_t(1) << 26, kMostEvents = size_t(1) << 28;
 
-/// At one time, in this order; waiting workers test after arrivals and polls.
+/// Events of the same time are handled in this order. Waiting workers test after arrivals and polls.
 enum class EventKind : uint8_t { Computed, Arrival, Poll, Read };
 
 struct Event {
@@ -47,8 +47,8 @@ struct Event {
 
 struct WorkerState {
   Rng stepTimes;
-  size_t record = 0;        ///< Its latest step.
-  int64_t updatesRead = 0;  ///< Arrived when it last read.
+  size_t record = 0;        ///< Index of its latest step.
+  int64_t updatesRead = 0;  ///< Updates that had arrived when it last read.
   int64_t waitsSinceNs = 0; ///< -1: it does not wait.
 };
 
@@ -61,7 +61,7 @@ public:
     const Rng root(problem.seed);
     for (int64_t worker = 0; worker < numWorkers; ++worker)
       workers.push_back({root.fork(static_cast<uint64_t>(worker))});
-    // Of a sample, by the number of others that are not behind: C(n, size) / C(others, size), by recursion.
+    // With n others that are not behind, a sample passes with probability C(n, size) / C(others, size).
     passing.assign(static_cast<size_t>(numWorkers), 0);
     passing.back() = 1;
     for (int64_t n = numWorkers - 1; n > 0 && n >= viewSize; --n)
@@ -78,6 +78,9 @@ public:
   }
 
   Expected<BarrierRun> run() {
+    // At the start all workers pass at once.
+    if (samples && static_cast<size_t>(numWorkers * viewSize) > kMostSampled)
+      return tooLarge();
     for (uint32_t worker = 0; worker < numWorkers; ++worker)
       beginWaiting(worker, 0);
     test(0);
@@ -88,10 +91,8 @@ public:
       if (isArrived && (events.empty() || events.top().timeNs > event.timeNs || events.top().kind == EventKind::Read))
         test(event.timeNs);
       ++numEvents;
-      if (result.trace.steps.size() > kMostSteps || result.trace.views.size() > kMostSampled || numEvents > kMostEvents)
-        return makeError(ErrorCode::Infeasible, "a run of ", numWorkers, " workers for ",
-                         formatDuration(problem.durationNs), " has more than ", kMostSteps, " steps, ", kMostSampled,
-                         " sampled workers or ", kMostEvents, " events, barrier simulation, give a shorter duration");
+      if (isTooLarge())
+        return tooLarge();
     }
     finish();
     return std::move(result);
@@ -100,8 +101,8 @@ public:
 private:
   /// Transfers through one direction of all shards' or peers' links, in the order of their requests.
   struct Channel {
-    int64_t transferNs = 0; ///< A transfer, over its worker's own link.
-    int64_t occupiedNs = 0; ///< Of which it occupies the shards or the peers.
+    int64_t transferNs = 0; ///< Duration of a transfer over its worker's own link.
+    int64_t occupiedNs = 0; ///< Time in which it occupies the shards or the peers.
     int64_t freeNs = 0;
 
     int64_t begin(int64_t readyNs) {
@@ -111,7 +112,18 @@ private:
     }
   };
 
-  /// What ends after the run is not an event of it.
+  bool isTooLarge() const {
+    return result.trace.steps.size() > kMostSteps || result.trace.views.size() > kMostSampled ||
+           numEvents > kMostEvents;
+  }
+  tl::unexpected<Error> tooLarge() const {
+    return makeError(ErrorCode::Infeasible, "a run of ", numWorkers, " workers for ",
+                     formatDuration(problem.durationNs), " has more than ", kMostSteps, " steps, ", kMostSampled,
+                     " sampled workers or ", kMostEvents,
+                     " events, barrier simulation, give a shorter duration, fewer workers or a smaller sample");
+  }
+
+  /// Drops events after the end of the run.
   void schedule(int64_t timeNs, EventKind kind, uint32_t worker) {
     if (timeNs <= problem.durationNs)
       events.push({timeNs, kind, worker});
@@ -141,7 +153,7 @@ private:
     const auto missed = static_cast<double>(metrics.updates - workers[worker].updatesRead);
     progressSum += missed;
     progressSquares += missed * missed;
-    // Deviations from whole rounds cancel out: as many updates are missing as are too many.
+    // After whole rounds, as many updates are missing from the true sequence as are ahead of it.
     if (++metrics.updates % numWorkers == 0)
       metrics.sequence.push_back(2 * perWorker(clocks.lacking(metrics.updates / numWorkers)));
     beginWaiting(worker, nowNs);
@@ -267,9 +279,9 @@ private:
   std::vector<WorkerState> workers;
   std::vector<double> passing; ///< A test's probability to pass, by the number of others that are not behind.
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-  std::map<int64_t, std::vector<uint32_t>> waiting; ///< By clock, where every arrival is a test.
-  std::vector<uint32_t> testing;                    ///< Where tests are polls: the workers that test now.
-  bool isArrived = false;                           ///< Something that waiting workers test after.
+  std::map<int64_t, std::vector<uint32_t>> waiting; ///< Waiting workers by clock, if retestNs is 0.
+  std::vector<uint32_t> testing;                    ///< Otherwise: the workers that test now.
+  bool isArrived = false;                           ///< An arrival or a poll has happened, and tests have not.
   Rng sampling;
   Channel pushing, pulling;
   size_t numEvents = 0;

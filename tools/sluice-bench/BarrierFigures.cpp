@@ -16,7 +16,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-/// Bins of the distribution of progress inconsistencies.
+/// Width of the bins of progress inconsistencies.
 constexpr double kBin = 0.25;
 
 BarrierProblem settingOf(int64_t workers, int64_t seconds, double stragglers = 0, double slowness = 1) {
@@ -55,7 +55,7 @@ double progressShare(const BarrierRun &run, double x) {
   return static_cast<double>(inBin) / static_cast<double>(updates);
 }
 
-/// The mean of the last ten.
+/// The mean of the last ten sequence inconsistencies.
 double lastSequences(const BarrierRun &run, double) {
   const std::vector<double> &all = run.metrics.sequence;
   const size_t count = std::min<size_t>(all.size(), 10);

@@ -13,7 +13,7 @@
 
 namespace sluice::bench {
 
-/// A number of each run, at a row's x where the run is the same for all rows; NaN where the run has none.
+/// A number of a run. x matters if one run gives all rows of a figure. NaN: the run has no such number.
 struct BarrierMeasure {
   std::string name;
   std::function<double(const BarrierRun &run, double x)> value;
@@ -24,7 +24,8 @@ struct BarrierFigure {
   std::string id, title, xName;
   std::vector<double> xs;
   std::vector<std::string> barriers;
-  std::function<void(BarrierProblem &problem, double x)> change; ///< Of the setting; empty: x is the measures'.
+  std::function<void(BarrierProblem &problem, double x)>
+      change; ///< Applies x to the setting. Empty if only the measures use x.
   std::vector<BarrierMeasure> measures;
   BarrierProblem setting;
   bool isRelative = false; ///< Values are divided by those of the first row.

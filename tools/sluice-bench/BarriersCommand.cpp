@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The simulated figures of Zhao's thesis, chapter 6, and experiments of the user's. Every run is checked.
+// Prints the simulated figures of Zhao's thesis, chapter 6, or an experiment that the command line describes. Every run
+// is checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,7 @@ struct BarriersOptions {
   bool json() const { return format == "json"; }
 };
 
-/// A simulated and checked run's number for each measure and x.
+/// Numbers of one run, or their means over several runs.
 using Values = std::vector<double>;
 
 /// The values of each problem, averaged over the seeds, NaN where a run has none.
@@ -73,7 +74,7 @@ std::string cellOf(double value) {
   return text;
 }
 
-/// As Markdown, so that docs/results/barriers.md can have it as it is.
+/// Prints Markdown, which docs/results/barriers.md has as it is.
 void printTable(const std::vector<std::vector<std::string>> &rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     for (const std::string &cell : rows[i])
@@ -102,7 +103,7 @@ Expected<Tables> measureFigure(const BarrierFigure &figure, const BarriersOption
       if (figure.change)
         figure.change(problems.back(), figure.xs[setting]);
     }
-  // Of a run: each measure at each x that the run is for.
+  // A run gives each measure at each x that it is for.
   auto measure = [&](const BarrierRun &run, size_t problem) {
     Values values;
     for (const BarrierMeasure &each : figure.measures)
@@ -171,7 +172,7 @@ struct Metric {
   double (*value)(const BarrierMetrics &);
 };
 
-/// Of an experiment, for each barrier.
+/// The rows of an experiment's table.
 constexpr Metric kMetrics[] = {
     {"meanSteps", "steps, mean", [](const BarrierMetrics &m) { return m.meanSteps; }},
     {"sdSteps", "steps, standard deviation", [](const BarrierMetrics &m) { return m.sdSteps; }},
@@ -211,7 +212,7 @@ Expected<BarrierProblem> settingOf(const BarriersOptions &options) {
   return problem;
 }
 
-/// All metrics of the barriers that the user names.
+/// Prints all metrics of the barriers that the command line names.
 Status runExperiment(const BarriersOptions &options) {
   std::vector<BarrierProblem> problems;
   SLUICE_ASSIGN_OR_RETURN(BarrierProblem setting, settingOf(options));
@@ -226,7 +227,7 @@ Status runExperiment(const BarriersOptions &options) {
     return values;
   };
   SLUICE_ASSIGN_OR_RETURN(std::vector<Values> means, measureAll(problems, measure, options));
-  // Once more alone, for its time.
+  // One more run of each, alone, gives the simulation's time.
   for (size_t i = 0; i < problems.size(); ++i) {
     const double start = threadSeconds();
     SLUICE_ASSIGN_OR_RETURN(BarrierRun run, simulateBarrier(problems[i]));

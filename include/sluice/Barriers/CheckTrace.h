@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Written independently of the simulator: replays a trace and recomputes every metric from the definitions.
+// The checker shares only the barrier's predicate with the simulator. It replays a trace and recomputes every metric
+// from its definition.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_CHECKTRACE_H
@@ -16,10 +17,11 @@ namespace sluice {
 /// The progress inconsistency of each step, not divided by the number of workers; -1 for a step without an update.
 std::vector<int64_t> progressInconsistencies(const BarrierTrace &trace);
 
-/// After that many updates by worker: updates that are in one of the true and the noisy sequence and not in the other.
+/// The number of updates that are in either the true or the noisy sequence, but not in both, when workers have these
+/// clocks.
 int64_t sequenceInconsistency(const std::vector<int64_t> &clocks);
 
-/// Recomputes the metrics of a trace that is one of the problem's. O(steps * (log steps + sample)).
+/// Recomputes the metrics of a trace that is one of the problem's. O(steps * (log steps + sample + different clocks)).
 BarrierMetrics measureTrace(const BarrierProblem &problem, const BarrierTrace &trace);
 
 /// Fails with ErrorCode::Internal, naming the step, where a worker passed a barrier that its view forbade, saw itself

@@ -21,21 +21,21 @@ namespace sluice {
 /// Distribution of the time in which a worker that is not slow computes a step; steps are independent.
 struct StepTime {
   enum class Kind : uint8_t {
-    Fixed,       ///< baseNs
-    Uniform,     ///< from baseNs to baseNs + spreadNs
-    Exponential, ///< baseNs, and an exponential time of mean spreadNs
-    LogNormal,   ///< of median baseNs; the logarithm's standard deviation is sigma
+    Fixed,       ///< Each step takes baseNs.
+    Uniform,     ///< From baseNs to baseNs + spreadNs.
+    Exponential, ///< baseNs plus an exponential time of mean spreadNs.
+    LogNormal,   ///< The median is baseNs, the standard deviation of the logarithm is sigma.
   };
   Kind kind = Kind::Exponential; ///< The defaults are those of the thesis, section 6.2.
   int64_t baseNs = 1'000'000'000;
   int64_t spreadNs = 1'000'000'000;
   double sigma = 0;
 
-  /// Times in [0, 1e15] ns, sigma in [0, 10].
+  /// Requires times in [0, 1e15] ns and sigma in [0, 10].
   Status check() const;
-  /// In [1 ns, 1e18 ns].
+  /// A time in [1 ns, 1e18 ns].
   int64_t draw(Rng &rng) const;
-  /// No draw is below.
+  /// A lower bound of every draw.
   int64_t leastNs() const;
 };
 
@@ -46,14 +46,14 @@ Expected<StepTime> parseStepTime(std::string_view text);
 /// Time that pushes and pulls take. Every worker, and every shard of a parameter server, has a link of its own.
 struct Exchange {
   enum class Kind : uint8_t {
-    Free,   ///< Takes no time; counts messages as a server of one shard.
+    Free,   ///< Exchanges take no time; messages count as those of a server with one shard.
     Server, ///< Parameters are spread evenly over `shards`. Transfers queue at the shards in order of request.
     Peers,  ///< Each worker has all parameters and sends its updates to all others; pulls are local.
   };
   Kind kind = Kind::Free;
-  int64_t bytes = 0; ///< Of the parameters, and of an update: 0 to 1e15.
+  int64_t bytes = 0; ///< Size of the parameters, and of an update: 0 to 1e15.
   int64_t shards = 1;
-  double pushBytesPerSec = 1e9, pullBytesPerSec = 1e9; ///< Of one link.
+  double pushBytesPerSec = 1e9, pullBytesPerSec = 1e9; ///< Rates of one link.
   int64_t latencyNs = 0;
 
   Status check() const;
@@ -69,11 +69,11 @@ struct BarrierProblem {
   int64_t durationNs = 100'000'000'000;
   Barrier barrier;
   StepTime stepTime;
-  double stragglers = 0; ///< Share of the workers, in [0, 1]: the first ones are slow.
-  double slowness = 1;   ///< By which the steps of slow workers take longer: 1 to 1e6.
+  double stragglers = 0; ///< Share of the workers that are slow, in [0, 1]. The workers with the lowest numbers are.
+  double slowness = 1;   ///< Factor on the step times of slow workers, 1 to 1e6.
   Exchange exchange;
-  /// From a test that a worker does not pass to its next test. 0: it tests again when any update arrives, as the
-  /// thesis's simulator does.
+  /// Time from a test that a worker does not pass to its next test. With 0 it tests again when any update arrives, as
+  /// in the thesis's simulator.
   int64_t retestNs = 0;
   uint64_t seed = 0;
 
@@ -84,36 +84,38 @@ struct BarrierProblem {
 /// One step of one worker; times from the start of the run.
 struct StepRecord {
   uint32_t worker = 0;
-  int64_t passNs = 0;  ///< It passes the barrier.
-  int64_t readNs = -1; ///< The model that it pulls has all updates that have arrived by then; -1: not in this run.
-  int64_t pushNs = -1; ///< Its update arrives; -1: not in this run.
+  int64_t passNs = 0;  ///< The worker passes the barrier.
+  int64_t readNs = -1; ///< The pulled model has all updates that have arrived by then; -1: after the run.
+  int64_t pushNs = -1; ///< The update arrives; -1: after the run.
 };
 
 struct BarrierTrace {
-  std::vector<StepRecord> steps; ///< By ascending passNs.
-  /// The workers that each step's test saw: a sample's size for each step, empty where the view is all or nobody.
+  std::vector<StepRecord> steps; ///< Sorted by passNs.
+  /// The sampled workers that let each step pass, as many for each step as a sample has. Empty for views of all workers
+  /// or of nobody.
   std::vector<uint32_t> views;
 };
 
 /// Inconsistencies and updates seen late are divided by the number of workers.
 struct BarrierMetrics {
   int64_t updates = 0;
-  double meanSteps = 0, sdSteps = 0; ///< Of the workers' clocks at the end.
+  double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end.
   int64_t leastSteps = 0, mostSteps = 0;
   /// Progress inconsistency of an update: others' updates that arrived between its worker's read and its own arrival.
   double meanProgress = 0, sdProgress = 0;
   /// Sequence inconsistency after every `workers` updates: updates in the true sequence (all workers' first steps, then
   /// all second steps, ...) that have not arrived, and arrived updates that are not in it.
   std::vector<double> sequence;
-  /// When a worker reads the model for a step: others' updates of earlier steps that have not arrived. The mean over
+  /// Others' updates of earlier steps that have not arrived when a worker reads the model for a step; the mean over
   /// reads.
   double meanLate = 0;
-  double waitingShare = 0; ///< Of the workers' time, at the barrier.
-  int64_t tests = 0;       ///< Of the barrier, passed or not.
-  /// A question and an answer: for each worker of a sample and each test; for a view of all workers, whose holder
-  /// answers when they let pass, for each step, or where workers poll, for each test.
+  double waitingShare = 0; ///< Part of the workers' time that they spend at the barrier.
+  int64_t tests = 0;       ///< Number of tests of the barrier, whether passed or not.
+  /// A sampled view takes a question to and an answer from each sampled worker in each test. A view of all workers is
+  /// held in one place, which answers when the worker may pass: two messages for each step, or for each test if workers
+  /// poll.
   int64_t controlMessages = 0;
-  int64_t modelMessages = 0; ///< Pushes, and questions and answers of pulls.
+  int64_t modelMessages = 0; ///< Messages of pushes, and of pulls with their answers.
 };
 
 struct BarrierRun {

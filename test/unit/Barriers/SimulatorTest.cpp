@@ -360,6 +360,12 @@ TEST_CASE("extreme problems end", "[barriers]") {
   CHECK(run.error().code == ErrorCode::Infeasible);
   CHECK_THAT(run.error().message, Catch::Contains("give a shorter duration"));
 
+  // The first samples alone would be 9e11 workers.
+  run = simulateBarrier(problemOf("pbsp:900000", kMostWorkers, 100));
+  REQUIRE_FALSE(run);
+  CHECK(run.error().code == ErrorCode::Infeasible);
+  CHECK_THAT(run.error().message, Catch::Contains("or a smaller sample"));
+
   BarrierProblem alone = problemOf("pssp:4,10", 1, 100);
   CHECK(simulated(alone).metrics.meanProgress == 0);
   CHECK(simulated(alone).metrics.waitingShare == 0);
