@@ -235,7 +235,8 @@ LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
     Value own = node.extents->of(element, axis), index = integers.scalar(static_cast<int64_t>(k));
     Value isThere = node.compare(ComparePredicate::gt, in.length, index);
     Value extent = own ? own : integers.scalar(shapeOf(element)[axis]), none = integers.scalar(0);
-    Value part = node.held(node.create<CopyOp>({element}), axis, node.select(isThere, extent, none));
+    Value copy = node.create<CopyOp>({element}), count = node.select(isThere, extent, none);
+    Value part = node.held(copy, axis, count);
     element = part ? node.whole(part) : Value();
     if (element && node.extents->isBounded(element))
       return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs, "
