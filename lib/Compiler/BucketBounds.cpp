@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "BucketBounds.h"
 
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Search/Buckets.h"
 #include "sluice/Simulator/Simulator.h"
@@ -87,6 +88,21 @@ void addCandidates(const std::vector<int64_t> &sizes, int64_t most, BucketProble
   }
 }
 
+/// Gives symbols that a step finds their greatest values at those of the others: what their tensors have room for.
+void boundFound(func::FuncOp program, Point &bounds) {
+  const dataflow::SymbolsAttr symbols = dataflow::symbolsOf(program.getOperation());
+  Point rooms(bounds.size(), 0);
+  // Operators stand behind those that find their symbols.
+  program.walk([&](dataflow::TakeFirstOp take) {
+    const auto dim = static_cast<size_t>(take.getDim());
+    const size_t symbol = take.getSymbol();
+    if (dataflow::extentsOf(take.getResult())[dim].isConstant())
+      return;
+    rooms[symbol] = std::max(rooms[symbol], dataflow::extentsOf(take.getInput())[dim].at(bounds));
+    bounds[symbol] = std::clamp(rooms[symbol], symbols.getLeast()[symbol], symbols.getMost()[symbol]);
+  });
+}
+
 /// Times by simulation of each candidate's plan at each size that it serves; sizes between candidates count as the
 /// next.
 Status addPlans(const Planned &planned, const Point &upper, size_t symbol, const CompilerOptions &options,
@@ -101,6 +117,7 @@ Status addPlans(const Planned &planned, const Point &upper, size_t symbol, const
   for (size_t i = 0; i < problem.sizes.size(); ++i) {
     Point bounds = upper;
     bounds[symbol] = problem.sizes[i];
+    boundFound(planned.fused->main(), bounds);
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Bucket> bucket, bucketAt(*planned.fused, bounds));
     buckets.push_back(bucket);
     const bool isWhole = i + 1 == problem.sizes.size();
@@ -175,6 +192,8 @@ Expected<std::vector<Point>> bucketBounds(Planned &planned, const CompilerOption
                        kMostBuckets, " buckets, each of which has a plan of its own, give fewer sizes");
   }
   all.pop_back(); // The upper bounds.
+  for (Point &bounds : all)
+    boundFound(planned.fused->main(), bounds);
   return all;
 }
 

@@ -66,7 +66,9 @@ const Executor::Program &Executor::programOfStep() const {
   const int64_t *symbols = current.symbols();
   for (const Program &program : programs) {
     size_t s = 0;
-    while (program.bounds && s < tables.symbols.size() && symbols[s] <= program.bounds[s])
+    // What the step finds is within the bucket's bounds where the other symbols are.
+    while (program.bounds && s < tables.symbols.size() &&
+           (tables.symbols[s].input == kFound || symbols[s] <= program.bounds[s]))
       ++s;
     if (s == tables.symbols.size())
       return program;

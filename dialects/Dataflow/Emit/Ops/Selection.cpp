@@ -73,8 +73,8 @@ static void emitTakeFirstKernel(TakeFirstOp op, KernelEmitter &kernel) {
     OpBuilder &b = kernel.entry();
     Location loc = kernel.loc();
     Value count = LLVM::LoadOp::create(b, loc, b.getI64Type(), kernel.entryPointer(1));
-    Value none = arith::ConstantIntOp::create(b, loc, 0, 64),
-          most = arith::ConstantIntOp::create(b, loc, to[dim].most(), 64);
+    // A bucket's plan has room for the extent at this step's other symbols.
+    Value none = arith::ConstantIntOp::create(b, loc, 0, 64), most = kernel.entryExtent(from[dim]);
     Value isOutside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, count, most);
     kernel.setSymbol(op.getSymbol(), arith::SelectOp::create(b, loc, isOutside, none, count));
     Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, count, none);
