@@ -252,7 +252,7 @@ Status Compilation::exportModel(const std::string &path, const ExportOptions &op
                          state->origin->modelPath,
                          "', give the model, the --dim and the --target that the plan is for");
     }
-    imported.decide(planned, plan->problem.graph, plan->problem.machine, plan->plan);
+    imported.decide(planned, plan->problem.graph, plan->problem.machine, plan->problem.costs, plan->plan);
   }
   return sluice::exportModel(imported.module(), path, options);
 }

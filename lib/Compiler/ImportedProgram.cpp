@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 
@@ -54,13 +55,22 @@ namespace {
 struct Annotations {
   int64_t order = -1; ///< Of the first launch.
   std::string memory, swappedIn, swappedOut;
+  std::string time;          ///< Of the first launch.
   std::string computedAgain; ///< Orders of further launches.
 };
 
 void append(std::string &list, const std::string &item) { list += (list.empty() ? "" : "; ") + item; }
 
-std::vector<Annotations> describe(const Graph &graph, const Machine &machine, const Plan &plan) {
+/// "from 1.20 us to 3.40 us".
+std::string fromTo(const Interval &interval) {
+  return concat("from ", formatDuration(interval.startNs), " to ", formatDuration(interval.endNs));
+}
+
+std::vector<Annotations> describe(const Graph &graph, const Machine &machine, const CostTable &costs,
+                                  const Plan &plan) {
   std::vector<Annotations> result(graph.numOperators());
+  const Timeline timeline = simulate(graph, machine, costs, plan);
+  const std::vector<Interval> times = residencyTimes(machine, plan, timeline);
   // The copy that made a residency, and the launch that did.
   std::vector<const Command *> copied(plan.residencies.size()), launched(plan.residencies.size());
   auto what = [&](const Residency &residency) {
@@ -69,7 +79,7 @@ std::vector<Annotations> describe(const Graph &graph, const Machine &machine, co
   };
   auto memoryOf = [&](ResidencyId id) { return machine.memory(plan.residencies[id.index()].memory).name; };
   int64_t order = 0;
-  for (const Command &command : plan.commands) {
+  for (auto [c, command] : llvm::enumerate(plan.commands)) {
     if (command.kind == CommandKind::Copy) {
       copied[command.writes[0].index()] = &command;
       if (const Command *producer = launched[command.reads[0].index()])
@@ -78,10 +88,12 @@ std::vector<Annotations> describe(const Graph &graph, const Machine &machine, co
       continue;
     }
     Annotations &decisions = result[command.op.index()];
-    if (decisions.order < 0)
+    if (decisions.order < 0) {
       decisions.order = order++;
-    else
+      decisions.time = fromTo(timeline.commands[c]);
+    } else {
       append(decisions.computedAgain, std::to_string(order++));
+    }
     for (ResidencyId read : command.reads)
       if (const Command *copy = copied[read.index()])
         append(decisions.swappedIn, concat(what(plan.residencies[read.index()]), " from ", memoryOf(copy->reads[0])));
@@ -89,8 +101,8 @@ std::vector<Annotations> describe(const Graph &graph, const Machine &machine, co
       launched[written.index()] = &command;
       const Residency &residency = plan.residencies[written.index()];
       if (residency.tensor.valid() && residency.segment == Segment::Arena)
-        append(decisions.memory,
-               concat(memoryOf(written), " [", residency.offset, ", ", residency.offset + residency.bytes, ")"));
+        append(decisions.memory, concat(memoryOf(written), " [", residency.offset, ", ",
+                                        residency.offset + residency.bytes, ") ", fromTo(times[written.index()])));
     }
   }
   return result;
@@ -98,8 +110,8 @@ std::vector<Annotations> describe(const Graph &graph, const Machine &machine, co
 } // namespace
 
 void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, const Machine &machine,
-                             const Plan &plan) {
-  std::vector<Annotations> decisions = describe(graph, machine, plan);
+                             const CostTable &costs, const Plan &plan) {
+  std::vector<Annotations> decisions = describe(graph, machine, costs, plan);
   Builder builder(copy->getContext());
   std::set<size_t> decided;
   for (auto [i, op] : llvm::enumerate(planned)) {
@@ -126,6 +138,7 @@ void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, 
       set(DataflowDialect::MemoryAttrHelper::getNameStr(), decisions[i].memory);
       set(DataflowDialect::SwappedInAttrHelper::getNameStr(), decisions[i].swappedIn);
       set(DataflowDialect::SwappedOutAttrHelper::getNameStr(), decisions[i].swappedOut);
+      set(DataflowDialect::TimeAttrHelper::getNameStr(), decisions[i].time);
     }
   }
 }
@@ -150,7 +163,7 @@ Expected<std::string> digestProgram(ModuleOp module) {
          {DataflowDialect::DeviceAttrHelper::getNameStr(), DataflowDialect::KernelAttrHelper::getNameStr(),
           DataflowDialect::OrderAttrHelper::getNameStr(), DataflowDialect::ComputedAgainAttrHelper::getNameStr(),
           DataflowDialect::MemoryAttrHelper::getNameStr(), DataflowDialect::SwappedInAttrHelper::getNameStr(),
-          DataflowDialect::SwappedOutAttrHelper::getNameStr()})
+          DataflowDialect::SwappedOutAttrHelper::getNameStr(), DataflowDialect::TimeAttrHelper::getNameStr()})
       op->removeDiscardableAttr(name);
     auto constant = dyn_cast<ConstantOp>(op);
     if (constant && isa<DenseResourceElementsAttr>(constant.getValue())) {

@@ -13,6 +13,7 @@
 #ifndef SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H
 #define SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H
 
+#include "sluice/Cost/CostModel.h"
 #include "sluice/Plan/Plan.h"
 #include "sluice/Support/Error.h"
 
@@ -37,9 +38,10 @@ public:
   mlir::ModuleOp module() { return *copy; }
 
   /// Makes a plan's decisions attributes of the operators that became part of its: `dataflow.device`, `.kernel` (the
-  /// planned operator), `.order`, `.memory`, `.swapped_in`, `.swapped_out`. `planned`: per operator of `graph`, what
-  /// became of the marked module.
-  void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine, const Plan &plan);
+  /// planned operator), `.order`, `.time`, `.memory`, `.swapped_in`, `.swapped_out`; times are simulated. `planned`:
+  /// per operator of `graph`, what became of the marked module.
+  void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine,
+              const CostTable &costs, const Plan &plan);
 
   /// Writes the artifact's file. `modelPath` is kept relative to the directory.
   Status write(const std::string &directory, const std::string &modelPath);

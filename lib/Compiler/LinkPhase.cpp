@@ -53,7 +53,7 @@ static Status writeDecisions(const Planned &planned, const std::string &director
   if (!origin.imported)
     return {};
   origin.imported->decide(planned.fused->bridge.operators, planned.fused->bridge.graph, planned.fused->measured,
-                          planned.result.plan);
+                          planned.fused->costs, planned.result.plan);
   return origin.imported->write(directory, origin.modelPath);
 }
 

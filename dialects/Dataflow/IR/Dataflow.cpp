@@ -180,6 +180,7 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
       name == DataflowDialect::ComputedAgainAttrHelper::getNameStr() ||
       name == DataflowDialect::MemoryAttrHelper::getNameStr() ||
       name == DataflowDialect::SwappedInAttrHelper::getNameStr() ||
+      name == DataflowDialect::TimeAttrHelper::getNameStr() ||
       name == DataflowDialect::SwappedOutAttrHelper::getNameStr())
     return is(isa<StringAttr>(value), "a string");
   if (name == DataflowDialect::SharedAttrHelper::getNameStr() ||

@@ -44,8 +44,9 @@ def Dataflow_Dialect : Dialect {
       tiling is replicated;
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for
       each axis of the mesh;
-    - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in` and
-      `dataflow.swapped_out`: the plan's decisions in words, in exported programs.
+    - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in`,
+      `dataflow.swapped_out` and `dataflow.time`: the plan's decisions in words, in
+      exported programs.
 
     A function:
 
@@ -78,6 +79,7 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$memory,
     "::mlir::StringAttr":$swapped_in,
     "::mlir::StringAttr":$swapped_out,
+    "::mlir::StringAttr":$time,
     "::mlir::DenseI64ArrayAttr":$mesh,
     "::mlir::IntegerAttr":$ranks,
     "::mlir::ArrayAttr":$pruned,

@@ -55,23 +55,40 @@ static std::string rawData(Type elementType, ArrayRef<char> bytes) {
   return packed;
 }
 
-/// NodeProto.metadata_props, which is newer than the installed schema: field 9, entries of a key and a value.
+/// Adds an entry to `metadata_props`, which is newer than the installed schema: a field of entries of a key and a
+/// value.
+static void addEntry(::google::protobuf::Message &message, int field, StringRef key, std::string value) {
+  ::onnx::StringStringEntryProto entry;
+  entry.set_key(concat("sluice", key.str()));
+  entry.set_value(std::move(value));
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(field, entry.SerializeAsString());
+}
+
 static void addMetadata(::onnx::NodeProto &node, Operation &op) {
   constexpr int kMetadataProps = 9;
   for (NamedAttribute attribute : op.getDiscardableAttrs()) {
     StringRef name = attribute.getName().getValue();
     if (!name.consume_front(DataflowDialect::getDialectNamespace()))
       continue;
-    ::onnx::StringStringEntryProto entry;
-    entry.set_key("sluice" + name.str());
     if (auto text = dyn_cast<StringAttr>(attribute.getValue()))
-      entry.set_value(text.str());
+      addEntry(node, kMetadataProps, name, text.str());
     else if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
-      entry.set_value(std::to_string(number.getInt()));
-    else
-      continue;
-    node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(kMetadataProps, entry.SerializeAsString());
+      addEntry(node, kMetadataProps, name, std::to_string(number.getInt()));
   }
+}
+
+/// Where a value lies, if it leaves its kernel: what the kernel alone reads is in no memory.
+static void addMetadata(::onnx::ValueInfoProto &info, Value value) {
+  constexpr int kMetadataProps = 4;
+  Operation *op = value.getDefiningOp();
+  auto place = op ? op->getAttrOfType<StringAttr>(DataflowDialect::MemoryAttrHelper::getNameStr()) : StringAttr();
+  const StringRef kernel = DataflowDialect::KernelAttrHelper::getNameStr();
+  const bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
+    const Attribute reader = user->getDiscardableAttr(kernel);
+    return user->hasTrait<OpTrait::IsTerminator>() || (reader && reader != op->getDiscardableAttr(kernel));
+  });
+  if (place && leaves)
+    addEntry(info, kMetadataProps, ".memory", place.str());
 }
 
 static void setType(::onnx::ValueInfoProto &info, const std::string &name, Type type) {
@@ -148,7 +165,9 @@ void NodeWriter::addResults(::onnx::NodeProto &proto, std::optional<size_t> coun
     if (name.empty()) {
       std::string base = i ? concat(proto.name(), ":", i) : proto.name();
       name = uniqueName(base, program.valueNames);
-      setType(*program.graph().add_value_info(), name, result.getType());
+      ::onnx::ValueInfoProto &info = *program.graph().add_value_info();
+      setType(info, name, result.getType());
+      addMetadata(info, result);
     }
     proto.add_output(name);
   }
@@ -279,7 +298,9 @@ void ProgramWriter::nameOutputs(Operation *terminator) {
     Operation *producer = operand.get().getDefiningOp();
     if (producer && !isa<ConstantOp>(producer) && !names.count(operand.get()))
       names[operand.get()] = unique;
-    setType(*graph().add_output(), unique, operand.get().getType());
+    ::onnx::ValueInfoProto &info = *graph().add_output();
+    setType(info, unique, operand.get().getType());
+    addMetadata(info, operand.get());
   }
 }
 

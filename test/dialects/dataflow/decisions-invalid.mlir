@@ -138,3 +138,11 @@ func.func @main(%x: tensor<8x8xf32> {dataflow.tuning = #dataflow.tuning<kernel =
 func.func @main(%x: tensor<8x8xf32>) -> (tensor<8x8xf32> {dataflow.tuning = #dataflow.tuning<kernel = "k", rows = 7>}) {
   return %x : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.time' is 3 : i64, write a string}}
+  %0 = dataflow.unary tanh %x {dataflow.time = 3 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

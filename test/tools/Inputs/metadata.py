@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the metadata of an ONNX file's nodes: field 9 of NodeProto, which older schemas do not have."""
+"""Prints the metadata of an ONNX file's nodes, and of its values behind their names.
+
+Fields 9 of NodeProto and 4 of ValueInfoProto, which older schemas do not have.
+"""
 
 import sys
 
@@ -36,10 +39,13 @@ def main():
     with open(sys.argv[1], "rb") as file:
         model = file.read()
     for graph in (value for field, value in fields(model) if field == 7):
-        for node in (value for field, value in fields(graph) if field == 1):
-            for entry in (value for field, value in fields(node) if field == 9):
+        for kind, part in fields(graph):
+            # Nodes; outputs and other values, whose first field is their name.
+            where = {1: 9, 12: 4, 13: 4}.get(kind)
+            name = "" if kind == 1 else "value " + dict(fields(part))[1].decode() + " " if where else ""
+            for entry in (value for field, value in fields(part) if field == where) if where else ():
                 pair = dict(fields(entry))
-                print(pair[1].decode(), "=", pair[2].decode())
+                print(name + pair[1].decode(), "=", pair[2].decode())
 
 
 if __name__ == "__main__":
