@@ -70,11 +70,17 @@ StepFacts explainStep(const PlanFile &file) {
   StepFacts step;
   for (size_t i = 0; i < facts.plan.commands.size(); ++i) {
     CommandId waiter(i);
-    if (!facts.isLaunch(waiter) || facts.stallNs(waiter) <= 0)
+    // A device that only does not communicate may well compute.
+    if (facts.plan.streams[facts.command(waiter).stream.index()].kind != StreamKind::Compute ||
+        facts.stallNs(waiter) <= 0)
       continue;
     StallFact stall{facts.fact(waiter), facts.stallNs(waiter), {}};
     for (CommandId held : facts.stall(waiter).chain)
       stall.chain.push_back(facts.dependency(std::exchange(waiter, held), held));
+    // Why the last of them did not start before the stream fell idle, unless its data was made then.
+    if (const CommandId held = facts.lastToEnd(waiter); !stall.chain.empty() && held.valid())
+      if (Dependency before = facts.dependency(waiter, held); before.why != Dependency::Why::Data)
+        stall.chain.push_back(std::move(before));
     step.stalls.push_back(std::move(stall));
   }
   for (size_t i = 0; i < facts.graph.numTensors(); ++i)

@@ -98,7 +98,6 @@ int64_t PlanFacts::waitNs(CommandId id, CommandId besides) const {
   return std::max<int64_t>(interval(id).startNs - std::max(readyNs, int64_t(0)), 0);
 }
 
-/// Of what a command is ordered after; invalid: nothing.
 CommandId PlanFacts::lastToEnd(CommandId id, bool onOtherStreams) const {
   CommandId last = onOtherStreams ? CommandId() : before[id.index()];
   for (CommandId wait : command(id).waits)
@@ -111,7 +110,7 @@ Stall PlanFacts::stall(CommandId id) const {
   Stall result;
   int64_t untilNs = interval(id).startNs, longestNs = 0;
   const int64_t idleNs = untilNs - stallNs(id);
-  for (CommandId held = lastToEnd(id, true); held.valid() && untilNs > idleNs; held = lastToEnd(held, false)) {
+  for (CommandId held = lastToEnd(id, true); held.valid() && untilNs > idleNs; held = lastToEnd(held)) {
     const int64_t fromNs = std::max(interval(held).startNs, idleNs), ns = untilNs - fromNs;
     (isLaunch(held) ? result.launchNs : result.copyNs) += ns;
     result.chain.push_back(held);

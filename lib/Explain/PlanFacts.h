@@ -54,6 +54,8 @@ public:
   int64_t stallNs(CommandId id) const;
   /// From the end of the command before on its stream, or of all others it waits for but `besides`, to its start.
   int64_t waitNs(CommandId id, CommandId besides) const;
+  /// Of what a command is ordered after, the last to end; invalid: nothing.
+  CommandId lastToEnd(CommandId id, bool onOtherStreams = false) const;
   /// What stallNs() goes to.
   Stall stall(CommandId id) const;
 
@@ -69,7 +71,6 @@ private:
   std::vector<int64_t> slackNs;
   std::vector<bool> critical;
 
-  CommandId lastToEnd(CommandId id, bool onOtherStreams) const;
   int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
 };
 

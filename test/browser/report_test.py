@@ -342,6 +342,18 @@ class OnePlan(PageTest):
         self.assertEqual([text.strip() for text in self.run_js("window.printed")], ["#1c2430", "#1c2430"])
         self.assertFalse(self.run_js("document.documentElement.classList.contains('paper')"))
         self.tab.prefer("light")
+        # Pictures keep their shape on a narrower page.
+        self.tab.send("Emulation.setEmulatedMedia", media="print")
+        self.tab.resize(700, 1000)
+        try:
+            shape = self.run_js("(canvas => [canvas.width / canvas.height, canvas.clientWidth / canvas.clientHeight])"
+                                "(report.charts.map[0].canvas)")
+            self.assertAlmostEqual(shape[0], shape[1], delta=0.05 * shape[0])
+            self.assertEqual(self.run_js("getComputedStyle(document.querySelector('.find')).display"), "none")
+            self.assertEqual(self.run_js("getComputedStyle(document.querySelector('#operators .scroll')).maxHeight"), "none")
+        finally:
+            self.tab.send("Emulation.setEmulatedMedia", media="")
+            self.tab.resize(1500, 1000)
 
     def test_a_narrow_window_has_one_column(self):
         self.tab.resize(600, 900)

@@ -168,12 +168,13 @@ struct TensorFacts {
   std::vector<CopyFact> copies; ///< In their order.
 };
 
-/// The time in which a stream does nothing before a launch.
+/// The time in which a compute stream does nothing before a launch.
 struct StallFact {
   CommandFact launch;
   int64_t stallNs = 0;
   /// What the launch waited for, what that waited for, and so on back to where the stream fell idle: of each command
-  /// the last to end of those that it is ordered after.
+  /// the last to end of those that it is ordered after. Then what the last of them waited for, unless that made its
+  /// data.
   std::vector<Dependency> chain;
 };
 

@@ -6,6 +6,7 @@
 #include "sluice/Compiler/Report.h"
 #include "Example.h"
 #include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Rng.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -212,6 +213,26 @@ TEST_CASE("a measured step is read by command, on a device's own clock where it 
   CHECK_THAT(read({beyond}).error().message, Contains("and the plan has "));
   CHECK_THAT(read({event(0, 0, 2, 256)}).error().message, Contains("rank 256 is not in 0 to 255"));
   CHECK_THAT(read(Json::array()).error().message, Contains("the trace has no commands"));
+}
+
+TEST_CASE("random damage to a trace never crashes its reading", "[report]") {
+  const PlanFile file = test::chainPlan(3);
+  const Timeline timeline = simulate(file.problem.graph, file.problem.machine, file.problem.costs, file.plan);
+  const std::string text = traceJson(file.problem.graph, file.problem.machine, file.plan, timeline).dump();
+  const test::ScratchFile scratch;
+  Rng rng(7);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = text;
+    for (uint64_t i = 0, changes = 1 + rng.below(4); i < changes; ++i)
+      damaged[rng.below(damaged.size())] = "0123456789-[]{},:\"ae"[rng.below(20)];
+    REQUIRE(writeFileAtomically(scratch.path, damaged));
+    const Expected<std::vector<MeasuredStep>> steps = readMeasuredSteps(file, scratch.path);
+    refused += !steps;
+    for (const MeasuredStep &step : steps ? *steps : std::vector<MeasuredStep>())
+      CHECK(step.commands.size() == file.plan.commands.size());
+  }
+  CHECK(refused > 100);
 }
 
 TEST_CASE("layers follow the longest path, rows avoid crossings", "[report]") {

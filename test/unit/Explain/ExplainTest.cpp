@@ -401,6 +401,28 @@ TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[
   CHECK_THAT(describe(*stalls["d"]), Contains(": it waits for the copy of 't' from 'host' to 'm1', which waits for "));
 }
 
+TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
+  // w is copied over x once a has read it, and c waits for w.
+  Builder b(1, 256);
+  const TensorId x = b.tensor("x", TensorKind::Parameter), w = b.tensor("w", TensorKind::Parameter);
+  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId a = b.op("a", {x}, {t}, 1), c = b.op("c", {t, w}, {y}, 1);
+  const ResidencyId xIn = b.at(x, 1, 0), wIn = b.at(w, 1, 0), mid = b.at(t, 1, 64), out = b.at(y, 1, 128);
+  const CommandId inX = b.copy(b.home(x, true), xIn);
+  const CommandId runA = b.launch(a, {xIn}, {mid}, {inX});
+  const CommandId inW = b.copy(b.home(w, true), wIn, {runA});
+  const CommandId runC = b.launch(c, {mid, wIn}, {out}, {inW});
+  b.copy(out, b.home(y, false), {runC});
+  const StepFacts step = explainStep(b.file());
+  REQUIRE(step.stalls.size() == 2);
+  CHECK(describe(step.stalls[0]) ==
+        "'acc1' runs nothing for 74 ns before 'a': it waits for the copy of 'x' from 'host' to 'm1'.");
+  CHECK(
+      describe(step.stalls[1]) ==
+      "'acc1' runs nothing for 74 ns before 'c': it waits for the copy of 'w' from 'host' to 'm1', which waits for the "
+      "bytes of 'x', which 'a' uses until 174 ns.");
+}
+
 TEST_CASE("why a tensor is copied is told once, with what takes its place", "[explain]") {
   const StepFacts step = explainStep(examplePlan());
   const PlanFile file = examplePlan();
