@@ -5,6 +5,7 @@
 #ifndef SLUICE_ONNX_EXPORT_H
 #define SLUICE_ONNX_EXPORT_H
 
+#include "sluice/Onnx/ExportOptions.h"
 #include "sluice/Support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,19 +13,6 @@
 #include <string>
 
 namespace sluice {
-
-/// Where constants beyond a few hundred bytes go.
-enum class WeightStorage {
-  Auto,     ///< Into the model; into a file beside it where they exceed ExportOptions::inlineLimitBytes.
-  Inline,   ///< Into the model, which protobuf limits to 2 GiB.
-  External, ///< Into a file beside the model, named as the model with ".data" added.
-  Omit,     ///< Nowhere: a model to look at, not to run.
-};
-
-struct ExportOptions {
-  WeightStorage weights = WeightStorage::Auto;
-  int64_t inlineLimitBytes = int64_t(1) << 30;
-};
 
 /// The opset written; a newer one where an operator of the program exists from there on only.
 inline constexpr int64_t kExportOpset = 17;
