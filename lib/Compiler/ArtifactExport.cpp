@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/Models.h"
 #include "dialects/Exec/Exec.h"
 #include "sluice/Compiler/Compilation.h"
+#include "sluice/Onnx/Compose.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
 #include "sluice/TensorIO/ElementType.h"
@@ -64,7 +65,7 @@ static ImportOptions asImported(func::FuncOp function, const ModelFile &model) {
 
 /// Gives the program of an artifact the weights of the model it was imported from.
 static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, ProgramFile &file, const std::string &path) {
-  Expected<ModelFile> model = ModelFile::open(path);
+  Expected<ModelFile> model = openModel(path);
   if (!model)
     return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
                      "', give that model with --model or leave them out with --no-weights");

@@ -12,6 +12,7 @@
 #include "passes/Gradients.h"
 #include "sluice/Codegen/KernelLowering.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Onnx/Compose.h"
 #include "sluice/Onnx/Import.h"
 
 using namespace mlir;
@@ -156,7 +157,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   SLUICE_RETURN_IF_ERROR(checkRanges(options, *origin));
   SLUICE_RETURN_IF_ERROR(checkStates(options));
   if (!isModuleFile(modelPath)) {
-    SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(modelPath));
+    SLUICE_ASSIGN_OR_RETURN(ModelFile model, openModel(modelPath));
     origin->model = std::move(model);
   } else if (!options.dims.values.empty() || !options.dims.ranges.empty() || !options.fixedInputs.empty()) {
     return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,

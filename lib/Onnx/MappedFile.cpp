@@ -4,9 +4,12 @@
 //===----------------------------------------------------------------------===//
 #include "MappedFile.h"
 
+#include "sluice/Support/Text.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,10 +51,18 @@ Expected<OpenedFile> openRegularFile(const std::string &path) {
   return OpenedFile{std::move(handle), static_cast<size_t>(info.st_size)};
 }
 
-Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, std::string_view who) {
+Expected<FileHandle> openDirectoryOf(const std::string &path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  FileHandle handle(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!handle)
+    return makeError(ErrorCode::Io, "cannot open the directory of '", path, "': ", std::strerror(errno));
+  return handle;
+}
+
+Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, const FileMention &mention) {
   auto refuse = [&](const auto &...why) {
-    return makeError(ErrorCode::InvalidInput, "external data '", location, "' of tensor '", who, "' ", why...,
-                     ", keep the model's data in regular files below the model's own directory");
+    return makeError(ErrorCode::InvalidInput, mention.kind, " '", excerpt(location), "' of ", mention.owner, " ",
+                     why..., ", keep it in a regular file below the ", mention.home, "'s own directory");
   };
   if (location.empty())
     return refuse("has no file name");
@@ -60,7 +71,7 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
   if (location.find('\0') != std::string_view::npos || location.size() > 4096)
     return refuse("is not a file name");
   if (concat("/", location, "/").find("/../") != std::string::npos)
-    return refuse("leads out of the model's directory");
+    return refuse("leads out of the ", mention.home, "'s directory");
 
   FileHandle directory;
   int at = root.get();
@@ -80,8 +91,8 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
       if (errno == ELOOP)
         return refuse("passes through the symbolic link '", component, "'");
       if (errno == ENOENT)
-        return makeError(ErrorCode::NotFound, "external data file '", component, "' of tensor '", who,
-                         "' does not exist beside the model");
+        return makeError(ErrorCode::NotFound, mention.kind, " file '", component, "' of ", mention.owner,
+                         " does not exist beside the ", mention.home);
       // With O_DIRECTORY a symbolic link reports ENOTDIR, as a plain file in the middle of a path does.
       return refuse("cannot be opened at '", component, "': ", std::strerror(errno));
     }

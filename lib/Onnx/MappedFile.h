@@ -56,9 +56,18 @@ struct OpenedFile {
 /// Opens a regular file by a path the user named: links are followed.
 Expected<OpenedFile> openRegularFile(const std::string &path);
 
-/// Opens a regular file by a path a model named: relative to `root`, component by component, through no symbolic
-/// link, to a file with one name. `who` names the tensor in errors.
-Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, std::string_view who);
+/// How errors name a file that another file mentions, and where it has to be.
+struct FileMention {
+  std::string_view kind;  ///< "external data".
+  std::string_view owner; ///< "tensor 'w'".
+  std::string_view home;  ///< "model": the file must be below the model's directory.
+};
+/// Opens a regular file by a path that another file mentions: relative to `root`, component by component, through no
+/// symbolic link, to a file with one name.
+Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, const FileMention &mention);
+
+/// The directory of a file, to open other files beneath.
+Expected<FileHandle> openDirectoryOf(const std::string &path);
 
 } // namespace sluice
 

@@ -15,7 +15,6 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <google/protobuf/io/coded_stream.h>
 #include <map>
 #include <mutex>
@@ -38,17 +37,15 @@ struct ModelFile::State {
   /// The model's directory; none for a model in memory.
   FileHandle root;
   ::onnx::ModelProto proto;
-  /// Keeps `stripped` alive.
-  std::shared_ptr<const void> bytes;
   /// Initializers whose raw data stayed outside the protobuf.
-  std::unordered_map<const ::onnx::TensorProto *, std::span<const std::byte>> stripped;
+  std::unordered_map<const ::onnx::TensorProto *, OutsideData> stripped;
   std::vector<DeclaredTensor> inputs, outputs;
   std::mutex mutex;
   /// Null: there is no such file.
   std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> externalFiles;
   std::vector<MissingData> missing;
 
-  Status parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner);
+  Status parse(std::span<const std::byte> serialized, const std::shared_ptr<const void> &owner);
   Status checkVersions() const;
   void declare();
   Expected<std::shared_ptr<const MappedFile>> externalFile(const std::string &location, const std::string &who);
@@ -56,7 +53,7 @@ struct ModelFile::State {
   Expected<TensorData> data(const std::shared_ptr<State> &self, const ::onnx::TensorProto &tensor);
 };
 
-Status ModelFile::State::parse(std::span<const std::byte> serialized, std::shared_ptr<const void> owner) {
+Status ModelFile::State::parse(std::span<const std::byte> serialized, const std::shared_ptr<const void> &owner) {
   std::optional<StrippedModel> small = stripInitializers(serialized);
   size_t size = small ? small->model.size() : serialized.size();
   if (size > INT_MAX)
@@ -73,8 +70,7 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, std::share
     return {};
   for (size_t i = 0; i < small->initializerData.size(); ++i)
     if (small->initializerData[i])
-      stripped.emplace(&proto.graph().initializer(static_cast<int>(i)), *small->initializerData[i]);
-  bytes = std::move(owner);
+      stripped[&proto.graph().initializer(static_cast<int>(i))] = {*small->initializerData[i], owner};
   return {};
 }
 
@@ -204,7 +200,8 @@ Expected<std::shared_ptr<const MappedFile>> ModelFile::State::externalFile(const
   if (externalFiles.size() >= kExternalFileLimit)
     return makeError(ErrorCode::Unsupported, "model '", path, "' keeps its weights in more than ", kExternalFileLimit,
                      " files, store them in fewer");
-  Expected<OpenedFile> file = openBeneath(root, location, who);
+  Expected<OpenedFile> file =
+      openBeneath(root, location, {"external data", concat("tensor '", excerpt(who), "'"), "model"});
   if (!file && file.error().code == ErrorCode::NotFound) {
     missing.push_back({location, who});
     return externalFiles[location] = nullptr;
@@ -254,7 +251,7 @@ Expected<TensorData> ModelFile::State::data(const std::shared_ptr<State> &self, 
   if (tensor.data_location() == ::onnx::TensorProto::EXTERNAL)
     return external(tensor);
   if (auto found = stripped.find(&tensor); found != stripped.end())
-    return checkedTensorData(tensor, found->second, bytes);
+    return checkedTensorData(tensor, found->second.bytes, found->second.owner);
   return checkedTensorData(tensor, std::nullopt, self);
 }
 
@@ -276,10 +273,8 @@ Expected<ModelFile> ModelFile::open(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(OpenedFile file, openRegularFile(path));
   auto state = std::make_shared<State>();
   state->path = path;
-  std::string directory = std::filesystem::path(path).parent_path().string();
-  state->root = FileHandle(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!state->root)
-    return makeError(ErrorCode::Io, "cannot open the directory of '", path, "': ", std::strerror(errno));
+  SLUICE_ASSIGN_OR_RETURN(FileHandle root, openDirectoryOf(path));
+  state->root = std::move(root);
   SLUICE_ASSIGN_OR_RETURN(auto mapping, MappedFile::map(file.handle, file.size, path));
   std::span<const std::byte> bytes = mapping->bytes();
   Status status = path.ends_with(".onnxtxt")
@@ -305,6 +300,18 @@ Expected<ModelFile> ModelFile::fromText(std::string_view text, const std::string
   return check(std::move(state));
 }
 
+Expected<ModelFile> ModelFile::fromProto(::onnx::ModelProto &&proto, const std::string &path,
+                                         const std::map<int, OutsideData> &outside) {
+  auto state = std::make_shared<State>();
+  state->path = path;
+  SLUICE_ASSIGN_OR_RETURN(FileHandle root, openDirectoryOf(path));
+  state->root = std::move(root);
+  state->proto = std::move(proto);
+  for (const auto &[index, data] : outside)
+    state->stripped[&state->proto.graph().initializer(index)] = data;
+  return check(std::move(state));
+}
+
 const std::string &ModelFile::path() const { return state->path; }
 const ::onnx::ModelProto &ModelFile::proto() const { return state->proto; }
 const ::onnx::GraphProto &ModelFile::graph() const { return state->proto.graph(); }
@@ -312,6 +319,14 @@ int64_t ModelFile::irVersion() const { return state->proto.ir_version(); }
 const std::vector<DeclaredTensor> &ModelFile::inputs() const { return state->inputs; }
 const std::vector<DeclaredTensor> &ModelFile::outputs() const { return state->outputs; }
 const std::vector<MissingData> &ModelFile::missingData() const { return state->missing; }
+
+std::vector<std::string> ModelFile::dataFiles() const {
+  std::vector<std::string> names;
+  for (const auto &[name, mapping] : state->externalFiles)
+    if (mapping)
+      names.push_back(name);
+  return names;
+}
 
 Status ModelFile::requireData() const {
   if (state->missing.empty())

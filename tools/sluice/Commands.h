@@ -16,6 +16,7 @@ void addPlanCommand(CLI::App &app, Action &action);
 void addProfileCommand(CLI::App &app, Action &action);
 void addTuneCommand(CLI::App &app, Action &action);
 void addReportCommand(CLI::App &app, Action &action);
+void addComposeCommand(CLI::App &app, Action &action);
 void addExportCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);
 void addMachineCommand(CLI::App &app, Action &action);

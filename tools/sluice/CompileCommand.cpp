@@ -98,7 +98,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<CompileCommandOptions>();
   CLI::App *command =
       driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
-  addOption(*command, "MODEL", options->model, "an ONNX file")->required();
+  addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
   addOption(*command, "-o,--output", options->output,
             "directory of the compiled model; file of the IR, with --compile-to: bytecode with all weights where it "
             "ends in .mlirbc");

@@ -5,9 +5,10 @@
 
 #include "ArtifactInfo.h"
 #include "Commands.h"
+#include "ModelPorts.h"
 #include "SharedOptions.h"
+#include "sluice/Onnx/Compose.h"
 #include "sluice/Onnx/Dimensions.h"
-#include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -54,20 +55,6 @@ void collect(const ::onnx::GraphProto &graph, ModelInfo &info) {
   }
 }
 
-std::string describe(const DeclaredTensor &tensor) {
-  if (tensor.kind != "tensor")
-    return tensor.kind;
-  std::string text = onnxtype::name(tensor.elementType);
-  if (!tensor.dims)
-    return text + " of any rank";
-  text += "[";
-  for (size_t i = 0; i < tensor.dims->size(); ++i) {
-    const DeclaredDim &dim = (*tensor.dims)[i];
-    text += (i ? "x" : "") + (dim.value >= 0 ? std::to_string(dim.value) : dim.symbol);
-  }
-  return text + "]";
-}
-
 Json portsToJson(const std::vector<DeclaredTensor> &ports) {
   Json list = Json::array();
   for (const DeclaredTensor &port : ports) {
@@ -112,9 +99,9 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
     opsets += concat(", ", other.domain, " ", other.version);
   printLine("opsets", concat(opsets, " (IR version ", model.irVersion(), ")"));
   for (const DeclaredTensor &input : model.inputs())
-    printLine("input", concat(input.name, ": ", describe(input)));
+    printLine("input", concat(input.name, ": ", describePort(input)));
   for (const DeclaredTensor &output : model.outputs())
-    printLine("output", concat(output.name, ": ", describe(output)));
+    printLine("output", concat(output.name, ": ", describePort(output)));
   for (const SymbolUse &use : symbolicDims(model))
     printLine("symbolic", concat(use.symbol, ", of input '", use.input, "', axis ", use.axis, ": bind with --dim"));
   printLine("parameters", concat(info.parameters, " in ", formatBytes(info.parameterBytes)));
@@ -136,7 +123,7 @@ Status runInfo(const InfoOptions &options) {
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored))
     return printArtifact(options.model, options.format == "json");
-  SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(options.model));
+  SLUICE_ASSIGN_OR_RETURN(ModelFile model, openModel(options.model));
   ModelInfo info;
   collect(model.graph(), info);
   if (options.format == "json")
@@ -152,7 +139,9 @@ void addInfoCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App *command = driver::addCommand(
       app, "info", "Show a model's inputs, outputs, dimensions and operators, or a compiled model's");
-  addOption(*command, "MODEL", options->model, "an ONNX file, or a compiled model's directory")->required();
+  addOption(*command, "MODEL", options->model,
+            "an ONNX file, a pipeline of models (.json), or a compiled model's directory")
+      ->required();
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runInfo(*options); }; });
 }

@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   addProfileCommand(app, action);
   addTuneCommand(app, action);
   addReportCommand(app, action);
+  addComposeCommand(app, action);
   addExportCommand(app, action);
   addInfoCommand(app, action);
   addMachineCommand(app, action);

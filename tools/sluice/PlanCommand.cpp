@@ -375,7 +375,8 @@ void addPlanCommand(CLI::App &app, Action &action) {
   CLI::App *command = driver::addCommand(app, "plan", "Decide placement, order, addresses and swaps; generate no code");
   options->command = command;
   CLI::Option *model =
-      addOption(*command, "MODEL", options->model, "an ONNX file; with --explain also a plan or a compiled model");
+      addOption(*command, "MODEL", options->model,
+                "an ONNX file or a pipeline of models (.json); with --explain also a plan or a compiled model");
   addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");
   addOption(*command, "--diff", options->diff,
             "what differs between two plans, A and B: files or compiled models' directories")

@@ -25,7 +25,10 @@ bool isPlanPath(const std::string &path) {
   // Neither a protocol buffer's first byte nor a textual model's is a brace.
   char first = 0;
   std::ifstream(path) >> first;
-  return first == '{';
+  if (first != '{')
+    return false;
+  const Expected<Json> json = readJsonFile(path);
+  return !json || !json->contains("services"); // A pipeline has them, and is a model.
 }
 
 Expected<PlanFile> readPlanAt(const std::string &path) {

@@ -11,7 +11,7 @@
 #include "RunSession.h"
 #include "SharedOptions.h"
 #include "StepWatch.h"
-#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Onnx/Compose.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
@@ -157,7 +157,7 @@ Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, Com
   }
   std::vector<std::string> names;
   {
-    SLUICE_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(options.model));
+    SLUICE_ASSIGN_OR_RETURN(ModelFile file, openModel(options.model));
     for (const DeclaredTensor &input : file.inputs())
       names.push_back(input.name);
     open.quantized = isQuantized(file.graph());

@@ -16,8 +16,10 @@
 #include "sluice/Onnx/TensorData.h"
 #include "sluice/Support/Error.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,12 @@ struct MissingData {
 /// subgraphs do not define themselves. The names lie in the node.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
+/// Raw data of an initializer that is not in its protobuf.
+struct OutsideData {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner; ///< Keeps `bytes` alive.
+};
+
 class ModelFile {
 public:
   /// Opens a binary model, or textual ONNX where the name ends in .onnxtxt. External data is looked for below the
@@ -81,6 +89,11 @@ public:
   static Expected<ModelFile> fromBytes(std::string_view bytes, const std::string &name);
   /// Textual ONNX in memory; external data is an error.
   static Expected<ModelFile> fromText(std::string_view text, const std::string &name);
+
+  /// A model made in memory. External data is looked for below the directory of `path`, which need not be a model's
+  /// file. `outside` has the raw data of initializers whose field `raw_data` is empty, by their index.
+  static Expected<ModelFile> fromProto(::onnx::ModelProto &&proto, const std::string &path,
+                                       const std::map<int, OutsideData> &outside);
 
   const std::string &path() const;
   const ::onnx::ModelProto &proto() const;
@@ -98,6 +111,8 @@ public:
 
   /// Files of external data that do not exist, each once.
   const std::vector<MissingData> &missingData() const;
+  /// Files of external data that exist, each once, ascending by name, as the model names them.
+  std::vector<std::string> dataFiles() const;
   /// Fails naming a missing file, for whoever needs the data itself.
   Status requireData() const;
 

@@ -1,0 +1,21 @@
+//===- Opsets.h - One version of each domain --------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_ONNX_COMPOSE_OPSETS_H
+#define SLUICE_LIB_ONNX_COMPOSE_OPSETS_H
+
+#include "Services.h"
+
+#include <map>
+
+namespace sluice::compose {
+
+/// By domain, "" for ONNX's own, the newest version that a service imports. Converts the graphs of services with an
+/// older version in which an operator that they use means something else. Fails, naming the operator and both versions,
+/// where that cannot be known or done.
+Expected<std::map<std::string, int64_t>> unifyOpsets(std::vector<Service> &services);
+
+} // namespace sluice::compose
+
+#endif // SLUICE_LIB_ONNX_COMPOSE_OPSETS_H
