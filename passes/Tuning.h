@@ -29,8 +29,8 @@ std::vector<TunableKernel> tunableKernels(mlir::func::FuncOp function, const emi
 void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgorithm> algorithm);
 
 /// The tunings to measure first: the compiler's own, which is empty, each algorithm that there is, and for direct sums
-/// the highest tile of each width, and one that cuts the rows evenly. Tiles of other widths are several slower steps
-/// away from each other.
+/// the highest tile of each width, and one that cuts the rows evenly, for Winograd's small and large blocks. These are
+/// several slower steps away from each other.
 std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel, const emit::VectorTarget &target);
 
 /// The tunings that differ from one by a step in one field: another register tile, or a block of half or twice the

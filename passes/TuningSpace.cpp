@@ -138,6 +138,11 @@ std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel, const emit::
   for (const KernelTuning &from : std::vector(starts)) {
     const TunedAlgorithm algorithm = from.algorithm == TunedAlgorithm::Any ? kernel.chosen.algorithm : from.algorithm;
     const bool isShiftAdd = kernel.allowsShiftAdd && algorithm == TunedAlgorithm::Any;
+    if (isWinograd(algorithm))
+      for (int64_t tiles : {8, 32}) {
+        starts.push_back(from);
+        starts.back().rowBlock = tiles;
+      }
     if (!kernel.hasTile || isWinograd(algorithm) || isShiftAdd)
       continue;
     for (const KernelTuning &start : Steps(kernel, from, target).takeWidths())
