@@ -387,6 +387,12 @@ void KernelEmitter::parallel(const Extent &extent, const Work &work, function_re
   memo.clear();
   bound.clear();
   splits.clear();
+  const int64_t grain = chooseGrain(extent.most(), work, multiple, style.chunks);
+  const bool isOneChunk = extent.most() <= grain && work.specializes;
+  if (isOneChunk) {
+    wholeBegin = begin;
+    wholeEnd = end;
+  }
   if (symbols) {
     loops.setArgAttr(argumentElement.size() + 1, kNoAlias, b.getUnitAttr());
     loops.setArgAttr(argumentElement.size() + 1, "llvm.readonly", b.getUnitAttr());
@@ -398,6 +404,7 @@ void KernelEmitter::parallel(const Extent &extent, const Work &work, function_re
   memo.clear();
   bound.clear();
   bodyExtents = ExtentValues();
+  wholeBegin = wholeEnd = {};
 
   // The chunk function parallel_for calls: unpacks the arguments.
   auto chunk = func::FuncOp::create(moduleBuilder, location, chunkName, b.getFunctionType({ptr, i64, i64}, {}));
@@ -430,8 +437,7 @@ void KernelEmitter::parallel(const Extent &extent, const Work &work, function_re
   // The call from the kernel's entry; one chunk needs no pool.
   OpBuilder &eb = entryBuilder;
   Value args = chunkArguments();
-  const int64_t grain = chooseGrain(extent.most(), work, multiple, style.chunks);
-  if (extent.most() <= grain && work.specializes) {
+  if (isOneChunk) {
     Value from = arith::ConstantIntOp::create(eb, location, 0, 64);
     func::CallOp::create(eb, location, chunk, ValueRange{args, from, entryExtent(extent)});
     return;
@@ -472,17 +478,26 @@ void KernelEmitter::forEachAtOnce(int64_t extent, Value args, function_ref<void(
   callParallelFor(chunk, extent, /*grain=*/1, args);
 }
 
-void KernelEmitter::loopParts(Value begin, Value end, const Extent &length,
-                              function_ref<void(Value part, Value from, Value to)> body) {
+std::pair<Value, Value> KernelEmitter::partsOf(Value begin, Value end, const Extent &length) {
   Value perPart = divisor(length);
   Value first = arith::DivUIOp::create(b, location, begin, perPart);
-  Value last = arith::CeilDivUIOp::create(b, location, end, perPart);
+  return {first, arith::CeilDivUIOp::create(b, location, end, perPart)};
+}
+
+std::pair<Value, Value> KernelEmitter::itemsOfPart(Value part, Value begin, Value end, const Extent &length) {
+  Value base = mul(part, length);
+  Value after = arith::SubIOp::create(b, location, begin, base);
+  Value from = arith::MaxSIOp::create(b, location, after, index(0));
+  Value before = arith::SubIOp::create(b, location, end, base);
+  return {from, arith::MinSIOp::create(b, location, before, divisor(length))};
+}
+
+void KernelEmitter::loopParts(Value begin, Value end, const Extent &length,
+                              function_ref<void(Value part, Value from, Value to)> body) {
+  auto [first, last] = partsOf(begin, end, length);
   loop(first, last, 1, [&](Value part) {
-    Value base = mul(part, length);
-    Value after = arith::SubIOp::create(b, location, begin, base);
-    Value from = arith::MaxSIOp::create(b, location, after, index(0));
-    Value before = arith::SubIOp::create(b, location, end, base);
-    body(part, from, arith::MinSIOp::create(b, location, before, perPart));
+    auto [from, to] = itemsOfPart(part, begin, end, length);
+    body(part, from, to);
   });
 }
 
@@ -1012,8 +1027,13 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
   Extents shape = extents(value);
   if (shape.empty())
     shape.push_back(1);
-  const ExtentList outer(ArrayRef(shape).drop_back());
-  const Extent rows = productOf(outer), columns = shape.back();
+  // Where a step gives the number of rows, rows have more elements than one if any dimension has.
+  size_t last = shape.size() - 1;
+  if (!llvm::all_of(shape, [](const Extent &extent) { return extent.isConstant(); }))
+    while (last > 0 && shape[last].is(1))
+      --last;
+  const ExtentList outer(ArrayRef(shape).take_front(last));
+  const Extent rows = productOf(outer), columns = shape[last];
   if ((rows * columns).is(0))
     return;
   Type elementType = argumentElement[numOperands + result];
@@ -1030,12 +1050,10 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
     // One long row: chunks are runs of elements, of whole vectors but for the last.
     constexpr int64_t kRun = 64;
     auto run = [&](Value begin, Value end) {
-      SmallVector<Value> prefix(shape.size() - 1);
-      for (Value &i : prefix)
-        i = index(0);
+      const SmallVector<Value> zeros(shape.size(), index(0));
       auto at = [&](Value i, int64_t count) {
-        SmallVector<Value> indices = prefix;
-        indices.push_back(i);
+        SmallVector<Value> indices = zeros;
+        indices[last] = i;
         put(indices, count);
       };
       Value split = begin;
@@ -1055,6 +1073,7 @@ void KernelEmitter::emitLoops(unsigned result, Value value) {
       auto at = [&](Value i, int64_t count) {
         SmallVector<Value> indices(prefix);
         indices.push_back(i);
+        indices.resize(shape.size(), index(0));
         put(indices, count);
       };
       const Extent whole = columns / lanes * lanes;

@@ -331,6 +331,11 @@ private:
   void noteSplit(mlir::Value linear, llvm::ArrayRef<mlir::Value> digits, llvm::ArrayRef<Extent> extents);
   /// The split that indices [0, last] of an array of `extents` end with; null if none.
   const Split *splitEndingAt(size_t last, mlir::ValueRange indices, llvm::ArrayRef<Extent> extents) const;
+  /// The parts of `length` items that a chunk [begin, end) has items of: the first, and the one after the last.
+  std::pair<mlir::Value, mlir::Value> partsOf(mlir::Value begin, mlir::Value end, const Extent &length);
+  /// The items of one of them that the chunk has, counted from the part's first.
+  std::pair<mlir::Value, mlir::Value> itemsOfPart(mlir::Value part, mlir::Value begin, mlir::Value end,
+                                                  const Extent &length);
   /// What chunk functions get: the kernel's arguments. Where there are symbols, the address of those and, second, the
   /// symbols' address.
   mlir::Value chunkArguments();
@@ -390,6 +395,7 @@ private:
   mlir::OpBuilder entryBuilder;        ///< At the entry's end.
   mlir::Value status;                  ///< What the kernel returns; null: 0.
   mlir::FunctionOpInterface chunkBody; ///< The region being emitted.
+  mlir::Value wholeBegin, wholeEnd;    ///< Of that region, where one chunk has all items; else null.
   unsigned numChunks = 0, numMembers = 0;
   bool hasFailedMember = false;
   int64_t team = 1;                              ///< Of the grid being emitted.

@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace sluice::dataflow {
@@ -61,12 +63,40 @@ static Value dividedDown(OpBuilder &b, Location loc, Value a, Value by, std::opt
   return arith::FloorDivSIOp::create(b, loc, a, by);
 }
 
+/// Tells LLVM the bounds of a symbol's value, and the powers of two that divide it: loops then run at least once, and
+/// indices do not overflow.
+static Operation *assumeBounds(OpBuilder &builder, Location loc, Value value, SymbolsAttr symbols, unsigned symbol) {
+  const int64_t least = symbols.getLeast()[symbol], most = symbols.getMost()[symbol];
+  auto number = [&](int64_t of) -> Value { return arith::ConstantIndexOp::create(builder, loc, of); };
+  auto assume = [&](arith::CmpIPredicate predicate, Value of, int64_t bound) {
+    Value other = number(bound);
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, of, other);
+    return LLVM::AssumeOp::create(builder, loc, holds);
+  };
+  (void)assume(arith::CmpIPredicate::sge, value, least);
+  Operation *last = assume(arith::CmpIPredicate::sle, value, most);
+  const auto common = std::gcd(least, symbols.getSteps()[symbol]);
+  if (const int64_t power = common & -common; power > 1) {
+    Value mask = number(power - 1);
+    Value low = arith::AndIOp::create(builder, loc, value, mask);
+    last = assume(arith::CmpIPredicate::eq, low, 0);
+  }
+  return last;
+}
+
 Value KernelEmitter::valueOf(AffineExpr expression, ExtentValues &in) {
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
-    return in.symbols[symbol.getPosition()];
   if (Value known = in.values.lookup(expression))
     return known;
   OpBuilder builder(b.getContext());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
+    const unsigned position = symbol.getPosition();
+    // A symbol that is found has any value until it is.
+    if (!symbols.isFound(position)) {
+      builder.setInsertionPointAfter(in.last);
+      in.last = assumeBounds(builder, location, in.symbols[position], symbols, position);
+    }
+    return in.values[expression] = in.symbols[position];
+  }
   auto emit = [&](auto op) -> Value {
     in.last = op.getOperation();
     return op;
@@ -267,26 +297,39 @@ void KernelEmitter::loopItems(Value begin, Value end, const ExtentList &extents,
     loop(begin, end, 1, [&](Value item) { body(delinearize(item, extents)); });
     return;
   }
-  // Indices that count up: dividing each item by extents of the step would take longer than a short row.
-  SmallVector<Value> first = delinearize(begin, extents), initial;
-  for (size_t d : counted)
-    initial.push_back(first[d]);
-  reduce(begin, end, 1, initial, [&](Value, ValueRange carried) {
+  auto bodyAt = [&](ValueRange digits) {
     SmallVector<Value> at(extents.size());
     for (size_t d = 0; d < extents.size(); ++d)
       at[d] = extents[d].is(1) ? index(0) : Value();
-    for (auto [d, value] : llvm::zip(counted, carried))
+    for (auto [d, value] : llvm::zip(counted, digits))
       at[d] = value;
     body(at);
-    SmallVector<Value> next(carried.size());
+  };
+  Extents walked;
+  for (size_t d : counted)
+    walked.push_back(extents[d]);
+  if (begin == wholeBegin && end == wholeEnd)
+    return nest(walked, bodyAt);
+  // Rows of the last dimension, whose other indices count up: dividing each item by extents of the step would take
+  // longer than the rest of the item.
+  const Extent length = walked.pop_back_val();
+  auto [first, last] = partsOf(begin, end, length);
+  reduce(first, last, 1, delinearize(first, walked), [&](Value row, ValueRange outer) {
+    auto [from, to] = itemsOfPart(row, begin, end, length);
+    loop(from, to, 1, [&](Value item) {
+      SmallVector<Value> digits(outer);
+      digits.push_back(item);
+      bodyAt(digits);
+    });
+    SmallVector<Value> next(outer.size());
     Value carry = index(1);
-    for (size_t k = counted.size(); k-- > 0;) {
-      Value sum = arith::AddIOp::create(b, location, carried[k], carry, arith::IntegerOverflowFlags::nsw);
+    for (size_t k = outer.size(); k-- > 0;) {
+      Value sum = arith::AddIOp::create(b, location, outer[k], carry, arith::IntegerOverflowFlags::nsw);
       if (k == 0) {
         next[k] = sum;
         break;
       }
-      Value isOver = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, sum, index(extents[counted[k]]));
+      Value isOver = arith::CmpIOp::create(b, location, arith::CmpIPredicate::eq, sum, index(walked[k]));
       next[k] = arith::SelectOp::create(b, location, isOver, index(0), sum);
       carry = arith::SelectOp::create(b, location, isOver, index(1), index(0));
     }
