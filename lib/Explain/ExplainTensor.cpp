@@ -7,6 +7,8 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace sluice {
 
@@ -160,8 +162,9 @@ private:
           times(id).endNs >= times(last).endNs)
         last = id;
     AbsenceFact fact = start(to);
-    addTime(fact, {times(last).endNs, facts.timeline.makespanNs}, last);
-    addTime(fact, {0, times(to).startNs}, to);
+    Guests known;
+    addTime(fact, known, {times(last).endNs, facts.timeline.makespanNs}, last);
+    addTime(fact, known, {0, times(to).startNs}, to);
     // With one address from its last use to its first.
     fact.freeOffset = freeOffset(to, {{times(last).startNs, facts.timeline.makespanNs}, {0, times(to).endNs}}, fact);
     return fact;
@@ -178,51 +181,60 @@ private:
 
   AbsenceFact between(ResidencyId left, ResidencyId back) const {
     AbsenceFact fact = start(left);
-    addTime(fact, {times(left).endNs, times(back).startNs}, left);
+    Guests known;
+    addTime(fact, known, {times(left).endNs, times(back).startNs}, left);
     fact.freeOffset = freeOffset(left, {{times(left).startNs, times(back).endNs}}, fact);
     return fact;
   }
 
+  /// Tensors, and the operators of workspaces, that are guests already.
+  using Guests = std::set<std::pair<TensorId, OperatorId>>;
+
   /// Adds what happens during an interval to the memory and to the bytes of `place`.
-  void addTime(AbsenceFact &fact, Interval interval, ResidencyId place) const {
+  void addTime(AbsenceFact &fact, Guests &known, Interval interval, ResidencyId place) const {
     if (interval.endNs <= interval.startNs)
       return;
     fact.times.push_back(interval);
     const std::vector<MemoryProfile::Sample> &samples = profile.perMemory[facts.residency(place).memory.index()];
-    for (size_t i = 0; i < samples.size() && samples[i].timeNs < interval.endNs; ++i) {
-      const Interval held{samples[i].timeNs,
-                          i + 1 < samples.size() ? samples[i + 1].timeNs : facts.timeline.makespanNs};
-      if (meet(held, interval) && samples[i].bytes > fact.mostInUseBytes) {
-        fact.mostInUseBytes = samples[i].bytes;
-        fact.atNs = std::max(held.startNs, interval.startNs);
+    auto at = std::upper_bound(samples.begin(), samples.end(), interval.startNs,
+                               [](int64_t ns, const MemoryProfile::Sample &sample) { return ns < sample.timeNs; });
+    for (at -= at != samples.begin(); at != samples.end() && at->timeNs < interval.endNs; ++at)
+      if (at->bytes > fact.mostInUseBytes) {
+        fact.mostInUseBytes = at->bytes;
+        fact.atNs = std::max(at->timeNs, interval.startNs);
       }
-    }
-    for (size_t i = 0; i < facts.plan.residencies.size(); ++i) {
-      const Residency &other = facts.plan.residencies[i];
-      if (overlap(other, facts.residency(place)) && meet(times(ResidencyId(i)), interval) &&
+    std::vector<ResidencyId> found;
+    for (ResidencyId id : facts.byOffset[facts.residency(place).memory.index()]) {
+      const Residency &other = facts.residency(id);
+      if (other.offset >= facts.residency(place).offset + facts.residency(place).bytes)
+        break;
+      if (overlap(other, facts.residency(place)) && meet(times(id), interval) &&
           other.tensor != facts.residency(place).tensor)
-        addGuest(fact, ResidencyId(i));
+        found.push_back(id);
     }
+    std::sort(found.begin(), found.end());
+    for (ResidencyId id : found)
+      addGuest(fact, known, id);
     std::stable_sort(fact.guests.begin(), fact.guests.end(),
                      [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
   }
 
-  void addGuest(AbsenceFact &fact, ResidencyId id) const {
+  void addGuest(AbsenceFact &fact, Guests &known, ResidencyId id) const {
     const Residency &residency = facts.residency(id);
     AbsenceFact::Guest guest;
     guest.isWorkspace = !residency.tensor.valid();
     guest.bytes = residency.bytes;
     // A workspace is written by the launch that it is for.
     const CommandId maker = facts.creators[id.index()];
+    const bool hasLaunch = maker.valid() && facts.isLaunch(maker);
+    const OperatorId op = hasLaunch ? facts.command(maker).op : OperatorId();
+    if (!known.emplace(residency.tensor, guest.isWorkspace ? op : OperatorId()).second)
+      return;
     if (!guest.isWorkspace)
       guest.name = facts.nameOf(residency.tensor);
-    else if (maker.valid() && facts.isLaunch(maker))
-      guest.name = facts.nameOf(facts.command(maker).op);
-    const bool isKnown = std::any_of(fact.guests.begin(), fact.guests.end(), [&](const AbsenceFact::Guest &other) {
-      return other.name == guest.name && other.isWorkspace == guest.isWorkspace;
-    });
-    if (!isKnown)
-      fact.guests.push_back(std::move(guest));
+    else if (op.valid())
+      guest.name = facts.nameOf(op);
+    fact.guests.push_back(std::move(guest));
   }
 
   /// The least offset of the memory at which the tensor's bytes were free of all others during all the intervals.

@@ -44,7 +44,7 @@ const tellTensor = (plan, tensor, copy) => {
       linksOf(plan.readers[tensor], op => linkOperator(plan, op)) : ['none'])));
   if (plan.copies[tensor].length)
     nodes.push(fact('copies ', lines(plan.copies[tensor].map(
-        command => [html(command === copy ? 'b' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command)]))));
+        command => [html(command === copy ? 'strong' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command)]))));
   if (copy !== undefined) nodes.push(...tellOrder(plan, copy));
   nodes.push(fact('lies in ', lines(plan.stays[tensor].map(stay => [
     plan.memoryName(stay) + (residencies.home[stay] ? ', at home' :
@@ -74,7 +74,7 @@ const tellOperator = (plan, op, command) => {
   nodes.push(html('p', {textContent: plan.kinds[operators.kind[op]] + ' on ' + plan.devices[operators.device[op]] + ', working set ' +
                                      bytesText(operators.workingSetBytes[op])}));
   for (const launch of plan.launches[op]) {
-    nodes.push(fact('runs ', html(launch === command ? 'b' : 'span', {textContent: commandTimes(plan, launch)})));
+    nodes.push(fact('runs ', html(launch === command ? 'strong' : 'span', {textContent: commandTimes(plan, launch)})));
     if (command === undefined || launch === command) nodes.push(...tellOrder(plan, launch));
   }
   nodes.push(fact('reads ', ...linksOf([...new Set(operators.inputs[op])], tensor => linkTensor(plan, tensor))));
