@@ -64,8 +64,8 @@ Value sluice::dataflow::emitPackedElement(KernelEmitter &kernel, Value packed, c
                                LLVM::LoadOp::create(b, loc, b.getI32Type(), pointer, /*alignment=*/1).getResult());
 }
 
-void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, ValueRange from, const Extent &count,
-                                      const Extent &padded, emit::IntegerDot dot, Value to) {
+void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, ValueRange from, size_t along,
+                                      const Extent &count, const Extent &padded, emit::IntegerDot dot, Value to) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type element = typeOf(tensor).getElementType();
@@ -78,7 +78,7 @@ void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, Value
   };
   auto copy = [&](Value at, int64_t lanes) {
     SmallVector<Value> indices(from);
-    indices.back() = kernel.add(from.back(), at);
+    indices[along] = kernel.add(from[along], at);
     Value value = kernel.elements(tensor, indices, lanes);
     put(at, element.isUnsignedInteger() ? value : emitFlippedByte(kernel, value));
   };

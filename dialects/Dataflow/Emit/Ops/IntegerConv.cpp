@@ -92,6 +92,8 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
   const int64_t channels = in[3].most(), top = op.getPads()[0], left = op.getPads()[1];
   const emit::IntegerDot dot = plan.spec.panels.dot;
   const int64_t bytes = emit::lhsBytes(dot);
+  // The position in a dimension of extent 1 is always 0, so a run of pixels of one channel lies along their row.
+  const size_t along = channels == 1 ? 2 : 3;
   // Columns [before, until) of the padded image are of the image. One that a step gives has all of its border.
   const int64_t before = std::clamp<int64_t>(left, 0, width.most());
   const Extent until =
@@ -120,7 +122,8 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
           auto copy = [&] {
             fill(0, before * channels);
             auto copyFrom = [&](Value column, Value target, const Extent &count) {
-              emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, count, count, dot, target);
+              emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, along, count, count, dot,
+                             target);
             };
             Value first = kernel.address(to, type, kernel.index(before * channels));
             // The pixels of an argument are neighbours in memory.
