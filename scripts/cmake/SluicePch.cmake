@@ -1,7 +1,8 @@
 # Precompiled headers, one a kind of target. A kind holds what most files of its targets include;
 # clang reads from it only what a file uses, so a kind may hold much.
 
-file(WRITE ${PROJECT_BINARY_DIR}/pch/empty.cpp "")
+# Written anew only where it is missing, so that a new configuration compiles nothing twice.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch/empty.cpp CONTENT "")
 
 # sluice_define_pch(Kind HEADERS file... [OVER kind] [LINKS target...] [DEPENDS target...] [OPTIONS option...])
 # OVER: a kind with the same OPTIONS whose headers come first. clang keeps what the new kind adds to that one and compiles nothing twice.
