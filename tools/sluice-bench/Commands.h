@@ -17,6 +17,7 @@ void addKernelsCommand(CLI::App &app, Action &action);
 void addOperatorsCommand(CLI::App &app, Action &action);
 void addModelsCommand(CLI::App &app, Action &action);
 void addOnnxTestsCommand(CLI::App &app, Action &action);
+void addRandomCommand(CLI::App &app, Action &action);
 void addServingCommand(CLI::App &app, Action &action);
 void addPartitionCommand(CLI::App &app, Action &action);
 void addPlacementCommand(CLI::App &app, Action &action);

@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   addModelsCommand(app, action);
   addTrainingModelsCommand(app, action);
   addOnnxTestsCommand(app, action);
+  addRandomCommand(app, action);
   addOperatorsCommand(app, action);
   addPartitionCommand(app, action);
   addPlacementCommand(app, action);

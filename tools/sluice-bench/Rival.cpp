@@ -110,4 +110,9 @@ Expected<double> Rival::runSeconds(int steps) {
   return answer["seconds"].get<double>();
 }
 
+Expected<std::vector<std::string>> Rival::outputs(const std::string &stem) {
+  SLUICE_ASSIGN_OR_RETURN(Json answer, ask(Json{{"outputs", stem}}));
+  return answer["files"].get<std::vector<std::string>>();
+}
+
 } // namespace sluice::bench

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice::bench {
 
@@ -29,6 +30,8 @@ public:
   Status open(const std::string &model, const std::map<std::string, std::string> &inputs, int threads);
   /// Of so many steps together.
   Expected<double> runSeconds(int steps);
+  /// Runs one step and writes output number i to `stem`i.npy. The files, in the model's order.
+  Expected<std::vector<std::string>> outputs(const std::string &stem);
   const std::string &name() const { return package; }
   const std::string &version() const { return packageVersion; }
 

@@ -7,6 +7,7 @@ Each line of standard input is a request in JSON, each line of standard output i
 
   {"open": "model.onnx", "inputs": {"x": "x.npy"}, "threads": 2}  ->  {}
   {"run": 10}                                                     ->  {"seconds": of ten steps together}
+  {"outputs": "y"}                                                ->  {"files": ["y0.npy", "y1.npy"]}, of one step
 """
 
 import json
@@ -27,7 +28,7 @@ class OnnxRuntime:
         options = self.package.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = 4
         self.session = self.package.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.binding = self.session.io_binding()
         for port in self.session.get_inputs():
@@ -38,6 +39,10 @@ class OnnxRuntime:
 
     def run(self):
         self.session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        self.run()
+        return self.binding.copy_outputs_to_cpu()
 
 
 class OpenVino:
@@ -65,6 +70,10 @@ class OpenVino:
     def run(self):
         self.request.infer()
 
+    def outputs(self):
+        self.run()
+        return [tensor.data for tensor in self.request.output_tensors]
+
 
 RIVALS = {"onnxruntime": OnnxRuntime, "openvino": OpenVino}
 
@@ -73,9 +82,17 @@ def answer(rival, request):
     if "open" in request:
         import numpy
 
-        inputs = {name: numpy.ascontiguousarray(numpy.load(path)) for name, path in request["inputs"].items()}
+        inputs = {name: numpy.asarray(numpy.load(path), order="C") for name, path in request["inputs"].items()}
         rival.open(request["open"], inputs, request["threads"])
         return {}
+    if "outputs" in request:
+        import numpy
+
+        files = []
+        for number, array in enumerate(rival.outputs()):
+            files.append(f"{request['outputs']}{number}.npy")
+            numpy.save(files[-1], array)
+        return {"files": files}
     begin = time.perf_counter()
     for _ in range(request["run"]):
         rival.run()

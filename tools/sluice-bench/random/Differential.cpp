@@ -1,0 +1,291 @@
+//===- Differential.cpp - One model, compiled in many ways ----------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Differential.h"
+#include "../CompiledModel.h"
+#include "Operators.h"
+#include "sluice/Compiler/Compilation.h"
+#include "sluice/Onnx/ExportOptions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace sluice::bench {
+
+RandomModel makeRandomModel(uint64_t seed, int nodes) {
+  static const std::vector<int64_t> kOpsets = {13, 15, 17, 18, 20};
+  Rng choice = Rng(seed).fork(1);
+  ModelWriter writer(seed, kOpsets[choice.below(kOpsets.size())]);
+  // Few kinds of operators in one model combine more often than all kinds do.
+  std::vector<OperatorMaker> makers = allMakers();
+  if (choice.chance(0.7))
+    for (OperatorMaker &maker : makers)
+      if (choice.chance(0.6))
+        maker.weight = 0;
+  makers.push_back({"arithmetic", 2, binaryMakers().front().make});
+  makers.push_back({"function", 2, unaryMakers().front().make});
+  for (int i = 0; i < nodes; ++i)
+    addRandomNode(writer, makers);
+  RandomModel made;
+  made.model = writer.complete();
+  if (writer.outputs().empty()) {
+    addRandomNode(writer, {{"function", 1, unaryMakers().front().make}});
+    made.model = writer.complete();
+  }
+  made.inputs = writer.inputs();
+  made.outputs = writer.outputs();
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+std::string compareOutput(const Value &value, const HostTensor &actual, const HostTensor &expected, bool exact) {
+  if (actual.type != expected.type || actual.shape != expected.shape)
+    return concat("output '", value.name, "' is ", elementTypeName(actual.type), " ", formatShape(actual.shape),
+                  " for ", elementTypeName(expected.type), " ", formatShape(expected.shape));
+  if (exact || !isFloatingPoint(actual.type)) {
+    if (actual.bytes == expected.bytes)
+      return "";
+    if (!exact && !isFloatingPoint(actual.type) && value.error > 0)
+      return "";
+  }
+  const double bound = exact ? 0 : 2 * value.error + 1e-6 * std::max(value.largest(), 1e-3);
+  for (int64_t i = 0; i < expected.numElements(); ++i) {
+    const double a = actual.valueAt(i), b = expected.valueAt(i);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    if (exact || !(std::abs(a - b) <= bound))
+      return concat("output '", value.name, "' ", formatShape(actual.shape), " differs at element ", i, ": ", a,
+                    " for ", b, ", where ", bound, " is allowed");
+  }
+  return "";
+}
+
+/// Whether elements lie where the generator's bounds put them: a finding about the model, or about the generator.
+static std::string checkInterval(const Value &value, const HostTensor &actual) {
+  if (value.type != actual.type || value.shape != actual.shape)
+    return concat("output '", value.name, "' is ", elementTypeName(actual.type), " ", formatShape(actual.shape),
+                  ", not ", elementTypeName(value.type), " ", formatShape(value.shape));
+  const double slack = 1e-3 * std::max(value.largest(), 1e-3) + 2 * value.error;
+  for (int64_t i = 0; i < actual.numElements(); ++i) {
+    const double element = actual.valueAt(i);
+    if (!(element >= value.low - slack && element <= value.high + slack))
+      return concat("output '", value.name, "' is ", element, " at element ", i, ", outside of [", value.low, ", ",
+                    value.high, "]");
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+static CompilerOptions plainOptions() {
+  CompilerOptions options;
+  options.searchTimeNs = 0;
+  options.searchEvaluations = 1;
+  options.threads = 1;
+  return options;
+}
+
+template <size_t N>
+static const char *oneOf(Rng &random, const char *const (&choices)[N]) {
+  return choices[random.below(N)];
+}
+
+static Status swapped(CompilerOptions &options, Rng &random, const Subject &) {
+  static constexpr const char *kLimits[] = {"accel0=0%", "accel0=3%", "accel0=10%", "accel0=30%", "accel0=60%"};
+  options.machine = "emulated";
+  options.memory = {oneOf(random, kLimits)};
+  options.searchEvaluations = 1 + static_cast<int64_t>(random.below(30));
+  options.seed = random.next();
+  return {};
+}
+
+static Status placed(CompilerOptions &options, Rng &random, const Subject &) {
+  static constexpr const char *kSolvers[] = {"heft", "cpop", "htf-mpr", "etf"};
+  options.machine = "emulated:2";
+  options.leastGain = 0;
+  options.searchEvaluations = 10;
+  options.seed = random.next();
+  Expected<SolverChoices> solvers = parseSolvers(concat("place=", oneOf(random, kSolvers)));
+  if (solvers)
+    options.solvers = *solvers;
+  return {};
+}
+
+static Status split(CompilerOptions &options, Rng &random, const Subject &) {
+  options.machine = "emulated:2";
+  options.leastGain = 0;
+  options.splitOperators = true;
+  options.searchEvaluations = 10;
+  options.seed = random.next();
+  return {};
+}
+
+static Status grids(CompilerOptions &options, Rng &, const Subject &) {
+  options.machine = "emulated";
+  options.target = "native,cuda:emulated";
+  return {};
+}
+
+static Status level(CompilerOptions &options, Rng &random, const Subject &) {
+  static constexpr const char *kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64"};
+  options.target = oneOf(random, kLevels);
+  return {};
+}
+
+static Status direct(CompilerOptions &options, Rng &random, const Subject &) {
+  options.convChoice = random.chance(0.5) ? ConvChoice::Direct : ConvChoice::Winograd;
+  return {};
+}
+
+/// All inputs are constants, so that the interpreter computes what it folds.
+static Status folded(CompilerOptions &options, Rng &, const Subject &subject) {
+  options.fixedInputs = subject.inputs;
+  return {};
+}
+
+static Status unrolled(CompilerOptions &options, Rng &, const Subject &) {
+  options.unrollsLoops = true;
+  return {};
+}
+
+static Status same(CompilerOptions &, Rng &, const Subject &) { return {}; }
+
+const std::vector<Variant> &variants() {
+  static const std::vector<Variant> kVariants = {
+      {"threads", "by two threads", true, same},
+      {"swapped", "in little of an emulated accelerator's memory", true, swapped},
+      {"placed", "on the host and two emulated accelerators", false, placed},
+      {"split", "with operators split over two emulated accelerators", false, split},
+      {"grids", "by the code for GPUs, on the processor", false, grids},
+      {"level", "for an older processor", false, level},
+      {"convolutions", "with one algorithm for all convolutions", false, direct},
+      {"folded", "with all inputs as constants", false, folded},
+      {"unrolled", "with loops unrolled", false, unrolled},
+      {"exported", "exported and imported again", false, same},
+  };
+  return kVariants;
+}
+
+namespace {
+
+class Checker {
+public:
+  Checker(const Subject &subject, uint64_t seed, std::string directory)
+      : subject(subject), random(seed), directory(std::move(directory)) {}
+
+  Findings run(const std::vector<std::string> &names);
+
+private:
+  Expected<std::vector<HostTensor>> compileAndRun(const std::string &model, const CompilerOptions &options,
+                                                  const std::string &name, int threads);
+  Expected<std::vector<HostTensor>> runVariant(const Variant &variant);
+  /// As the standard of an exact variant: machines with accelerators choose other kernels than the host alone.
+  Expected<std::vector<HostTensor>> runUnlimited();
+  bool compare(std::string_view name, const std::vector<HostTensor> &actual, const std::vector<HostTensor> &expected,
+               bool exact);
+
+  const Subject &subject;
+  Rng random;
+  std::string directory;
+  std::vector<HostTensor> plain;
+  Findings findings;
+};
+
+Expected<std::vector<HostTensor>> Checker::compileAndRun(const std::string &model, const CompilerOptions &options,
+                                                         const std::string &name, int threads) {
+  const std::string artifact = directory + "/" + name;
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(model, options));
+  SLUICE_RETURN_IF_ERROR(compilation->link(artifact));
+  SLUICE_ASSIGN_OR_RETURN(CompiledModel opened, CompiledModel::open(artifact, threads, subject.inputs));
+  // The second step starts from what the first one left in the arenas.
+  for (int step = 0; step < 2; ++step)
+    SLUICE_RETURN_IF_ERROR(opened.run());
+  return opened.takeOutputs();
+}
+
+Expected<std::vector<HostTensor>> Checker::runVariant(const Variant &variant) {
+  CompilerOptions options = plainOptions();
+  SLUICE_RETURN_IF_ERROR(variant.prepare(options, random, subject));
+  const std::string name = variant.name;
+  if (name != "exported")
+    return compileAndRun(subject.path, options, name, name == "threads" ? 2 : 1);
+  const std::string again = directory + "/exported.onnx";
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(subject.path, options));
+  SLUICE_RETURN_IF_ERROR(compilation->exportModel(again, ExportOptions()));
+  return compileAndRun(again, options, name, 1);
+}
+
+Expected<std::vector<HostTensor>> Checker::runUnlimited() {
+  CompilerOptions options = plainOptions();
+  options.machine = "emulated";
+  return compileAndRun(subject.path, options, "unlimited", 1);
+}
+
+/// The first difference; empty where there is none.
+static std::string differenceOf(const std::vector<Value> &outputs, const std::vector<HostTensor> &actual,
+                                const std::vector<HostTensor> &expected, bool exact) {
+  if (actual.size() != expected.size())
+    return concat(actual.size(), " outputs for ", expected.size());
+  for (size_t i = 0; i < actual.size(); ++i)
+    if (std::string difference = compareOutput(outputs[i], actual[i], expected[i], exact); !difference.empty())
+      return difference;
+  return "";
+}
+
+bool Checker::compare(std::string_view name, const std::vector<HostTensor> &actual,
+                      const std::vector<HostTensor> &expected, bool exact) {
+  const std::string difference = differenceOf(subject.outputs, actual, expected, exact);
+  if (!difference.empty())
+    findings.differences.push_back(concat(name, ": ", difference));
+  return difference.empty();
+}
+
+Findings Checker::run(const std::vector<std::string> &names) {
+  Expected<std::vector<HostTensor>> results = compileAndRun(subject.path, plainOptions(), "plain", 1);
+  if (!results) {
+    findings.refused = results.error().message;
+    return findings;
+  }
+  plain = std::move(*results);
+  for (size_t i = 0; i < plain.size() && i < subject.outputs.size(); ++i)
+    if (const std::string outside = checkInterval(subject.outputs[i], plain[i]); !outside.empty()) {
+      findings.differences.push_back("plain: " + outside);
+      break;
+    }
+  if (!subject.reference.empty())
+    compare("plain", plain, subject.reference, false);
+  for (const Variant &variant : variants()) {
+    if (std::find(names.begin(), names.end(), variant.name) == names.end())
+      continue;
+    Expected<std::vector<HostTensor>> actual = runVariant(variant);
+    if (!actual) {
+      findings.differences.push_back(concat(variant.name, ": ", actual.error().message));
+      continue;
+    }
+    if (!compare(variant.name, *actual, plain, false) || !variant.exact ||
+        differenceOf(subject.outputs, *actual, plain, true).empty())
+      continue;
+    if (Expected<std::vector<HostTensor>> unlimited = runUnlimited())
+      compare(variant.name, *actual, *unlimited, true);
+    else
+      findings.differences.push_back(concat("unlimited: ", unlimited.error().message));
+  }
+  return findings;
+}
+
+} // namespace
+
+Findings check(const Subject &subject, const std::vector<std::string> &names, uint64_t seed,
+               const std::string &directory) {
+  return Checker(subject, seed, directory).run(names);
+}
+
+} // namespace sluice::bench
