@@ -2,7 +2,7 @@
 
 Tests call our tools and LLVM's (FileCheck, not, count, split-file) by their plain
 names. Substitutions:
-  %sluice, %runner, %python, %mpirun, %scripts, %models_build: programs; %models (test/models), %shared, %tools: folders
+  %sluice, %runner, %python, %mpirun, %scripts, %models_build, %host_cc (the C compiler): programs; %models (test/models), %shared, %tools: folders
   %fails COMMAND, %misused COMMAND: it must exit with 1 (an error) or 2 (wrong usage), and with nothing else
   %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
@@ -53,6 +53,7 @@ config.substitutions += [
     ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),
+    ("%host_cc", config.host_cc),
     ("%fails", f"{check_exit} 1"),
     ("%misused", f"{check_exit} 2"),
     ("%json", f"{config.python} {os.path.join(config.test_source_root, 'check_json.py')}"),
