@@ -25,7 +25,7 @@ namespace sluice {
 static Expected<std::vector<float>> readWeights(MatmulOp layer, int64_t rows, int64_t columns) {
   auto constant = layer.getRhs().getDefiningOp<ConstantOp>();
   if (!constant)
-    return makeError(ErrorCode::InvalidInput, "its weights are no constant");
+    return makeError(ErrorCode::InvalidInput, "its weights are not constant");
   std::vector<float> stored(static_cast<size_t>(rows * columns)), weights(stored.size());
   if (failed(copyConstant(constant.getValue(), reinterpret_cast<char *>(stored.data()))))
     return makeError(ErrorCode::InvalidInput, "the data of its weights is missing");

@@ -166,7 +166,7 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return build.reduce(ReduceKind::mean, build.mul(difference, difference), all, /*keepDims=*/false);
   }
   if (loss != "softmax-cross-entropy")
-    return function.emitError("'") << loss << "' is no loss, use softmax-cross-entropy, mse or output";
+    return function.emitError("'") << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
   int64_t rank = type.getRank(), classAxis = axis;
   if (rank < 1)
     return function.emitError("softmax-cross-entropy needs classes, its output is one number");
@@ -290,7 +290,7 @@ void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
 LogicalResult Train::run(func::FuncOp function) {
   static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
   if (!llvm::is_contained(kOptimizers, optimizer))
-    return function.emitError("'") << optimizer << "' is no optimizer, use sgd, momentum, adam or adamw";
+    return function.emitError("'") << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
   if (accumulate < 1 || accumulate > INT32_MAX)
     return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
   Block &block = function.getBody().front();

@@ -489,7 +489,7 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
                                 << known.memories.size() << " memories";
     for (auto [bound, symbol] : llvm::zip(bounds, symbols))
       if (bound < symbol.least || bound > symbol.most || (bound - symbol.least) % symbol.step != 0)
-        return step.emitOpError() << "C17: bound " << bound << " is no value of symbol '" << symbol.name
+        return step.emitOpError() << "C17: bound " << bound << " is not a value of symbol '" << symbol.name
                                   << "', which has " << symbol.least << " to " << symbol.most << " by " << symbol.step;
     for (auto [arena, memory] : llvm::zip(arenas, known.memories))
       if (arena < 0 || arena > static_cast<int64_t>(MemoryOp(memory).getArena()))

@@ -19,7 +19,8 @@ Status dumpPhase(ModuleOp module, Phase phase, const std::string &directory) {
   if (directory.empty())
     return {};
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message());
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
+                     ", choose another with --dump-phases");
   const auto index = static_cast<unsigned>(phase);
   const std::string path = concat(directory, "/", index, "-", phaseNames()[index]);
   std::string text;

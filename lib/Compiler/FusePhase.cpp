@@ -91,10 +91,9 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
                                     {"dot", isGpus ? "none" : target.byteProducts}};
   Pipeline passes;
   if (options.gpuLibraries == GpuLibraries::On && !isGpus)
-    return makeError(
-        ErrorCode::InvalidInput, "machine '", machine.name,
-        "' has devices that are no GPUs and compute too, give one where only GPUs compute or leave out option "
-        "'--gpu-libraries on'");
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' also has non-GPU compute devices, give one where only GPUs compute or leave out option "
+                     "'--gpu-libraries on'");
   if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
     Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
     Pipeline::Maker make;

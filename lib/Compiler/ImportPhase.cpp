@@ -161,7 +161,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
     origin->model = std::move(model);
   } else if (!options.dims.values.empty() || !options.dims.ranges.empty() || !options.fixedInputs.empty()) {
     return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
-                     "' are as it is written, options '--dim' and '--fix', leave them out");
+                     "' are fixed in its text, options '--dim' and '--fix', leave them out");
   }
   origin->modelPath = modelPath;
   origin->name = nameOf(modelPath);

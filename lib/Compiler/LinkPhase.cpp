@@ -84,7 +84,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   SLUICE_RETURN_IF_ERROR(checkEvaluationBudget(layout));
   if (directory == "-")
     return makeError(ErrorCode::InvalidInput,
-                     "'-' names no directory, option '-o', give ./- for a directory of that name");
+                     "'-' is not a directory, option '-o', give ./- for a directory of that name");
   const bool isNew = !llvm::sys::fs::exists(directory);
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),

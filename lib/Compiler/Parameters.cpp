@@ -90,7 +90,7 @@ public:
         live += dataflow::detail::totalBytes(op->getResultTypes());
       if (live > memoryBytes)
         return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
-                         " of memory with what it is computed from, this process may have ", formatBytes(memoryBytes),
+                         " of memory together with its operands, this process may use ", formatBytes(memoryBytes),
                          ", make it smaller or compute it from an input of the model");
       work += (dataflow::detail::totalBytes(op->getOperandTypes()) +
                dataflow::detail::totalBytes(op->getResultTypes()) + kWorkPerOperator) *

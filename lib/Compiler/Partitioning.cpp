@@ -26,7 +26,8 @@ static Status dump(ModuleOp module, const std::string &directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed)
-    return makeError(ErrorCode::Io, "cannot create directory '", directory, "', ", failed.message());
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "', ", failed.message(),
+                     ", choose another with --dump-phases");
   std::string text;
   llvm::raw_string_ostream out(text);
   OpPrintingFlags flags;
@@ -54,7 +55,7 @@ Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name
   if (function->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr()) ||
       function->hasAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr()))
     return makeError(ErrorCode::InvalidInput, "model '", name,
-                     "' says itself how it is split, option '--devices', leave it out");
+                     "' already specifies how it is split, option '--devices', leave it out");
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
   bridged.program.name = name;
   SLUICE_ASSIGN_OR_RETURN(PartitionMachine mesh, partitionMachine(machine, devices));

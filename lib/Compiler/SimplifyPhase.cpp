@@ -46,7 +46,7 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   auto weights = simplified.main().getBody().getOps<dataflow::StateOp>();
   if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
     return makeError(ErrorCode::InvalidInput, "model '", simplified.origin->modelPath, "' has no weights to train",
-                     training.trainable.empty() ? "" : concat(", none is called '", training.trainable, "'"),
+                     training.trainable.empty() ? "" : concat(", no name matches '", training.trainable, "'"),
                      ", give a pattern of initializers' whole names, option '--trainable'");
   Pipeline::Options train{{"loss", training.loss},
                           {"output", training.output},

@@ -84,8 +84,8 @@ Status setLoss(TrainingOptions &options, std::string_view text) {
     return {};
   }
   if (text != "softmax-cross-entropy" && text != "mse")
-    return makeError(ErrorCode::InvalidInput, "'", text, "' is no loss, option '--train', use softmax-cross-entropy, ",
-                     "mse or output:NAME");
+    return makeError(ErrorCode::InvalidInput, "'", text,
+                     "' is not a loss, option '--train', use softmax-cross-entropy, ", "mse or output:NAME");
   options.loss = text;
   return {};
 }
@@ -121,7 +121,7 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
     return {};
   auto [name, none] = pairs.front();
   if (!none.empty() || std::find(std::begin(kOptimizers), std::end(kOptimizers), name) == std::end(kOptimizers))
-    return makeError(ErrorCode::InvalidInput, "'", name, "' is no optimizer, option '--optimizer', use ",
+    return makeError(ErrorCode::InvalidInput, "'", name, "' is not an optimizer, option '--optimizer', use ",
                      listOf(kOptimizers));
   options.optimizer = name;
   const Setters setters = settersOf(options);

@@ -119,7 +119,8 @@ Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, Of
   int64_t capacity = *problem.capacityBytes;
   if (solution.boundBytes > capacity)
     return makeError(ErrorCode::Infeasible, "no packing takes less than ", solution.boundBytes, " bytes, ",
-                     solution.boundBytes - capacity, " above the capacity of ", formatBytes(capacity));
+                     solution.boundBytes - capacity, " above the capacity of ", formatBytes(capacity),
+                     ", raise the capacity");
   return makeError(ErrorCode::Infeasible, "the best packing found takes ", formatBytes(solution.peakBytes), " (",
                    solution.peakBytes, " bytes), ", solution.peakBytes - capacity, " bytes above the capacity of ",
                    formatBytes(capacity), ", raise the capacity or the evaluations");

@@ -60,7 +60,8 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
                            lineNumber, ", the header takes id, lower, upper, size and alignment");
         size_t &field = fieldOf[static_cast<size_t>(name - kColumnNames.begin())];
         if (field != std::string_view::npos)
-          return makeError(ErrorCode::InvalidInput, "column '", *name, "' twice, ", origin, ":", lineNumber);
+          return makeError(ErrorCode::InvalidInput, "column '", *name, "' twice, ", origin, ":", lineNumber,
+                           ", keep one");
         field = f;
       }
       for (size_t column : {Id, Lower, Upper, Size})
@@ -72,7 +73,7 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
     }
     if (fields.size() != numFields)
       return makeError(ErrorCode::InvalidInput, fields.size(), " fields where the header has ", numFields, ", ", origin,
-                       ":", lineNumber);
+                       ":", lineNumber, ", give one field for each column");
     Buffer buffer;
     int64_t offset = 0;
     for (auto [column, value] :
@@ -83,14 +84,15 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
       Expected<int64_t> parsed = parseInteger(fields[fieldOf[column]]);
       if (!parsed)
         return makeError(ErrorCode::InvalidInput, "'", fields[fieldOf[column]].substr(0, 40), "' is not an integer, ",
-                         origin, ":", lineNumber, ", column '", kColumnNames[column], "'");
+                         origin, ":", lineNumber, ", column '", kColumnNames[column], "', write digits only");
       *value = *parsed;
     }
     std::string_view id = fields[fieldOf[Id]];
     if (id.empty())
-      return makeError(ErrorCode::InvalidInput, "empty id, ", origin, ":", lineNumber);
+      return makeError(ErrorCode::InvalidInput, "empty id, ", origin, ":", lineNumber, ", give each buffer an id");
     if (!seen.insert(id).second)
-      return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' twice, ", origin, ":", lineNumber);
+      return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' twice, ", origin, ":", lineNumber,
+                       ", rename one");
     problem.buffers.push_back(buffer);
     problem.ids.emplace_back(id);
     if (fieldOf[Offset] != std::string_view::npos)
@@ -99,7 +101,7 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
   if (numFields == 0)
     return makeError(ErrorCode::InvalidInput, "no header, ", origin, ", begin with 'id,lower,upper,size'");
   if (Status status = check(problem); !status)
-    return makeError(status.error().code, status.error().message, ", ", origin);
+    return makeError(status.error().code, status.error().message, ", ", origin, ", correct the buffer");
   return problem;
 }
 

@@ -247,13 +247,14 @@ Status Binder::bindFromShape(const DeclaredTensor &input, const std::vector<int6
     return {};
   if (input.dims->size() != shape.size())
     return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has ", shape.size(),
-                     " dimensions, the model declares ", input.dims->size());
+                     " dimensions, the model declares ", input.dims->size(), ", give data of the declared shape");
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const DeclaredDim &dim = (*input.dims)[axis];
     if (dim.value >= 0) {
       if (dim.value != shape[axis])
         return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ",
-                         shape[axis], " in dimension ", axis, ", the model declares ", dim.value);
+                         shape[axis], " in dimension ", axis, ", the model declares ", dim.value,
+                         ", give data of the declared shape");
       continue;
     }
     auto [binding, added] =
@@ -261,7 +262,7 @@ Status Binder::bindFromShape(const DeclaredTensor &input, const std::vector<int6
     if (!added && binding->second.value != shape[axis])
       return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(dim.symbol), "' is ", binding->second.value,
                        " by ", binding->second.from, " and ", shape[axis], " by the data of input '",
-                       excerpt(input.name), "'");
+                       excerpt(input.name), "', give sizes that agree");
   }
   return {};
 }
@@ -272,7 +273,7 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
     return shape->second;
   if (!input.dims && input.kind != "tensor")
     return makeError(ErrorCode::Unsupported, "input '", excerpt(input.name), "' is of type '", input.kind,
-                     "', only tensors are supported");
+                     "', only tensors are supported, change the model");
   if (!input.dims)
     return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' declares no shape, give its data");
   std::vector<int64_t> result;
@@ -287,7 +288,8 @@ Expected<BoundInputs> Binder::run() {
     auto input = std::find_if(model.inputs().begin(), model.inputs().end(),
                               [&name = name](const DeclaredTensor &input) { return input.name == name; });
     if (input == model.inputs().end())
-      return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name, "'");
+      return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name,
+                       "', 'sluice info' lists its inputs");
     SLUICE_RETURN_IF_ERROR(bindFromShape(*input, shape));
   }
   SLUICE_RETURN_IF_ERROR(bindTies());
@@ -306,7 +308,7 @@ Expected<BoundInputs> Binder::run() {
     result.sequences.emplace_back();
     if (sequence != given.sequences.end()) {
       if (input.kind != "sequence" && input.kind != "optional")
-        return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' is no sequence");
+        return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' is not a sequence, give a tensor");
       for (const std::vector<int64_t> &shape : sequence->second)
         if (Expected<int64_t> count = checkedElementCount(shape, concat("input '", excerpt(input.name), "'")); !count)
           return propagate(count);

@@ -215,7 +215,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   for (int i : order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
-      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " names no operator");
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " has no operator type");
     for (const std::string &input : node.input()) {
       if (input.empty() || scope.has(input))
         continue;

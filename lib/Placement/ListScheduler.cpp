@@ -91,9 +91,9 @@ tl::unexpected<Error> Settler::noRoom(OperatorId op) const {
     if (use.excessWith(unit, device) < use.excessWith(unit, nearest))
       nearest = device;
   tl::unexpected<Error> error = makeError(
-      ErrorCode::Infeasible, "operator '", problem.graph->op(op).name, "' finds no room, memory '",
+      ErrorCode::Infeasible, "operator '", problem.graph->op(op).name, "' does not fit, memory '",
       problem.machine->memory(problem.machine->device(nearest).memory).name, "' lacks ", use.excessWith(unit, nearest),
-      " bytes beside what is there already, raise its capacity or use solver 'best'");
+      " bytes beside the tensors already placed there, raise its capacity or use solver 'best'");
   error.value().operators = {op.value};
   return error;
 }

@@ -120,9 +120,9 @@ static Status pinsFit(const PlacementProblem &problem) {
         use.add(member, units.device[unit]);
   for (DeviceId device : problem.machine->computeDevices())
     if (int64_t excess = use.excessWith({}, device); excess > 0)
-      return makeError(ErrorCode::Infeasible, "what is pinned to devices of memory '",
-                       problem.machine->memory(problem.machine->device(device).memory).name, "' takes ", excess,
-                       " bytes more than it may, pin less there or allow more");
+      return makeError(ErrorCode::Infeasible, "the tensors of operators pinned to devices of memory '",
+                       problem.machine->memory(problem.machine->device(device).memory).name,
+                       "' exceed its capacity by ", excess, " bytes, pin fewer operators or raise the capacity");
   return {};
 }
 

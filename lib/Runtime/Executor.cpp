@@ -625,7 +625,7 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
   if (isRecording) {
     if (const sluice_device_desc &on = tables.devices[tables.streams[command.stream].device];
         on.kind != SLUICE_DEVICE_CUDA)
-      stepState.fail(command.number, describe(command) + " runs on device '" + on.name + "', which is no GPU");
+      stepState.fail(command.number, describe(command) + " runs on device '" + on.name + "', which is not a GPU");
     if (command.link && command.link->isThrottled())
       stepState.fail(command.number, describe(command) + " goes over a link that is throttled");
     auto *copied = allocator.take<uint32_t>(numWaits);

@@ -106,7 +106,7 @@ Status Generator::findLogits() {
   logits = candidates[0];
   const sluice_tensor_desc &output = outputs[logits];
   if (output.element_type != kFloatType || output.rank < 1 || output.shape[output.rank - 1] < 1)
-    return failure("output '", output.name, "' is no logits, give float32 of at least one token");
+    return failure("output '", output.name, "' does not hold logits, give float32 of at least one token");
   return {};
 }
 

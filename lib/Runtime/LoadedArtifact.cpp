@@ -200,7 +200,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
     return failure("'", origin, "' names parameter file '", manifest.parameters, "', give a name in its own directory");
   if (manifest.parameterBytes > 0 && !isHash(manifest.parameterHash))
     return failure("'", origin, "' has parameter hash '", manifest.parameterHash,
-                   "', which is no SHA-256, compile the model again");
+                   "', which is not a SHA-256, compile the model again");
   if (Status status = parseRanks(json, origin, manifest); !status)
     return tl::unexpected(status.error());
   return manifest;

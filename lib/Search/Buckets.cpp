@@ -95,7 +95,7 @@ Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least,
       const std::string_view word = std::string_view(text).substr(at, end - at);
       Expected<int64_t> size = parseInteger(word);
       if (!size || *size < least || *size > most || (*size - least) % step != 0)
-        return makeError(ErrorCode::InvalidInput, "'", excerpt(word), "' is no size of the dimension, line ", line,
+        return makeError(ErrorCode::InvalidInput, "'", excerpt(word), "' is not a size of the dimension, line ", line,
                          " of '", path, "', write integers of ", least, " to ", most,
                          step == 1 ? "" : concat(" in steps of ", step));
       sizes.push_back(*size);

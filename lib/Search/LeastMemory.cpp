@@ -29,10 +29,11 @@ public:
   Expected<LeastMemoryResult> run() {
     if (!(slowdown >= 1 && std::isfinite(slowdown)))
       return makeError(ErrorCode::InvalidInput, "a slowdown of ", slowdown,
-                       " has no plan, least memory, give a number of at least 1");
+                       " is out of range, least memory, give a number of at least 1");
     if (memories.empty())
-      return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                       "' has no accelerator's memory to save, least memory, name a machine with an accelerator");
+      return makeError(
+          ErrorCode::InvalidInput, "machine '", machine.name,
+          "' has no accelerator whose memory could be reduced, least memory, name a machine with an accelerator");
     Expected<SearchResult> own = solveSearch(problem, share);
     result.tried.push_back(tried(problem.capacityBytes, own));
     if (!own)

@@ -19,7 +19,7 @@ static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, 
       device = candidate;
   if (!device.valid())
     return makeError(ErrorCode::InvalidInput, "no device computes in memory '", problem.machine->memory(memory).name,
-                     "', a percentage of its needs has no meaning, give bytes");
+                     "', so a percentage of its needs is undefined, give bytes");
   SwapProblem swap{*problem.graph,    *problem.machine,           *problem.costs,
                    problem.placement, modelOrder(*problem.graph), problem.capacityBytes};
   swap.placement.resize(problem.graph->numOperators());
@@ -44,8 +44,8 @@ Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
       if (MemoryId memory = problem.machine->device(device).memory; memory != Machine::hostMemory())
         memories.push_back(memory);
     if (memories.empty())
-      return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name,
-                       "' has no accelerator's memory, option '", option, "', name the memory to limit");
+      return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name, "' has no accelerator, option '",
+                       option, "', name the memory to limit");
   }
   for (MemoryId memory : memories) {
     Expected<int64_t> bytes(0);

@@ -82,7 +82,7 @@ static Expected<SearchResult> finish(SearchState &state) {
   if (state.bestNs == kInfeasibleObjective) {
     if (state.firstError)
       return tl::unexpected<Error>(std::move(*state.firstError));
-    return makeError(ErrorCode::Interrupted, "search was stopped, graph '", state.graph.name,
+    return makeError(ErrorCode::Interrupted, "the search was stopped, graph '", state.graph.name,
                      "' has no plan yet, give it more time");
   }
   SearchResult &result = state.result;

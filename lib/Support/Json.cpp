@@ -205,7 +205,7 @@ static bool writeAll(int fd, std::string_view contents) {
 Status writeFileAtomically(const std::string &path, std::string_view contents) {
   if (path == "-")
     return makeError(ErrorCode::InvalidInput,
-                     "'-' names no file, give /dev/stdout for the standard output or ./- for a file of that name");
+                     "'-' is not a file, give /dev/stdout for the standard output or ./- for a file of that name");
   struct stat info;
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode))

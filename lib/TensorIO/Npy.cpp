@@ -162,7 +162,7 @@ Expected<ElementType> typeOfDescr(std::string_view descr, std::string_view origi
 Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
   auto truncated = [&] {
     return makeError(ErrorCode::InvalidInput, "'", origin,
-                     "' is no NPY file, or is cut short, give a file that numpy.save wrote");
+                     "' is not an NPY file or is truncated, give a file that numpy.save wrote");
   };
   if (text.size() < 10 || text.substr(0, kMagic.size()) != kMagic)
     return truncated();

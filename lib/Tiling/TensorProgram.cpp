@@ -41,7 +41,7 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
                        tensor.name, "', which has rank ", tensor.shape.size());
     if (rule.divisor < 1 || tensor.shape[tilings[i].dim] % rule.divisor != 0)
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
-                       tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is no multiple of ",
+                       tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is not a multiple of ",
                        rule.divisor);
   }
   return {};
@@ -99,7 +99,7 @@ Status TensorProgram::check() const {
         return refuse("an operand is nothing that was written before");
     for (TensorId id : op.results) {
       if (id.index() >= tensors.size() || isWritten[id.index()])
-        return refuse("a result does not exist, is no result's tensor, or was written before");
+        return refuse("a result does not exist, is a tensor that is no result, or was written before");
       isWritten[id.index()] = true;
     }
     if (Status status = checkRules(*this, op); !status)
@@ -107,7 +107,7 @@ Status TensorProgram::check() const {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!isWritten[i])
-      return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name, "' is no operator's result");
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name, "' is not an operator's result");
   return {};
 }
 

@@ -128,7 +128,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   SLUICE_RETURN_IF_ERROR(problem.check());
   if (!(params.gap >= 0 && params.gap < 1))
     return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
-                     " is no part of a tiling's cost, give 0 or more, below 1");
+                     " is out of range, tiling parameters, give 0 or more, below 1");
   const std::vector<std::string> names = tilingSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of tilings, use '", names.front(),

@@ -47,13 +47,13 @@ private:
       return bad("the function has no body");
     for (BlockArgument argument : function.getArguments())
       if (!isStatic(argument.getType()))
-        return bad("argument ", argument.getArgNumber(), " is no tensor of static shape");
+        return bad("argument ", argument.getArgNumber(), " is not a tensor of static shape");
     if (!llvm::hasSingleElement(function.getBody()))
       return bad("the function has several blocks");
     for (Operation &op : function.getBody().front().without_terminator()) {
       const std::string name = op.getName().getStringRef().str();
       if (!isa_and_present<dataflow::DataflowDialect>(op.getDialect()))
-        return bad("'", name, "' is no operator of the dataflow dialect");
+        return bad("'", name, "' is not an operator of the dataflow dialect");
       if (!llvm::all_of(op.getResultTypes(), isStatic))
         return bad("'", name, "' has a result of dynamic shape");
       if (auto state = dyn_cast<dataflow::StateOp>(op);
@@ -75,7 +75,7 @@ private:
       if (auto state = dataflow::updatedState(function, i)) {
         auto found = states.find(state.getValue());
         if (found == states.end() || found->second != function.getResultTypes()[i])
-          return bad("result ", i, " updates '", state.str(), "', which is no state of its type");
+          return bad("result ", i, " updates '", state.str(), "', which is not a state of its type");
         if (!updated.insert(state.getValue()).second)
           return bad("two results update state '", state.str(), "'");
         continue;

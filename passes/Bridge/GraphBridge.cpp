@@ -267,7 +267,7 @@ static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {
   for (size_t s = 0; s < count; ++s)
     if (point[s] < symbols.getLeast()[s] || point[s] > symbols.getMost()[s] ||
         (point[s] - symbols.getLeast()[s]) % symbols.getSteps()[s] != 0)
-      return makeError(ErrorCode::InvalidInput, "a bucket's bound ", point[s], " is no value of symbol '",
+      return makeError(ErrorCode::InvalidInput, "a bucket's bound ", point[s], " is not a value of symbol '",
                        symbols.getNames()[s].str(), "', give one of ", symbols.getLeast()[s], " to ",
                        symbols.getMost()[s], " by ", symbols.getSteps()[s]);
   return {};

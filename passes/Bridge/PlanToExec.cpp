@@ -346,7 +346,7 @@ Status Builder::addStep(DenseI64ArrayAttr bounds) {
     const Residency &residency = plan->residencies[i];
     if (residency.segment == Segment::Home && !homes[residency.tensor.index()].known)
       return makeError(ErrorCode::Internal, "tensor '", graph->tensor(residency.tensor).name,
-                       "' has a home in the plan and is no parameter, input, output or state");
+                       "' has a home in the plan and is not a parameter, input, output or state");
     // Kept tensors are named first, used by the step or not; others where used.
     if (arenaKept(residency))
       addSlot(ResidencyId(i));

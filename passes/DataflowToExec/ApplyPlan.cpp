@@ -101,7 +101,7 @@ private:
       Expected<int64_t> bound = parseInteger(part);
       if (!bound)
         return makeError(ErrorCode::InvalidInput, "'", part.str(),
-                         "' is no bound, option 'bucket', write numbers as in 16x512");
+                         "' is not a bound, option 'bucket', write numbers as in 16x512");
       bounds.push_back(*bound);
     }
     return bounds;

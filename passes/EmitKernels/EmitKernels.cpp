@@ -39,7 +39,7 @@ Operation *operatorOf(func::FuncOp function) {
                      });
   if (!isOne || !found || !isa<DataflowDialect>(found->getDialect()) || !isa<CostOpInterface>(found) ||
       !llvm::equal(function.getBody().front().getTerminator()->getOperands(), found->getResults())) {
-    function.emitError() << "is no kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
+    function.emitError() << "is not a kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
                          << "', write one operator of the dataflow dialect, and reshapes of arguments, and return the "
                          << "operator's results";
     return nullptr;
@@ -81,7 +81,7 @@ struct EmitKernels : sluice::impl::EmitKernelsPassBase<EmitKernels> {
     if (!times) {
       getOperation().emitError()
           << "'" << chunks.getValue()
-          << "' is no list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in "
+          << "' is not a list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in "
              "vectors=9000,products=never";
       return signalPassFailure();
     }

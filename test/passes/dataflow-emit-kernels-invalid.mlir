@@ -2,11 +2,11 @@
 // RUN: not sluice-opt %s --dataflow-emit-kernels=form=waves 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: error: 'waves' is unknown, option 'form', use chunks or grids
 // RUN: not sluice-opt %s --dataflow-emit-kernels=chunks=vectors=soon 2>&1 | FileCheck %s --check-prefix=CHUNKS
-// CHUNKS: error: 'vectors=soon' is no list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in vectors=9000,products=never
+// CHUNKS: error: 'vectors=soon' is not a list of times, option 'chunks', write RATE=NANOSECONDS or RATE=never, as in vectors=9000,products=never
 // RUN: not sluice-opt %s --dataflow-emit-kernels=precision=f8 2>&1 | FileCheck %s --check-prefix=PRECISION
 // PRECISION: error: 'f8' is unknown, option 'precision', use f32, tf32, bf16 or f16
 
-// expected-error @+1 {{is no kernel, attribute 'dataflow.kernel', write one operator of the dataflow dialect, and reshapes of arguments, and return the operator's results}}
+// expected-error @+1 {{is not a kernel, attribute 'dataflow.kernel', write one operator of the dataflow dialect, and reshapes of arguments, and return the operator's results}}
 func.func @two(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel} {
   %0 = dataflow.unary tanh %x : tensor<8xf32>
   %1 = dataflow.unary tanh %0 : tensor<8xf32>
@@ -15,7 +15,7 @@ func.func @two(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel} 
 
 // -----
 
-// expected-error @+1 {{is no kernel}}
+// expected-error @+1 {{is not a kernel}}
 func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel} {
   return %x : tensor<8xf32>
 }

@@ -7,8 +7,8 @@
 // RUN: not sluice-opt %s --dataflow-train='axis=2' 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not sluice-opt %s --dataflow-train='loss=output' 2>&1 | FileCheck %s --check-prefix=ELEMENTS
 
-// LOSS: error: 'hinge' is no loss, use softmax-cross-entropy, mse or output
-// OPTIMIZER: error: 'rmsprop' is no optimizer, use sgd, momentum, adam or adamw
+// LOSS: error: 'hinge' is not a loss, use softmax-cross-entropy, mse or output
+// OPTIMIZER: error: 'rmsprop' is not an optimizer, use sgd, momentum, adam or adamw
 // ACCUMULATE: error: cannot accumulate the gradients of 0 steps
 // TOOMANY: error: cannot accumulate the gradients of 2147483648 steps
 // OUTPUT: error: has no output 'z' to take the loss of, name one of 'y'

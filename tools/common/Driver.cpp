@@ -113,7 +113,7 @@ CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &
 }
 
 void addFormatOption(CLI::App &command, std::string &format) {
-  addOption(command, "--format", format, "text for people, json for programs")
+  addOption(command, "--format", format, "text for readers, json for programs")
       ->check(oneOf({"text", "json"}))
       ->capture_default_str();
 }

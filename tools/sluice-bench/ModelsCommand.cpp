@@ -270,7 +270,7 @@ Expected<std::vector<OnnxTest>> findModels(const ModelsOptions &options) {
     const std::regex filter(options.filter);
     std::erase_if(models, [&](const OnnxTest &model) { return !std::regex_search(model.name, filter); });
   } catch (const std::regex_error &) {
-    return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is no regular expression, option '--filter'");
+    return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is not a regular expression, option '--filter'");
   }
   if (models.empty())
     return makeError(ErrorCode::NotFound, "no model's name matches '", options.filter, "', run without --filter");

@@ -52,7 +52,7 @@ Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<st
         continue;
       const size_t colon = line.find(": ");
       if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
-        return makeError(ErrorCode::InvalidInput, "'", line, "' is no 'name: reason', '", path, "' line ", number,
+        return makeError(ErrorCode::InvalidInput, "'", line, "' is not 'name: reason', '", path, "' line ", number,
                          ", say why the test fails");
       failures.push_back({line.substr(0, colon), line.substr(colon + 2)});
     }
@@ -208,7 +208,8 @@ Status runTests(const OnnxTestsOptions &options) {
     try {
       filter = std::regex(options.filter);
     } catch (const std::regex_error &) {
-      return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is no regular expression, option '--filter'");
+      return makeError(ErrorCode::InvalidInput, "'", options.filter,
+                       "' is not a regular expression, option '--filter'");
     }
     std::erase_if(tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
     if (tests.empty())

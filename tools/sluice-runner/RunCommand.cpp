@@ -93,7 +93,7 @@ Expected<std::vector<Size>> readSizes(const std::string &folder, const sluice_mo
       return wrongRun(folder, "a size has no symbols or outputs");
     for (const auto &[name, value] : entry["symbols"].items()) {
       if (!value.is_number_integer())
-        return wrongRun(folder, "a symbol's value is no integer");
+        return wrongRun(folder, "a symbol's value is not an integer");
       size.symbols[name] = value;
     }
     SLUICE_ASSIGN_OR_RETURN(size.references, readReferences(folder, model, entry["outputs"]));
@@ -108,7 +108,7 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
   auto wrong = [&](const char *what) { return wrongRun(folder, what); };
   if (!json.is_object() || json.value("schema", Json()) != 1 || !json["quantized"].is_boolean() ||
       !json["inputs"].is_array() || !json["outputs"].is_array())
-    return wrong("this is no run of schema 1");
+    return wrong("this is not a run of schema 1");
   KeptRun run;
   run.quantized = json["quantized"];
   const Json &inputs = json["inputs"];

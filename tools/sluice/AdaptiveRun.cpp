@@ -24,7 +24,7 @@ Expected<Disturbance> Disturbance::parse(const std::string &text) {
     if (factor && step && *factor >= 1 && *factor <= 1e6 && *step >= 0)
       return Disturbance{text.substr(0, equals), *factor, *step};
   }
-  return makeError(ErrorCode::InvalidInput, "'", text, "' says no device, factor and step, option '--slow', ",
+  return makeError(ErrorCode::InvalidInput, "'", text, "' is not a device, a factor and a step, option '--slow', ",
                    "write 'accel0=3@100' with a factor of at least 1");
 }
 

@@ -99,9 +99,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
   CLI::App *command =
       driver::addCommand(app, "compile", "Compile a model into a directory that 'run' and applications open");
   addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
-  addOption(*command, "-o,--output", options->output,
-            "directory of the compiled model; file of the IR, with --compile-to: bytecode with all weights where it "
-            "ends in .mlirbc");
+  addOption(
+      *command, "-o,--output", options->output,
+      "directory of the compiled model; with --compile-to the file of the IR, which is bytecode with all weights if "
+      "its name ends in .mlirbc");
   std::string phases;
   for (const std::string &name : phaseNames())
     phases += (phases.empty() ? "" : ", ") + name;

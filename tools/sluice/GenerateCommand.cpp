@@ -34,8 +34,8 @@ Expected<std::vector<int64_t>> parseTokens(std::string_view text) {
     const std::string_view part = text.substr(0, comma);
     Expected<int64_t> token = parseInteger(part);
     if (!token || *token < 0)
-      return makeError(ErrorCode::InvalidInput, "'", excerpt(part), "' is no token, option '--tokens', give integers ",
-                       "from 0, such as 1,2,3");
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(part),
+                       "' is not a token, option '--tokens', give integers ", "from 0, such as 1,2,3");
     tokens.push_back(*token);
     if (comma == std::string_view::npos)
       return tokens;

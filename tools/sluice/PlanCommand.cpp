@@ -377,21 +377,24 @@ void addPlanCommand(CLI::App &app, Action &action) {
   CLI::Option *model =
       addOption(*command, "MODEL", options->model,
                 "an ONNX file or a pipeline of models (.json); with --explain also a plan or a compiled model");
-  addOption(*command, "-o,--output", options->output, "write the plan, for --plan and 'report'");
+  addOption(*command, "-o,--output", options->output, "write the plan to a file, for --plan and 'report'");
   addOption(*command, "--diff", options->diff,
-            "what differs between two plans, A and B: files or compiled models' directories")
+            "compare two plans, A and B: plan files or directories of compiled models")
       ->type_name("PLAN")
       ->expected(2)
       ->excludes(model);
-  addOption(*command, "--explain", options->explain, "why an operator or a tensor is where it is, when, and copied")
+  addOption(*command, "--explain", options->explain,
+            "explain the place, the time and the copies of an operator or a tensor")
       ->type_name("NAME")
       ->allow_extra_args(false);
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   CLI::Option *inference =
       command
-          ->add_flag("--inference{1.1}", options->slowdown,
-                     "plan within the least memory that takes at most so many times as long as unlimited memory")
+          ->add_flag(
+              "--inference{1.1}", options->slowdown,
+              "plan for the least memory with which a step takes at most this many times as long as with unlimited "
+              "memory")
           ->excludes(command->get_option("--train"))
           ->excludes(command->get_option("--plan"))
           ->group("Planning");
@@ -407,12 +410,12 @@ void addPlanCommand(CLI::App &app, Action &action) {
        {"--plan", "--device", "--memory", "--profile", "--dump-problem", "--least-gain", "--explain"})
     devices->excludes(command->get_option(name));
   addOption(*command, "--partition-cost", options->partitionCost,
-            "what to make small: time, bytes sent, or SoyBean's ghost areas or counts")
+            "what to minimize: time, bytes sent, or SoyBean's ghost areas or counts")
       ->check(oneOf({"time", "bytes", "ghost", "paper"}))
       ->capture_default_str()
       ->needs(devices)
       ->group(kPartitioning);
-  addOption(*command, "--device-memory", options->deviceMemory, "of one device, instead of what the machine says")
+  addOption(*command, "--device-memory", options->deviceMemory, "memory of one device, instead of the machine's")
       ->type_name("SIZE")
       ->needs(devices)
       ->group(kPartitioning);

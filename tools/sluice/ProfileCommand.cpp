@@ -292,12 +292,13 @@ void addProfileCommand(CLI::App &app, Action &action) {
   CLI::App *command =
       driver::addCommand(app, "profile", "Measure a model's operators on every device, and the links, for --profile");
   addOption(*command, "MODEL", options->model, "an ONNX file")->required();
-  addOption(*command, "-o,--output", options->output, "the measured times; what it has already is not measured again")
+  addOption(*command, "-o,--output", options->output,
+            "file of the measured times; times that it already has are not measured again")
       ->required();
-  addOption(*command, "--repeat", options->repeat, "steps to measure; the median counts")
+  addOption(*command, "--repeat", options->repeat, "number of steps to measure; the median is used")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  addFlag(*command, "--again", options->again, "measure all, whatever the output file has");
+  addFlag(*command, "--again", options->again, "measure everything again, whatever the output file has");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   command->callback([options, &action] { action = [options] { return runProfile(*options); }; });

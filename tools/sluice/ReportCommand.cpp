@@ -90,17 +90,19 @@ void addReportCommand(CLI::App &app, Action &action) {
   CLI::App *command =
       driver::addCommand(app, "report", "Show a plan as one HTML page, or a part of it in other formats");
   addOption(*command, "PLAN", options->plan, "from 'sluice plan -o', or a compiled model's directory")->required();
-  addOption(*command, "-o,--output", options->output,
-            "the page, or the part of it; without, format text on the terminal");
+  addOption(*command, "-o,--output", options->output, "output file; without it, format text is printed");
   addOption(*command, "--format", options->format,
-            "html: the page, for a file that is named; json: its data; perfetto: the timeline; svg: the timeline, "
+            "html: the page, which needs --output; json: its data; perfetto: the timeline; svg: the timeline, "
             "memory and arenas as a drawing; text: timeline and memory in characters; dot: the graph, for Graphviz")
       ->check(oneOf({"html", "json", "perfetto", "svg", "text", "dot"}));
   addOption(*command, "--trace", options->trace, "also write the planned timeline, for Perfetto or chrome://tracing");
-  addOption(*command, "--against", options->against, "another plan: shown beside this one, with what differs in it")
+  addOption(*command, "--against", options->against,
+            "another plan, which is shown beside this one with the differences")
       ->type_name("PLAN");
-  addOption(*command, "--measured", options->measured,
-            "from 'run --trace' of this plan: shown below the planned timeline, a lane for each run and rank")
+  addOption(
+      *command, "--measured", options->measured,
+      "a trace from 'run --trace' of this plan, which is shown below the planned timeline, with a lane for each run "
+      "and rank")
       ->type_name("TRACE");
   command->callback([options, &action] { action = [options] { return runReport(*options); }; });
 }

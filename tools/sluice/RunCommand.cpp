@@ -623,7 +623,9 @@ private:
 Status reportOutcome(const RunOptions &options, const RunSession &session, const Outcome &outcome,
                      const std::vector<HostTensor> &results) {
   if (!session.isFirst())
-    return outcome.passes ? Status() : makeError(ErrorCode::InvalidInput, "outputs differ from the reference");
+    return outcome.passes
+               ? Status()
+               : makeError(ErrorCode::InvalidInput, "outputs differ from the reference, see the first rank's output");
   if (!options.trace.empty()) {
     const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, text + "\n"));
@@ -685,48 +687,51 @@ void addRunCommand(CLI::App &app, Action &action) {
   CLI::App *command = driver::addCommand(app, "run", "Run a compiled model, or compile one and run it");
   addOption(*command, "MODEL", options->model, "a compiled model's directory, or an ONNX file")->required();
   addOption(*command, "--input", options->inputs,
-            "[NAME=]FILE.npy, FILE.pb or random:SEED, without NAME in the model's order (random:0); with "
-            "--steps a file may hold several batches")
+            "data of an input: [NAME=]FILE.npy, FILE.pb or random:SEED (random:0); without NAME, inputs in the model's "
+            "order; with --steps a file may hold several batches")
       ->type_name("TENSOR")
       ->allow_extra_args(false);
   addOption(*command, "--output-dir", options->outputDirectory,
-            "write each output there as .npy, and states, as trained weights, below states/")
+            "write each output into this directory as .npy, and states, such as trained weights, below states/")
       ->type_name("DIR");
-  addOption(*command, "--expect", options->expect, "run its input_*.pb and compare with its output_*.pb")
+  addOption(*command, "--expect", options->expect, "run the directory's input_*.pb and compare with its output_*.pb")
       ->type_name("DIR");
   addOption(*command, "--tolerance", options->tolerance,
-            "of floating-point outputs, greatest difference over greatest value")
+            "tolerance of floating-point outputs: greatest difference divided by greatest value")
       ->check(CLI::NonNegativeNumber);
-  addOption(*command, "--steps", options->steps, "steps to run, all compared; states live on between them")
+  addOption(*command, "--steps", options->steps,
+            "number of steps to run, all of which are compared; states are kept between steps")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  addOption(*command, "--repeat", options->repeat, "then time so many steps and print the median")
+  addOption(*command, "--repeat", options->repeat, "afterwards, time this number of steps and print the median")
       ->check(CLI::NonNegativeNumber);
-  CLI::Option *spill = addOption(*command, "--spill", options->spill,
-                                 "keep what is swapped out, and states, in unnamed files there instead of in memory")
-                           ->type_name("DIR");
+  CLI::Option *spill =
+      addOption(*command, "--spill", options->spill,
+                "keep swapped-out tensors and states in unnamed files in this directory instead of in memory")
+          ->type_name("DIR");
   CLI::Option *adaptive =
       addFlag(*command, "--adaptive", options->adaptive,
-              "watch the steps' times and plan anew, between two steps, once a device's speed changes")
+              "watch the times of steps and make a new plan between two steps when a device's speed changes")
           ->excludes(spill);
-  addOption(*command, "--window", options->drift.window, "steps that --adaptive learns from and looks back on")
+  addOption(*command, "--window", options->drift.window, "number of steps in each window of --adaptive")
       ->check(CLI::Range(4, 100'000))
       ->needs(adaptive)
       ->capture_default_str();
-  addOption(*command, "--beta", options->drift.beta, "standard deviations that the mean of a window may move by")
+  addOption(*command, "--beta", options->drift.beta, "number of deviations by which the median of a window may change")
       ->check(CLI::PositiveNumber)
       ->needs(adaptive)
       ->capture_default_str();
-  addOption(*command, "--slow", options->slow,
-            "make an emulated device so many times slower from that step on, to try it")
+  addOption(*command, "--slow", options->slow, "make an emulated device X times slower from a step on, for tests")
       ->type_name("NAME=X@STEP");
   addFlag(*command, "--watch", options->watches,
-          "draw steps a second, bytes copied and how busy each stream is while the steps run, on a terminal");
-  addOption(*command, "--trace", options->trace, "write the last step's timeline, for Perfetto or chrome://tracing")
+          "draw steps per second, bytes copied and the load of each stream on a terminal while the steps run");
+  addOption(*command, "--trace", options->trace,
+            "write the timeline of the last step, for Perfetto or chrome://tracing")
       ->type_name("FILE");
   CLI::Option *keep =
-      addOption(*command, "--keep", options->keep,
-                "compile and write there what sluice-runner runs, with inputs and references, and run nothing")
+      addOption(
+          *command, "--keep", options->keep,
+          "compile, and write into this directory a run for sluice-runner with inputs and references; run nothing")
           ->type_name("DIR");
   for (const char *name :
        {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace", "--watch"})

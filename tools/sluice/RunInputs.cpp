@@ -55,7 +55,7 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
 static Expected<HostTensor> readTensor(const std::string &path, const std::string &option, const char *others) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".npy" && extension != ".pb")
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is no tensor, option '", option, "', give FILE.npy",
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a tensor, option '", option, "', give FILE.npy",
                      others);
   return extension == ".npy" ? readNpy(path) : readTensorFile(path);
 }
@@ -65,7 +65,8 @@ Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<st
   for (const std::string &text : texts) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return makeError(ErrorCode::InvalidInput, "'", text, "' names no input, option '--fix', write NAME=FILE.npy");
+      return makeError(ErrorCode::InvalidInput, "'", text,
+                       "' does not name an input, option '--fix', write NAME=FILE.npy");
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
                             readTensor(text.substr(equals + 1), concat("--fix ", text), " or FILE.pb"));
     if (!fixed.emplace(text.substr(0, equals), std::move(tensor)).second)

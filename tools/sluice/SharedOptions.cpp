@@ -32,9 +32,8 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
   return app
       .add_option_function<std::vector<std::string>>(
           "--dim", take,
-          "size of a symbolic dimension, or all that it may have: batch=8, sequence=1..512, height=32..320:32; with "
-          "a plan for sizes up to 64 and another for those up to 512: sequence=64,512; that of another dimension, or a "
-          "sum: "
+          "size of a symbolic dimension, or its range: batch=8, sequence=1..512, height=32..320:32; one plan for sizes "
+          "up to 64 and one for sizes up to 512: sequence=64,512; the size of another dimension, or a sum of sizes: "
           "state.1=input.0, total=past+sequence")
       ->type_name("NAME=N[..M][,M][:STEP]")
       ->allow_extra_args(false);
@@ -42,12 +41,12 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
 
 CLI::Option *addMaxIterationsOption(CLI::App &app, int64_t &most) {
   return addOption(app, "--max-iterations", most,
-                   "most iterations of a loop whose end only the data says; a step fails beyond")
+                   "limit of the iterations of a loop whose end depends on data; a step that exceeds it fails")
       ->check(CLI::PositiveNumber);
 }
 
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts) {
-  return addOption(app, "--fix", texts, "compile for this one value of an input, where shapes depend on it")
+  return addOption(app, "--fix", texts, "compile only for this value of an input, if shapes depend on it")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }
@@ -57,18 +56,20 @@ void CompileOptions::addTo(CLI::App &app) {
   addOption(app, "--machine", options.machine, "preset or machine file: " + joined(machinePresetNames()))
       ->capture_default_str()
       ->group(kPlanning);
-  addOption(app, "--device", options.device, "run every operator there, instead of placing them")
+  addOption(app, "--device", options.device, "run every operator on this device instead of placing operators")
       ->type_name("NAME")
       ->group(kPlanning);
   app.add_option_function<double>(
          "--least-gain", [this](double percent) { options.leastGain = percent / 100; },
-         "percent by which several devices must be simulated to beat one, or operators split "
-         "those whole, to be taken (5)")
+         "percent by which several devices must be faster than one in the simulation, and split operators "
+         "faster than whole ones, to be used (5)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 99.0))
       ->group(kPlanning);
-  addOption(app, "--memory", options.memory,
-            "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's")
+  addOption(
+      app, "--memory", options.memory,
+      "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, the limit of "
+      "every accelerator's memory")
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);
@@ -82,26 +83,25 @@ void CompileOptions::addTo(CLI::App &app) {
                    ->type_name("TIME")
                    ->group(kPlanning);
   addOption(app, "--search-evals", options.searchEvaluations,
-            "plans to make: the same result on any machine and number of threads")
+            "number of plans to make; the result is then the same on any machine and number of threads")
       ->check(CLI::PositiveNumber)
       ->group(kPlanning);
-  addOption(app, "--seed", options.seed, "of the search's random choices, and of dropout's")
-      ->capture_default_str()
-      ->group(kPlanning);
+  addOption(app, "--seed", options.seed, "seed of the search and of dropout")->capture_default_str()->group(kPlanning);
   addOption(app, "--solver", solvers,
             "step=name,...: place=" + joined(placementSolverNames()) + "; search=" + joined(searchSolverNames()) +
                 "; tile=" + joined(partitionSolverNames()))
       ->group(kPlanning);
   CLI::Option *plan =
       addOption(app, "--plan", options.planFile, "follow this plan instead of searching")->group(kPlanning);
-  addFlag(app, "--resume", options.resume, "search on from --plan, for a plan at least as fast")
+  addFlag(app, "--resume", options.resume, "start a search from --plan; the result is at least as fast")
       ->needs(plan)
       ->group(kPlanning);
   addOption(app, "--profile", options.profileFile, "measured times, from 'sluice profile'")->group(kPlanning);
-  addOption(app, "--tuning", options.tuningFile, "kernels' fastest forms and times on this machine, from 'sluice tune'")
+  addOption(app, "--tuning", options.tuningFile,
+            "fastest forms and times of kernels on this machine, from 'sluice tune'")
       ->type_name("FILE")
       ->group(kPlanning);
-  addOption(app, "--dump-problem", options.dumpProblem, "write the planning problem, for sluice-solve")
+  addOption(app, "--dump-problem", options.dumpProblem, "write the planning problem to a file, for sluice-solve")
       ->type_name("FILE")
       ->group(kPlanning);
   trainOption = addOption(app, "--train", train,
@@ -115,22 +115,24 @@ void CompileOptions::addTo(CLI::App &app) {
       ->needs(trainOption)
       ->group(kTraining);
   addOption(app, "--trainable", trainable,
-            "POSIX extended regular expression of the names of weights to train; all without it")
+            "train only the weights whose whole names match this POSIX extended regular expression")
       ->needs(trainOption)
       ->group(kTraining);
-  CLI::Option *prune = addOption(app, "--prune-partitions", options.prune.parts,
-                                 "make fully connected layers so many independent blocks; the weights between are "
-                                 "lost, and how much of them is printed")
-                           ->check(CLI::Range(2, 1024))
-                           ->excludes(trainOption)
-                           ->group(kPruning);
+  CLI::Option *prune =
+      addOption(
+          app, "--prune-partitions", options.prune.parts,
+          "make this number of independent blocks of fully connected layers; the weights between blocks are lost, "
+          "and the loss is printed")
+          ->check(CLI::Range(2, 1024))
+          ->excludes(trainOption)
+          ->group(kPruning);
   prune->needs(addOption(app, "--layers", options.prune.layers,
-                         "POSIX extended regular expression of the names of the nodes to prune")
+                         "POSIX extended regular expression that the whole names of the layers' nodes match")
                    ->type_name("PATTERN")
                    ->needs(prune)
                    ->group(kPruning));
   addGenerationTo(app);
-  addOption(app, "--threads", options.threads, "to use, 0: one a core; never changes a result")
+  addOption(app, "--threads", options.threads, "number of threads, 0: one for each core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -160,12 +162,12 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
   };
   app.add_option_function<std::vector<std::string>>(
          "--bound", takeBounds,
-         "what a tensor that says an extent or a scale is at most, where the model does not show it")
+         "upper bound of a tensor that determines an extent or a scale, if the model does not imply one")
       ->type_name("NAME=[LOW..]N")
       ->allow_extra_args(false)
       ->group(kGeneration);
   addOption(app, "--state", options.states,
-            "make an input a state that holds what an output was in the step before, such as a cache: "
+            "make an input a state that has the value of an output in the previous step, such as a cache: "
             "past_key_values.*=present.*")
       ->type_name("PAST=PRESENT")
       ->allow_extra_args(false)
@@ -177,46 +179,46 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
     parsed->sizesFile = std::move(options.buckets.sizesFile);
     options.buckets = std::move(*parsed);
   };
-  CLI::Option *buckets =
-      app.add_option_function<std::string>("--buckets", takeBuckets,
-                                           "plan sizes of a dimension with a range apart, in at most "
-                                           "N buckets, for the least expected time of a step")
-          ->type_name("[NAME=]auto:N")
-          ->excludes(app.get_option("--plan"))
-          ->group(kPlanning);
+  CLI::Option *buckets = app.add_option_function<std::string>("--buckets", takeBuckets,
+                                                              "divide the range of a dimension into at most N buckets "
+                                                              "with a plan each, for the least expected time of a step")
+                             ->type_name("[NAME=]auto:N")
+                             ->excludes(app.get_option("--plan"))
+                             ->group(kPlanning);
   addOption(app, "--sizes", options.buckets.sizesFile,
-            "with --buckets: a file of sizes, as often as they come; without, all are as frequent")
+            "with --buckets: a file of sizes, each as often as it occurs; without it all are equally frequent")
       ->type_name("FILE")
       ->needs(buckets)
       ->group(kPlanning);
   addOption(app, "--target", options.target,
-            "a CPU: native, x86-64, x86-64-v2 to -v4; with GPUs behind it: cuda:sm_80,cuda:sm_90; cuda:emulated")
+            "a CPU: native, x86-64, x86-64-v2 to -v4; followed by GPUs: cuda:sm_80,cuda:sm_90; or cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--matmul-precision", matmulPrecision,
-            "of f32 products and convolutions on GPUs, rounded for their tensor cores; bf16: on CPUs too")
+            "rounding of f32 operands of products and convolutions for tensor cores of GPUs; bf16: on CPUs too")
       ->check(oneOf(matmulPrecisionNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  addOption(app, "--gpu-libraries", gpuLibraries,
-            "ask cuBLAS and cuDNN for products and convolutions, where they are there: auto: where faster by "
-            "--profile, or large")
+  addOption(
+      app, "--gpu-libraries", gpuLibraries,
+      "compute products and convolutions by cuBLAS and cuDNN if they are installed; auto: those that are faster by "
+      "--profile, or large")
       ->check(oneOf(gpuLibrariesNames()))
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--conv-algorithm", convChoice,
-            "how CPUs compute convolutions: direct; auto: by other algorithms where they are estimated to be faster; "
-            "winograd: 3x3 convolutions of f32 by Winograd's wherever its error bound allows it")
+            "how CPUs compute convolutions: direct; auto: by other algorithms if they are estimated to be faster; "
+            "winograd: 3x3 convolutions of f32 by Winograd's algorithm wherever its error bound allows it")
       ->check(oneOf(convChoiceNames()))
       ->capture_default_str()
       ->group(kGeneration);
-  addOption(app, "--dump-phases", options.dumpPhases, "write each phase's IR there")
+  addOption(app, "--dump-phases", options.dumpPhases, "write the IR of each phase into this directory")
       ->type_name("DIR")
       ->group(kGeneration);
 }
 
 CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
-  return addOption(app, "--devices", options.devices, "split the model over so many of the machine's devices")
+  return addOption(app, "--devices", options.devices, "split the model over this number of the machine's devices")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
       ->group(kPlanning);
@@ -225,8 +227,8 @@ CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
 CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
   return addFlag(
              app, "--split-operators", options.splitOperators,
-             "run operators that dominate as several, on several devices, where the simulated step gets faster; takes "
-             "up to three times the search's time")
+             "split operators that dominate the step into several, on several devices, if the simulated step becomes "
+             "faster; takes up to three times the time of the search")
       ->excludes(app.get_option("--device"))
       ->excludes(app.get_option("--plan"))
       ->group(kPlanning);

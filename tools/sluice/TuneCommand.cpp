@@ -261,13 +261,13 @@ void addTuneCommand(CLI::App &app, Action &action) {
       app, "tune", "Measure how this CPU computes matrix products and convolutions fastest, for --tuning");
   addOption(*command, "MODEL", options->models,
             "ONNX files whose operators are tuned; without any, a standard set of operators");
-  addOption(*command, "-o,--output", options->output, "the tuning; what it has already is not measured again")
+  addOption(*command, "-o,--output", options->output, "tuning file; kernels that it already has are not measured again")
       ->required();
-  addOption(*command, "--repeat", options->repeat, "steps to measure of each trial; their median counts")
+  addOption(*command, "--repeat", options->repeat, "number of steps to measure in each trial; the median is used")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   addOption(*command, "--rounds", options->rounds,
-            "most trials of a kernel, by default 120 of a best-first search and all of a grid")
+            "limit of the trials of a kernel; by default 120 in a best-first search and all in a grid")
       ->check(CLI::PositiveNumber);
   addOption(
       *command, "--search", options->search,
@@ -276,10 +276,10 @@ void addTuneCommand(CLI::App &app, Action &action) {
       ->check(oneOf({"best-first", "grid"}))
       ->capture_default_str();
   addOption(*command, "--only", options->only,
-            "what to measure: kernels; thresholds (from which time of a loop on threads gain); all")
+            "what to measure: kernels; thresholds (the loop times from which on several threads are faster); all")
       ->check(oneOf({"all", "kernels", "thresholds"}))
       ->capture_default_str();
-  addFlag(*command, "--again", options->again, "measure everything anew and replace the output file");
+  addFlag(*command, "--again", options->again, "measure everything again and replace the output file");
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   for (const auto &[name, reason] : kWithoutEffect)

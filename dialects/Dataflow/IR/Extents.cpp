@@ -598,7 +598,8 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
           values.push_back(cast<RankedTensorType>(types[i]).getDimSize(dim));
         std::optional<Extent> extent = fitExtent(symbols, points, values, basis, ties);
         if (!extent)
-          return emitOptionalError(loc, "extent of dimension ", dim, " is no known function of the operands' extents");
+          return emitOptionalError(loc, "extent of dimension ", dim,
+                                   " is not a known function of the operands' extents");
         extents.push_back(*extent);
       }
       fitted.push_back(tensorOf(extents, first.getElementType()));
@@ -610,7 +611,7 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
     llvm::append_range(points, ties);
     ties.clear();
   }
-  return emitOptionalError(loc, "extents of the result are no known functions of the operands' extents");
+  return emitOptionalError(loc, "extents of the result are not known functions of the operands' extents");
 }
 
 } // namespace sluice::dataflow

@@ -23,7 +23,7 @@ public:
     std::string why;
     // Alone first: what has too many brackets must not close ours.
     if (!llvm::Regex(text).isValid(why))
-      return makeError(ErrorCode::InvalidInput, "'", text, "' is no regular expression of ", whose, ", ", why,
+      return makeError(ErrorCode::InvalidInput, "'", text, "' is not a regular expression of ", whose, ", ", why,
                        ", correct it");
     pattern.regex = llvm::Regex("^(" + text + ")$");
     return pattern;

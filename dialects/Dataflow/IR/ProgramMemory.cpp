@@ -160,7 +160,7 @@ LogicalResult verifyProgramOffsets(ProgramsOpInterface op) {
     for (size_t i = 0; i < order.size(); ++i) {
       const ProgramBuffer &one = buffers[order[i]];
       if (own[order[i]] < 0 || own[order[i]] % kProgramAlignment != 0)
-        return op->emitOpError("has offset ") << own[order[i]] << ", which is no multiple of " << kProgramAlignment;
+        return op->emitOpError("has offset ") << own[order[i]] << ", which is not a multiple of " << kProgramAlignment;
       for (size_t j = i + 1; j < order.size() && own[order[j]] < Count(own[order[i]]) + one.bytes; ++j)
         if (const ProgramBuffer &other = buffers[order[j]];
             other.bytes > 0 && other.lower < one.upper && one.lower < other.upper)

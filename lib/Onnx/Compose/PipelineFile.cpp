@@ -124,7 +124,7 @@ Expected<PortName> PipelineReader::readPort(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(std::string text, reader.asString());
   const size_t dot = text.find('.');
   if (dot == std::string::npos || dot + 1 == text.size())
-    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' names no port, at '", reader.where(),
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not a port, at '", reader.where(),
                      "', write SERVICE.PORT");
   const std::string id = text.substr(0, dot);
   const std::optional<size_t> service = findService(id);

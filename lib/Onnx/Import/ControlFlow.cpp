@@ -49,7 +49,7 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   if (inputs.size() != 1 || !inputs[0] || !isTensor(inputs[0]) || elementCount(inputs[0].getType()) != 1 ||
       !thenBranch || !elseBranch || thenBranch->output_size() < node.output_size() ||
       elseBranch->output_size() < node.output_size())
-    return malformed(node, "its condition is no single value, or its branches do not fit its outputs");
+    return malformed(node, "its condition is not a single value, or its branches do not fit its outputs");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
     SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(known->front() ? *thenBranch : *elseBranch, {}));
     return bindOutputs(node, results);
@@ -85,7 +85,7 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
     if (results.back())
       continue;
     reportUnsupported(node, concat("its condition is not known before the model runs, and its branches' results ", i,
-                                   " are no alternatives: ", alternatives.problem()));
+                                   " are not alternatives: ", alternatives.problem()));
     return {};
   }
   return bindOutputs(node, results);

@@ -108,7 +108,7 @@ FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Ty
   Type index = node.mlir().getI64Type();
   Value lengths = node.input(6);
   if (lengths && rankOf(lengths) != 1)
-    return node.invalid("its nonpad_kv_seqlen is no list");
+    return node.invalid("its nonpad_kv_seqlen is not a list");
   Value column = node.iota(index, keys, 3, 4);
   if (lengths)
     lengths = node.cast(node.reshape(lengths, {shapeOf(lengths)[0], 1, 1, 1}), index);
@@ -178,7 +178,7 @@ LogicalResult attention(NodeContext &node) {
   if (int64_t number = node.integerOr("softmax_precision", 0))
     precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!precision || !isa<FloatType>(precision) || !biased)
-    return node.invalid("its softmax_precision is no floating-point type, or its mask does not fit");
+    return node.invalid("its softmax_precision is not a floating-point type, or its mask does not fit");
   Value weights = node.cast(node.softmax(node.cast(biased, precision), 3, false), type);
   if (*bias) {
     // A query that sees nothing has no weights, rather than NaN.
@@ -217,7 +217,7 @@ LogicalResult flexAttention(NodeContext &node) {
   if (int64_t number = node.integerOr("softmax_precision", 0))
     precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!precision || !isa<FloatType>(precision))
-    return node.invalid("its softmax_precision is no floating-point type");
+    return node.invalid("its softmax_precision is not a floating-point type");
   auto modified = [&](StringRef name, Value x) -> FailureOr<Value> {
     const ::onnx::AttributeProto *body = node.find(name, ::onnx::AttributeProto::GRAPH);
     if (!body)

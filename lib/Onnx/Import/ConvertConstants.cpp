@@ -153,9 +153,9 @@ std::optional<int64_t> mostOfRange(NodeContext &node, bool isReal) {
   const bool lacksDelta = !(least > 0);
   const int operand = lacksDelta ? 2 : (mayRise && !limit.hasHigh()) || (mayFall && !limit.hasLow()) ? 1 : 0;
   static constexpr const char *kNames[] = {"start", "limit", "delta"};
-  (void)node.unsupported("its " + Twine(kNames[operand]) + " is not known before the model runs, nor " +
-                         (lacksDelta ? "how near to 0 it is" : "what it is at least and at most") +
-                         ", give that by --bound " + node.proto.input(operand) + "=LOW..N");
+  (void)node.unsupported("its " + Twine(kNames[operand]) + " is not known before the model runs and " +
+                         (lacksDelta ? "may be near to 0" : "has no lower or upper bound") +
+                         ", give bounds by --bound " + node.proto.input(operand) + "=LOW..N");
   return std::nullopt;
 }
 
@@ -236,7 +236,7 @@ LogicalResult eyeLike(NodeContext &node) {
     return failure();
   Value x = node.input(0);
   if (rankOf(x) != 2)
-    return node.invalid("its input is no matrix");
+    return node.invalid("its input is not a matrix");
   Type type = elementTypeOf(x);
   if (node.find("dtype"))
     type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", 0)));

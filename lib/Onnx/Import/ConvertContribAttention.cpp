@@ -412,7 +412,7 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
   Value x = node.input(0), positions = node.input(1), cosine = node.input(2), sine = node.input(3);
   const bool isFlat = rankOf(x) == 3;
   if (rankOf(cosine) != 2 || rankOf(sine) != 2 || shapeOf(cosine) != shapeOf(sine))
-    return node.invalid("its caches are no matrices of one shape");
+    return node.invalid("its caches are not matrices of one shape");
   const int64_t rotated = node.integerOr("rotary_embedding_dim", 0), size = 2 * shapeOf(cosine)[1];
   if (rotated != 0 && rotated != size)
     return node.invalid("its caches have " + Twine(size / 2) + " columns, and it rotates " + Twine(rotated) +

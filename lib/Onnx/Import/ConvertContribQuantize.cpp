@@ -111,7 +111,7 @@ LogicalResult matmulNBits(NodeContext &node) {
   if (group) {
     // Each position of the depth has a block of its own choice.
     if (shapeOf(group) != ArrayRef<int64_t>{depth})
-      return node.invalid("its g_idx is no list of K numbers");
+      return node.invalid("its g_idx is not a list of K numbers");
     if (failed(node.limit(group, AllowedIndices{0, blocks - 1, std::nullopt})))
       return failure();
     scale = node.create<GatherOp>({scale, group}, node.integer("axis", 1));
@@ -148,7 +148,7 @@ LogicalResult gatherBlockQuantized(NodeContext &node) {
     return failure();
   const bool isPacked = elementTypeOf(data).isUnsignedInteger(8);
   if (!isa<IntegerType>(elementTypeOf(data)))
-    return node.unsupported("its data is no list of integers");
+    return node.unsupported("its data is not a list of integers");
   if (isPacked && !isByteCount(bits))
     return node.unsupported("its attribute 'bits' is " + Twine(bits) + ", 2, 4 and 8 are supported");
   if (*axis == *along)

@@ -377,7 +377,7 @@ LogicalResult castMap(NodeContext &node) {
   if (failed(type))
     return failure();
   if (rankOf(x) != 1)
-    return node.invalid("its input is no list of a map's values");
+    return node.invalid("its input is not a list of a map's values");
   return node.result(castAny(node, node.reshape(x, {1, shapeOf(x)[0]}), *type));
 }
 

@@ -187,7 +187,7 @@ LogicalResult gemm(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   if (rankOf(node.input(0)) != 2 || rankOf(node.input(1)) != 2)
-    return node.invalid("an operand is no matrix");
+    return node.invalid("an operand is not a matrix");
   const bool transposeA = node.integerOr("transA", 0) != 0, transposeB = node.integerOr("transB", 0) != 0;
   Type type = elementTypeOf(node.input(0));
   double alpha = node.numberOr("alpha", 1), beta = node.numberOr("beta", 1);
@@ -489,7 +489,7 @@ LogicalResult det(NodeContext &node) {
   int64_t rank = rankOf(x);
   constexpr int64_t kLargest = 4;
   if (rank < 2 || shapeOf(x)[rank - 1] != shapeOf(x)[rank - 2])
-    return node.invalid("its input is no square matrix");
+    return node.invalid("its input is not a square matrix");
   if (shapeOf(x)[rank - 1] < 1 || shapeOf(x)[rank - 1] > kLargest)
     return node.unsupported("its matrices have " + Twine(shapeOf(x)[rank - 1]) + " rows, 1 to " + Twine(kLargest) +
                             " are supported");

@@ -102,7 +102,7 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
   constexpr int64_t kMost = 4096;
   if (rankOf(x) < 1 || rankOf(x) > 2 || least < 1 || longest < least || longest > kMost || skips < 0 ||
       longest * (Count(skips) + 1) > kMost || static_cast<int64_t>(places->size()) > kMost * kMost)
-    return node.invalid("its input is no list or matrix, or its gram lengths are out of range");
+    return node.invalid("its input is not a list or matrix, or its gram lengths are out of range");
   Type index = node.mlir().getI64Type(), wide = Float32Type::get(node.context());
   int64_t length = shapeOf(x).back(), rows = rankOf(x) == 2 ? shapeOf(x)[0] : 1;
   x = node.cast(node.reshape(x, {rows, length}), index);

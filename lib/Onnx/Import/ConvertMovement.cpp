@@ -147,7 +147,7 @@ LogicalResult transpose(NodeContext &node) {
   llvm::sort(sorted);
   std::reverse(reversed.begin(), reversed.end());
   if (sorted != reversed)
-    return node.invalid("its perm is no permutation of its input's dimensions");
+    return node.invalid("its perm is not a permutation of its input's dimensions");
   return node.result(node.transpose(node.input(0), permutation));
 }
 
@@ -555,7 +555,7 @@ LogicalResult trilu(NodeContext &node) {
   Value x = node.input(0);
   int64_t rank = rankOf(x);
   if (rank < 2)
-    return node.invalid("its input is no matrix");
+    return node.invalid("its input is not a matrix");
   if (node.has(1) && (elementCount(node.input(1).getType()) != 1 || !isa<IntegerType>(elementTypeOf(node.input(1)))))
     return node.invalid("its k is not one integer");
   Type index = node.mlir().getI64Type();

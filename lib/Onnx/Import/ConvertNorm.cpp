@@ -161,7 +161,7 @@ LogicalResult layerNormalization(NodeContext &node) {
   // The statistics are in the type the node computes in: float, unless it says otherwise.
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
   if (!type || !isa<FloatType>(type))
-    return node.invalid("its stash_type is no floating-point type");
+    return node.invalid("its stash_type is not a floating-point type");
   Standardised statistics = standardise(node, node.cast(x, type), trailingAxes(*axis, rankOf(x)), epsilon);
   return node.results({y, statistics.mean, statistics.inverseDeviation});
 }
@@ -176,7 +176,7 @@ LogicalResult rmsNormalization(NodeContext &node) {
     return failure();
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
   if (!type || !isa<FloatType>(type))
-    return node.invalid("its stash_type is no floating-point type");
+    return node.invalid("its stash_type is not a floating-point type");
   Value wide = node.cast(x, type);
   Value square = node.reduce(ReduceKind::mean, node.mul(wide, wide), trailingAxes(*axis, rankOf(x)), true);
   Value root = node.unary(UnaryKind::sqrt, node.add(square, node.splat(type, node.numberOr("epsilon", 1e-5))));

@@ -109,7 +109,7 @@ private:
       auto place = places.find({trees[i], nodes[i]});
       if (place == places.end() || !place->second.isLeaf)
         return node.invalid("entry " + Twine(i) + " of its " + kind + "_nodeids is " + text({trees[i], nodes[i]}) +
-                            ", which is no leaf of it");
+                            ", which is not a leaf of the tree");
       if (targets[i] < 0 || targets[i] >= forest.targets)
         return node.invalid("its " + kind + "_ids hold " + Twine(targets[i]) + ", it has " + Twine(forest.targets) +
                             (kind == "class" ? " classes" : " targets"));
@@ -191,7 +191,7 @@ LogicalResult treeEnsembleClassifier(NodeContext &node) {
   if (!isPair)
     return node.results({labels.ofLargest(node, scores), node.cast(transformed(node, model->transform, scores), f32)});
   if (labels.count == 1 && !labels.areIntegers)
-    return node.unsupported("it has one class, whose label is no number");
+    return node.unsupported("it has one class, whose label is not a number");
   const bool areProbabilities =
       labels.count == 2 && llvm::all_of(reader.values, [](double value) { return value >= 0; });
   Value list = node.reshape(scores, {shapeOf(model->x)[0]});

@@ -65,7 +65,7 @@ FailureOr<Sequence> sequenceAt(NodeContext &node, size_t index) {
   if (failed(node.require(index + 1)))
     return failure();
   if (!isList(node.input(index)))
-    return node.invalid("its input " + Twine(index) + " is no sequence");
+    return node.invalid("its input " + Twine(index) + " is not a sequence");
   return Sequence{elementsOf(node.input(index)), lengthOf(node.input(index))};
 }
 
@@ -109,7 +109,7 @@ Value elementAt(NodeContext &node, const Position &at, ArrayRef<Value> elements)
   Alternatives alternatives(node);
   Value chosen = alternatives.choose(at.value, elements);
   if (!chosen)
-    (void)node.unsupported("its position is known only when the model runs, and its tensors are no alternatives: " +
+    (void)node.unsupported("its position is known only when the model runs, and its tensors are not alternatives: " +
                            alternatives.problem());
   return chosen;
 }

@@ -615,7 +615,7 @@ LogicalResult multinomial(NodeContext &node) {
   Value logits = node.cast(node.input(0), Float32Type::get(node.context()));
   int64_t samples = node.integerOr("sample_size", 1);
   if (!logits || rankOf(logits) != 2 || samples < 1 || samples > kMostEntries)
-    return node.invalid("its input is no matrix, or its sample_size out of range");
+    return node.invalid("its input is not a matrix, or its sample_size out of range");
   int64_t rows = shapeOf(logits)[0], classes = shapeOf(logits)[1];
   Type wide = Float32Type::get(node.context());
   // 1 - u is in (0, 1]: its logarithm is finite, and a tiny number keeps the second one so.

@@ -32,7 +32,7 @@ LogicalResult stringNormalizer(NodeContext &node) {
   Value x = node.input(0);
   int64_t rank = rankOf(x);
   if (rank < 1 || rank > 2 || (rank == 2 && shapeOf(x)[0] != 1))
-    return node.invalid("its input is no list, and no row of a matrix");
+    return node.invalid("its input is neither a list nor a row of a matrix");
   // Their letters have a case of their own.
   std::string locale = node.stringOr("locale", "");
   for (StringRef language : {"tr", "az", "lt"})

@@ -227,7 +227,7 @@ LogicalResult pool(NodeContext &node, PoolKind kind) {
   Value x = node.input(0);
   std::optional<Dims> kernel = node.integersAt("kernel_shape");
   if (!kernel || rankOf(x) < 3)
-    return node.invalid("it has no kernel_shape, or its input is no image");
+    return node.invalid("it has no kernel_shape, or its input is not an image");
   FailureOr<Windows> windows = windowsOf(node, shapeOf(x).drop_front(2), *kernel);
   if (failed(windows))
     return failure();
@@ -265,7 +265,7 @@ LogicalResult globalPool(NodeContext &node, ReduceKind kind) {
   for (int64_t axis = 2; axis < rankOf(node.input(0)); ++axis)
     axes.push_back(axis);
   if (axes.empty())
-    return node.invalid("its input is no image");
+    return node.invalid("its input is not an image");
   return node.result(node.reduce(kind, node.input(0), axes, true));
 }
 LogicalResult globalAveragePool(NodeContext &node) { return globalPool(node, ReduceKind::mean); }

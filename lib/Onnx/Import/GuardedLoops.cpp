@@ -130,7 +130,7 @@ Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &cont
       return GuardedLoop(); // What it lacks is in the list.
     Value goesOn = results->front();
     if (!isTensor(goesOn) || !elementTypeOf(goesOn).isInteger(1) || elementCount(goesOn.getType()) != 1) {
-      Status status = malformed(context.proto, "its body's condition is no bool");
+      Status status = malformed(context.proto, "its body's condition is not a bool");
       return propagate(status);
     }
     runs = bothTrue(context, runs, context.reshape(goesOn, {}));
@@ -159,7 +159,7 @@ Status GraphImporter::importGuardedLoop(NodeContext &context, const ::onnx::Grap
     if (results.back())
       continue;
     reportUnsupported(context.proto, concat("how often it runs is not known before it does, and its states ", i,
-                                            " are no alternatives: ", alternatives.problem()));
+                                            " are not alternatives: ", alternatives.problem()));
     return {};
   }
   for (int i = static_cast<int>(results.size()); i < body.output_size() - 1; ++i) {

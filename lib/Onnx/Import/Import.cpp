@@ -746,9 +746,9 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   SLUICE_RETURN_IF_ERROR(finish(function));
   // At the other sample points less may be unknown.
   if (const std::string *unused = found && !found->values.empty() ? nullptr : bounds.firstUnused())
-    return makeError(ErrorCode::InvalidInput, "a bound of '", excerpt(*unused), "' changes nothing of model '",
+    return makeError(ErrorCode::InvalidInput, "a bound of '", excerpt(*unused), "' has no effect on model '",
                      model.path(),
-                     "', option '--bound', leave it out, or name a tensor that says an extent, a scale or ",
+                     "', option '--bound', leave it out, or name a tensor that determines an extent, a scale or ",
                      "a number of iterations");
   tidy(*block);
   return module;
@@ -775,7 +775,7 @@ Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const ModelFil
   for (const auto &[name, bound] : options.bounds)
     if (!names.contains(name))
       return makeError(ErrorCode::NotFound, "no node of model '", model.path(), "' reads '", excerpt(name),
-                       "', option '--bound', give a tensor that says an extent");
+                       "', option '--bound', give a tensor that determines an extent");
   // Nodes fold while they are imported.
   DialectRegistry registry;
   registry.insert<DataflowDialect>();

@@ -160,10 +160,11 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
     return !value || (isTensor(value) && elementTypeOf(value) == type && elementCount(value.getType()) == 1);
   };
   if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()))
-    return malformed(node, "its trip count is no i64, or its condition no bool");
+    return malformed(node, "its trip count is not an i64, or its condition is not a bool");
   if (!llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); })) {
-    reportUnsupported(node, "how often it runs is not known before it does, or often, and its state is no tensors: " +
-                                adviseBound(node, inputs));
+    reportUnsupported(node,
+                      "its number of iterations is unknown or large, and its state does not consist of tensors: " +
+                          adviseBound(node, inputs));
     return {};
   }
   parts.trips = inputs[0] ? inputs[0] : build.integers({trips.value_or(kEndless)});
@@ -186,7 +187,7 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   if (llvm::is_contained(program.results, Value()))
     return {}; // What it lacks is in the list.
   if (!single(program.results[0], builder.getI1Type()))
-    return malformed(node, "its body's condition is no bool");
+    return malformed(node, "its body's condition is not a bool");
   const bool holds = trips && isTrue(inputs[1]) && isTrue(program.results[0]);
   if (isChoice && stacks && !holds) {
     reportUnsupported(node, "how much of what it stacks holds is not known before it runs");

@@ -122,7 +122,7 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     if (!extent)
       return differ(op, other - sizes.begin(),
                     concat("dimension ", dim, " of its result has ", *other, " and ", sizes[0],
-                           " elements, which is no sum, product or quotient of sizes"));
+                           " elements, which is not a sum, product or quotient of sizes"));
     extents.push_back(*extent);
   }
   Value(values[0]).setType(tensorOf(extents, first.getElementType()));

@@ -69,7 +69,7 @@ Value StepIntegers::isEqual(Value x, int64_t value) { return build.compare(Compa
 FailureOr<Value> StepIntegers::axes(size_t input, int64_t rank) {
   Value given = build.input(input);
   if (!isa<IntegerType>(elementTypeOf(given)) || rankOf(given) > 1)
-    return build.invalid("its axes are no integers");
+    return build.invalid("its axes are not integers");
   if (failed(build.limit(given, AllowedIndices{-rank, rank - 1, std::nullopt})))
     return failure();
   Value own = vectorOf(given);

@@ -69,8 +69,7 @@ FailureOr<NodeContext::Size> StepReals::sizeAt(size_t index, StringRef what, int
     most = static_cast<double>(otherwise);
   if (most >= kMostElements)
     return build.unsupported("its " + what +
-                             " is not known before the model runs, nor what it is at most, give that "
-                             "by --bound " +
+                             " is not known before the model runs and has no upper bound, give one by --bound " +
                              build.proto.input(static_cast<int>(index)) + "=N");
   Value size = count(floor(of(build.reshape(given, {}))));
   if (!size)

@@ -118,10 +118,9 @@ LogicalResult StepResize::readScales() {
         std::min(most < static_cast<double>(kMostExtent) ? static_cast<int64_t>(std::max(most, 0.0)) : kMostExtent,
                  declaredMost(along.axis));
     if (room == kMostExtent)
-      return node.unsupported("its scales are not known before the model runs, nor what they are at most, give that by "
-                              "--bound " +
-                              node.proto.input(static_cast<int>(*form.scales)) +
-                              "=N, or declare the shape of its output");
+      return node.unsupported(
+          "its scales are not known before the model runs and have no upper bound, give one by --bound " +
+          node.proto.input(static_cast<int>(*form.scales)) + "=N, or declare the shape of its output");
     Value isPositive = real.compare(ComparePredicate::gt, along.scale, 0);
     along.size = {node.roomOf(room, i), real.count(real.floor(span), isPositive)};
   }

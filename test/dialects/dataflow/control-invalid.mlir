@@ -173,7 +173,7 @@ func.func @overlap(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
 // -----
 
 func.func @aligned(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
-  // expected-error @+1 {{'dataflow.if' op has offset 8, which is no multiple of 64}}
+  // expected-error @+1 {{'dataflow.if' op has offset 8, which is not a multiple of 64}}
   %y = dataflow.if %c captured(%x) {offsets = array<i64: 8>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
   ^bb0(%a: tensor<40xf32>):
     %r = dataflow.unary relu %a : tensor<40xf32>

@@ -64,7 +64,7 @@ func.func @both(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r:
 // -----
 
 func.func @bits(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{has test 16, which is no sum of 1, 2, 4 and 8}}
+  // expected-error @+1 {{has test 16, which is not a sum of 1, 2, 4 and 8}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 16 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return

@@ -51,7 +51,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C17: bound 5 is no value of symbol 'length', which has 2 to 16 by 2}}
+  // expected-error @+1 {{C17: bound 5 is not a value of symbol 'length', which has 2 to 16 by 2}}
   exec.step for [5] arenas [0] {
   }
   exec.step {

@@ -59,7 +59,7 @@ TEST_CASE("every option of a training step is read", "[training]") {
 
 TEST_CASE("losses and keys that are unknown are refused", "[training]") {
   for (std::string_view loss : {"loss=", "loss", "loss=hinge", "loss=output", "loss=output:", "loss=MSE"})
-    CHECK(errorOf(loss).find("is no loss, option '--train', use softmax-cross-entropy, mse or output:NAME") !=
+    CHECK(errorOf(loss).find("is not a loss, option '--train', use softmax-cross-entropy, mse or output:NAME") !=
           std::string::npos);
   CHECK(errorOf("batch=3") == "'batch' is not known, option '--train', use accumulate, axis, ignore-index, loss, of");
   CHECK(errorOf("loss=mse,") == "");
@@ -69,7 +69,7 @@ TEST_CASE("losses and keys that are unknown are refused", "[training]") {
 
 TEST_CASE("optimizers and options that another has are refused", "[training]") {
   for (std::string_view name : {"rmsprop", "SGD", "lr=0.1", "sgd=1", ",lr=1"})
-    CHECK(errorOf("", name).find("is no optimizer, option '--optimizer', use sgd, momentum, adam, adamw") !=
+    CHECK(errorOf("", name).find("is not an optimizer, option '--optimizer', use sgd, momentum, adam, adamw") !=
           std::string::npos);
   CHECK(errorOf("", "sgd,momentum=0.9") == "'momentum' is not known, option '--optimizer sgd', use lr, weight-decay");
   CHECK(errorOf("", "momentum,beta1=0.9") ==

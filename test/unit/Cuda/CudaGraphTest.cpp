@@ -305,7 +305,7 @@ TEST_CASE("what cannot be recorded runs command by command, and says why", "[cud
 
   CudaModel mixed(256, 1, 90, half);
   CHECK(notesOfThreeSteps(mixed) ==
-        "steps run command by command: operator 'second' runs on device 'cpu', which is no GPU\n");
+        "steps run command by command: operator 'second' runs on device 'cpu', which is not a GPU\n");
   CudaModel exchanging(256, 1, 90, apart);
   exchanging.streams.push_back({sizeof(sluice_stream_desc), 1, SLUICE_STREAM_COMMUNICATE});
   CHECK(notesOfThreeSteps(exchanging) ==

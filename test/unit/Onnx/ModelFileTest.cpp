@@ -230,7 +230,7 @@ TEST_CASE("Names must be defined, once, and without cycles", "[onnx]") {
   }
   SECTION("no operator") {
     relu->clear_op_type();
-    CHECK_THAT(messageOf(openProto(proto)), Contains("names no operator"));
+    CHECK_THAT(messageOf(openProto(proto)), Contains("has no operator type"));
   }
   SECTION("attribute twice") {
     relu->add_attribute()->set_name("alpha");

@@ -205,7 +205,7 @@ TEST_CASE("a generator names what of a model it cannot use", "[runtime]") {
   CHECK(errorOf([](SumModel &m) {
           m.inputs[1].element_type = 1;
         }).find("input 'attention_mask' has elements of type 1") == 0);
-  CHECK(errorOf([](SumModel &m) { m.outputs[0].element_type = 7; }).find("output 'logits' is no logits") == 0);
+  CHECK(errorOf([](SumModel &m) { m.outputs[0].element_type = 7; }).find("output 'logits' does not hold logits") == 0);
   CHECK(errorOf([](SumModel &m) {
           m.outputs.push_back(m.outputs[0]);
           m.outputs[0].name = "a", m.outputs[1].name = "b";

@@ -84,7 +84,7 @@ TEST_CASE("hostile NPY files are errors", "[tensorio]") {
   for (size_t length = 0; length < good.size(); ++length)
     CHECK(errorOf(good.substr(0, length)) != "");
   has(good + "x", "9 bytes of data and its shape [2] of float32 needs 8");
-  has("\x93NUMPX" + good.substr(6), "is no NPY file");
+  has("\x93NUMPX" + good.substr(6), "is not an NPY file");
   has(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "12345678", 4), "NPY version 4");
   std::string longHeader = npy("", "", 2);
   longHeader.replace(8, 4, "\xff\xff\xff\xff");

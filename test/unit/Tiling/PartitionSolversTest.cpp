@@ -84,7 +84,7 @@ double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 } // namespace
 
 TEST_CASE("SoyBean's example counts as in its paper, and as ghost areas", "[tiling][partition]") {
-  // 300 is no multiple of 16, which the paper passes over: every extent is 4 times the example's.
+  // 300 is not a multiple of 16, which the paper passes over: every extent is 4 times the example's.
   Mlp scaled(5, 400 * 4, 300 * 4);
   PartitionMachine machine = binaryMachine(4);
   REQUIRE(scaled.maker.program.check());

@@ -38,7 +38,7 @@ LogicalResult TreeEnsembleOp::verify() {
   if (getTest().has_value() == static_cast<bool>(getTests()))
     return emitOpError("has one test for all nodes, or a list of them");
   if (getTest() && *getTest() >= kTests)
-    return emitOpError("has test ") << *getTest() << ", which is no sum of 1, 2, 4 and 8";
+    return emitOpError("has test ") << *getTest() << ", which is not a sum of 1, 2, 4 and 8";
   if (getTests() && shapeOf(getTests()) != nodes.take_front(1))
     return emitOpError("has ") << getTests().getType() << " as the tests of " << nodes[0] << " nodes";
   return success();

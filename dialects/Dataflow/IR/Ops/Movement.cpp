@@ -141,7 +141,7 @@ LogicalResult TileOp::verify() {
     return emitOpError("changes the rank");
   for (size_t i = 0; i < from.size(); ++i)
     if (from[i] == 0 ? to[i] != 0 : to[i] % from[i] != 0)
-      return emitOpError("extent ") << to[i] << " of dimension " << i << " is no multiple of " << from[i];
+      return emitOpError("extent ") << to[i] << " of dimension " << i << " is not a multiple of " << from[i];
   return success();
 }
 
