@@ -138,6 +138,48 @@ Status addDimBinding(std::string_view text, DimBindings &bindings) {
   return {};
 }
 
+/// "2x3", or "scalar", of `text`, an option's.
+static Expected<std::vector<int64_t>> parseShape(std::string_view shape, std::string_view text) {
+  std::vector<int64_t> extents;
+  if (shape == "scalar")
+    return extents;
+  while (true) {
+    const size_t cross = shape.find('x');
+    Expected<int64_t> extent = parseInteger(shape.substr(0, cross));
+    if (!extent || *extent < 0)
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(shape), "' is not a shape, in '", excerpt(text),
+                       "', write NAME=2x3, NAME=scalar, or NAME=[2x3,4x3] for a sequence");
+    extents.push_back(*extent);
+    if (cross == std::string_view::npos)
+      return extents;
+    shape = shape.substr(cross + 1);
+  }
+}
+
+Status addShapeBinding(std::string_view text, DimBindings &bindings) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' does not name an input, write NAME=SHAPE");
+  const std::string name(text.substr(0, equals));
+  std::string_view shapes = text.substr(equals + 1);
+  bindings.inputShapes.erase(name);
+  bindings.sequences.erase(name);
+  if (!shapes.starts_with('[') || !shapes.ends_with(']')) {
+    SLUICE_ASSIGN_OR_RETURN(bindings.inputShapes[name], parseShape(shapes, text));
+    return {};
+  }
+  std::vector<std::vector<int64_t>> &elements = bindings.sequences[name];
+  shapes = shapes.substr(1, shapes.size() - 2);
+  for (bool more = !shapes.empty(); more;) {
+    const size_t comma = shapes.find(',');
+    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> shape, parseShape(shapes.substr(0, comma), text));
+    elements.push_back(std::move(shape));
+    more = comma != std::string_view::npos;
+    shapes = more ? shapes.substr(comma + 1) : "";
+  }
+  return {};
+}
+
 namespace {
 
 struct Binding {

@@ -167,7 +167,11 @@ Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, Com
   }
   // Of several batches one step sees one: --dim says how large it is.
   if (resolved.dims.ranges.empty() && (options.steps == 1 || resolved.dims.values.empty()))
-    resolved.dims.inputShapes = givenShapes(names, open.given);
+    for (auto &[name, shape] : givenShapes(names, open.given))
+      resolved.dims.inputShapes[name] = std::move(shape);
+  if (const auto &sequences = resolved.dims.sequences; !sequences.empty())
+    return makeError(ErrorCode::Unsupported, "input '", sequences.begin()->first, "' is a sequence, option '--shape', ",
+                     "compile the model with 'sluice compile' and run that");
   return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
 }
 

@@ -139,6 +139,18 @@ void CompileOptions::addTo(CLI::App &app) {
 
 void CompileOptions::addGenerationTo(CLI::App &app) {
   addDimOption(app, options.dims)->group(kGeneration);
+  auto takeShapes = [this](const std::vector<std::string> &texts) {
+    for (const std::string &text : texts)
+      if (Status added = addShapeBinding(text, options.dims); !added)
+        throw CLI::ValidationError("--shape", added.error().message);
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--shape", takeShapes,
+         "shape of an input that declares none: x=2x3; of the elements of one that is a sequence: x=[2x3,4x3], without "
+         "elements x=[]")
+      ->type_name("NAME=SHAPE")
+      ->allow_extra_args(false)
+      ->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   addMaxIterationsOption(app, options.maxIterations)->group(kGeneration);
   auto takeBounds = [this](const std::vector<std::string> &texts) {
