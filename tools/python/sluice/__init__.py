@@ -17,3 +17,5 @@ from ._session import Port, Session, Stats, Symbol
 
 __all__ = ["Error", "MemoryUse", "Plan", "Port", "Report", "Session", "Stats", "Symbol", "UsageError", "build", "compile",
            "load", "plan", "read_plan"]
+
+Error.__module__ = UsageError.__module__ = __name__

@@ -18,3 +18,6 @@ from ._values import Buffer, Packing, Placement, StepPlan, Swap, Tiling
 
 __all__ = ["Buffer", "Error", "Graph", "Packing", "Placement", "StepPlan", "Swap", "Tiling", "UsageError", "accelerator",
            "check", "machine", "pack", "place", "plan", "tile"]
+
+if Error.__module__ == __name__ + "._process":  # the first wheel, whose errors would be these, is not installed
+    Error.__module__ = UsageError.__module__ = __name__
