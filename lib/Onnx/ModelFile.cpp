@@ -25,7 +25,7 @@
 namespace sluice {
 
 namespace {
-constexpr int64_t kOldestIrVersion = 3, kNewestIrVersion = 13;
+constexpr int64_t kOldestIrVersion = 3, kNewestIrVersion = 14;
 /// Messages inside messages; three levels a subgraph.
 constexpr int kNestingLimit = 100;
 /// Each external file takes a mapping, of which a process has 65530 by default.

@@ -1,21 +1,22 @@
 """Compiling and planning from Python."""
 
 import json
-import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sluice
 from conftest import MODELS, make_model
 from onnx import helper
+from sluice._process import find_program
 
+PROGRAM = find_program("sluice", Path(sluice.__file__).parent)
 JUMPERHARD = MODELS / "jumperhard" / "model.onnx"
 
 
 def cli_error(*arguments):
-    program = os.path.join(os.environ["SLUICE_BUILD"], "bin", "sluice")
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     return done.stderr.removeprefix("error: ").rstrip("\n")
 
@@ -113,8 +114,8 @@ def test_a_plan_can_be_saved_followed_and_shown(tmp_path):
 
 
 def test_a_machine_as_json(add_model):
-    machine = json.loads(subprocess.run([os.path.join(os.environ["SLUICE_BUILD"], "bin", "sluice"), "machine", "emulated",
-                                         "--format=json"], capture_output=True, check=True).stdout)
+    done = subprocess.run([PROGRAM, "machine", "emulated", "--format=json"], capture_output=True, check=True)
+    machine = json.loads(done.stdout)
     machine["name"] = "mine"
     plan = sluice.plan(add_model, machine=machine, dims={"rows": 1})
     assert plan.json["problem"]["machine"]["name"] == "mine"

@@ -24,11 +24,9 @@ def test_wrong_usage_is_a_value_error(tmp_path):
         _solve.plan(tmp_path / "none.json", solver="magic")
 
 
-def test_a_program_that_is_not_there_is_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("SLUICE_BUILD", str(tmp_path))
-    with pytest.raises(Error, match="no program 'sluice-solve' in .*set SLUICE_BUILD"):
-        _solve.pack([_solve.Buffer(0, 1, 1)])
+def test_a_program_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(Error, match=f"no program 'sluice-none' in '{tmp_path}/bin' or on .*set SLUICE_BUILD"):
+        _solve.find_program("sluice-none", tmp_path)
 
 
 def test_a_program_that_dies_is_a_bug(tmp_path, monkeypatch):

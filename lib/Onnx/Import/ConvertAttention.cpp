@@ -112,12 +112,21 @@ FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Ty
   Value column = node.iota(index, keys, 3, 4);
   if (lengths)
     lengths = node.cast(node.reshape(lengths, {shapeOf(lengths)[0], 1, 1, 1}), index);
-  if (node.integerOr("is_causal", 0) != 0) {
-    // Query i sees keys up to i + offset.
+  const int64_t left = node.integerOr("left_window_size", -1), right = node.integerOr("right_window_size", -1);
+  const bool isCausal = node.integerOr("is_causal", 0) != 0;
+  if (isCausal || left >= 0 || right >= 0) {
+    // Query i is at position i + offset: it sees so many keys before it and after it; none after it where it is causal.
     Value offset = lengths ? node.sub(lengths, node.splat(index, static_cast<double>(queries)))
                            : node.splat(index, static_cast<double>(past));
     Value row = node.add(node.iota(index, queries, 2, 4), offset);
-    add(node.select(node.compare(ComparePredicate::lt, row, column), hidden, zero));
+    if (isCausal || right >= 0) {
+      Value last = isCausal || right == 0 ? row : node.add(row, node.splat(index, static_cast<double>(right)));
+      add(node.select(node.compare(ComparePredicate::lt, last, column), hidden, zero));
+    }
+    if (left >= 0) {
+      Value first = node.sub(row, node.splat(index, static_cast<double>(left)));
+      add(node.select(node.compare(ComparePredicate::lt, column, first), hidden, zero));
+    }
   }
   if (lengths)
     add(node.select(node.compare(ComparePredicate::lt, column, lengths), zero, hidden));
