@@ -66,8 +66,9 @@ Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text
 Status addDimBinding(std::string_view text, DimBindings &bindings);
 
 /// Adds what the text of an option `--shape` says: "x=2x3", the shape of an input that declares none
-/// ("x=scalar": no extents), or "x=[2x3,4x3]", those of the elements of an input that is a sequence ("x=[]": no element,
-/// or an optional without a value). Fails on a missing name and on an extent that is not a non-negative integer.
+/// ("x=scalar": no extents), or "x=[2x3,4x3]", those of the elements of an input that is a sequence ("x=[]": no
+/// element, or an optional without a value). Fails on a missing name and on an extent that is not a non-negative
+/// integer.
 Status addShapeBinding(std::string_view text, DimBindings &bindings);
 
 struct BoundInputs {
