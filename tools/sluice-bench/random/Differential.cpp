@@ -267,7 +267,9 @@ Findings Checker::run(const std::vector<std::string> &names) {
       continue;
     Expected<std::vector<HostTensor>> actual = runVariant(variant);
     if (!actual) {
-      findings.differences.push_back(concat(variant.name, ": ", actual.error().message));
+      const bool isLimit = actual.error().code == ErrorCode::Unsupported;
+      (isLimit ? findings.unsupported : findings.differences)
+          .push_back(concat(variant.name, ": ", actual.error().message));
       continue;
     }
     if (!compare(variant.name, *actual, plain, false) || !variant.exact ||

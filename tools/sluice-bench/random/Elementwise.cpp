@@ -164,6 +164,10 @@ void makeCast(ModelWriter &w) {
     result.low = 0;
     result.high = 1;
   }
+  if (narrows && type != ElementType::Bool) {
+    result.low = std::trunc(result.low);
+    result.high = std::trunc(result.high);
+  }
   // A rounded tensor is as exact as its operand where that is exact: all round alike.
   if (x.error > 0)
     result.error += roundingOf(type, x.largest());

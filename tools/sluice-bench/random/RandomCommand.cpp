@@ -110,6 +110,9 @@ public:
     } else {
       entry.update(Json::parse(result.said, nullptr, /*allow_exceptions=*/false));
     }
+    for (const Json &limit : entry.value("unsupported", Json::array()))
+      ++limits[limit.get<std::string>().substr(0, limit.get<std::string>().find(':'))];
+    entry.erase("unsupported");
     const std::string refusal = entry.value("refused", "");
     const Json differences = entry.value("differences", Json::array());
     refused += !refusal.empty();
@@ -135,10 +138,12 @@ public:
     if (options.format == "json") {
       out << Json{{"benchmark", "random"}, {"models", models},         {"differing", differing},
                   {"refused", refused},    {"uncompared", uncompared}, {"uncomparedReasons", uncomparedReasons},
-                  {"findings", found}}
+                  {"unsupported", limits}, {"findings", found}}
                  .dump(1, ' ', false, Json::error_handler_t::replace)
           << '\n';
     } else {
+      for (const auto &[variant, times] : limits)
+        out << "variant " << variant << " does not support " << times << '\n';
       for (const auto &[reason, times] : uncomparedReasons)
         out << options.against << " refuses " << times << ": " << reason << '\n';
       out << models << " models, " << differing << " differ or crash, " << refused << " are refused";
@@ -156,7 +161,7 @@ private:
   const RandomOptions &options;
   std::ostream &out;
   int64_t models = 0, differing = 0, refused = 0, uncompared = 0;
-  std::map<std::string, int64_t> uncomparedReasons;
+  std::map<std::string, int64_t> uncomparedReasons, limits;
   Json found = Json::array();
 };
 
@@ -204,7 +209,7 @@ Status Campaign::runChunk(uint64_t first, size_t count) {
         const Subject subject{(folder / "model.onnx").string(), models[index].inputs, models[index].outputs,
                               references[index]};
         const Findings findings = check(subject, options.variants, first + index, folder.string());
-        Json said{{"differences", findings.differences}};
+        Json said{{"differences", findings.differences}, {"unsupported", findings.unsupported}};
         if (!findings.refused.empty())
           said["refused"] = findings.refused;
         return said.dump(-1, ' ', false, Json::error_handler_t::replace);
