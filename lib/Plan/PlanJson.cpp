@@ -190,7 +190,7 @@ static Status readPlacement(Plan &plan, const AllNames &names, const Graph &grap
   for (size_t i = 0; i < plan.placement.size(); ++i)
     if (!plan.placement[i].valid())
       return makeError(ErrorCode::NotFound, "operator '", graph.op(OperatorId(i)).name, "' is not placed, at '",
-                       reader.where(), "', give the graph the plan was made for");
+                       reader.where(), "', add it to 'placement', or give the graph the plan was made for");
   return {};
 }
 
@@ -225,7 +225,7 @@ static Status readStreams(Plan &plan, const AllNames &names, const JsonReader &r
       ++index;
     if (index == kStreamNames.size())
       return makeError(ErrorCode::InvalidInput, "stream kind '", kind.substr(0, 80), "' is unknown, at '",
-                       entry.where(), "', write compute, swap-in, swap-out or communicate");
+                       entry.where(), "', write compute, swap-in, swap-out, communicate, file-in or file-out");
     stream.kind = static_cast<StreamKind>(index);
     plan.streams.push_back(stream);
   }

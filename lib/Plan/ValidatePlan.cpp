@@ -71,7 +71,7 @@ private:
 
   template <typename... Ts>
   tl::unexpected<Error> bad(const Ts &...parts) const {
-    return makeError(ErrorCode::Internal, parts..., ", invalid plan, make it anew");
+    return makeError(ErrorCode::Internal, parts..., ", invalid plan");
   }
 
   std::string describe(ResidencyId id) const {
@@ -177,7 +177,8 @@ private:
     if (r.tensor.valid() && r.tensor.index() >= graph.numTensors())
       return bad("residency ", id.value, " is of a tensor that does not exist");
     if (r.bytes < 0 || (r.tensor.valid() && r.bytes < graph.tensor(r.tensor).bytes))
-      return bad(describe(id), " has fewer bytes than its data");
+      return bad(describe(id), " has fewer bytes than its data: ", r.bytes, " of ",
+                 r.tensor.valid() ? graph.tensor(r.tensor).bytes : 0);
     bool written = r.tensor.valid() && graph.tensor(r.tensor).producer.valid();
     if (r.segment == Segment::Home) {
       if (!r.tensor.valid())
@@ -209,7 +210,8 @@ private:
     if (r.offset < 0 || r.offset % kArenaAlignment != 0)
       return bad(describe(id), " has offset ", r.offset, ", not a multiple of ", kArenaAlignment);
     if (saturatingAdd(r.offset, r.bytes) > plan.arenaBytes[r.memory.index()])
-      return bad(describe(id), " ends outside its arena");
+      return bad(describe(id), " ends outside its arena: at byte ", saturatingAdd(r.offset, r.bytes), " of ",
+                 plan.arenaBytes[r.memory.index()]);
     return {};
   }
 
@@ -223,11 +225,13 @@ private:
       CommandId id(i);
       const Command &command = plan.commands[i];
       if (command.stream.index() >= plan.streams.size())
-        return bad("command ", i, " is on a stream that does not exist");
+        return bad("command ", i, " is on a stream that does not exist: ", command.stream.value, " of ",
+                   plan.streams.size());
       for (const std::vector<ResidencyId> *list : {&command.reads, &command.writes})
         for (ResidencyId r : *list)
           if (r.index() >= plan.residencies.size())
-            return bad("command ", i, " touches a residency that does not exist");
+            return bad("command ", i, " touches a residency that does not exist: ", r.value, " of ",
+                       plan.residencies.size());
       for (CommandId wait : command.waits)
         if (!(wait < id))
           return bad("command ", i, " waits for command ", wait.value, ", which is not issued before it");
@@ -381,7 +385,7 @@ private:
           return bad(describe(id), " reads ", describe(r), ", which nothing writes");
         if (!happensBefore(wrote, id))
           return bad(describe(id), " reads ", describe(r), " without waiting for command ", wrote.value,
-                     ", which writes it");
+                     ", which writes it: neither its waits nor its stream order the two");
       }
     return {};
   }

@@ -240,7 +240,7 @@ static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const
   // What a file says is the user's to correct, whatever the validator calls it.
   if (Status status = validatePlan(graph, machine, *plan); !status)
     return makeError(ErrorCode::InvalidInput, status.error().message, ", in '", reader.where(),
-                     "', make the plan anew");
+                     "', correct the plan or make the plan anew");
   const std::vector<int64_t> used = plan->bytesUsed(graph, machine);
   for (size_t m = 0; m < capacities.size(); ++m)
     if (used[m] > capacities[m])
