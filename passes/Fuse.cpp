@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Loads.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -31,6 +32,7 @@ struct Group {
   SmallVector<Operation *> members;
   Operation *anchor = nullptr;
   bool isElementwise = true; ///< All members but the anchor.
+  bool isLoad = false;       ///< All members are as cheap as a load.
   size_t index = 0;          ///< Among all groups.
 };
 
@@ -60,6 +62,7 @@ private:
       group->anchor = op;
     else
       group->isElementwise = isa<ElementwiseOpInterface>(op);
+    group->isLoad = isAsCheapAsLoad(op);
     group->index = groups.size();
     groups.push_back(std::move(owned));
     groupOf[op] = group;
@@ -80,6 +83,18 @@ private:
       if (from != group && canJoin(*from, *group, op, operand->getOperandNumber(), operand->get()))
         join(from, group);
     }
+    for (OpOperand *operand : operands) {
+      Group *from = groupOf[operand->get().getDefiningOp()];
+      if (from != group && canLoad(*from, *group))
+        join(from, group);
+    }
+  }
+
+  /// Whether a consumer that has no form for vectors computes what it would load else, however often it reads that: a
+  /// gather whose result it broadcasts, or the indices of a gather.
+  static bool canLoad(const Group &from, const Group &to) {
+    return from.isLoad && !to.anchor && !to.isElementwise && (to.isLoad || to.members.size() > 1) &&
+           from.members.size() + to.members.size() <= kMaxMembers;
   }
 
   static bool canJoin(const Group &from, const Group &to, Operation *consumer, unsigned index, Value value) {
@@ -126,6 +141,7 @@ private:
     // A slice that the kernel reads where it lies is no part of its loops.
     const bool isRead = from->members.size() == 1 && isa<SliceOp>(from->members.front()) && to->anchor;
     to->isElementwise &= from->isElementwise || isRead;
+    to->isLoad &= from->isLoad;
     if (from->anchor)
       to->anchor = from->anchor;
     for (Operation *op : from->members)

@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "passes/Passes.h"
+#include "passes/SimplifyTransposes.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
@@ -199,6 +200,7 @@ struct Simplify : sluice::impl::SimplifyPassBase<Simplify> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<DecomposeBatchNorm, FoldScaleIntoConv, FoldScaleIntoMatmul, DistributeScale>(context);
+    addTransposePatterns(patterns);
     if (!differentiable)
       patterns.add<DecomposeBatchNormTrain>(context);
     for (auto *dialect : context->getLoadedDialects())

@@ -111,3 +111,23 @@ func.func @neither(%x: tensor<3x2xf32>, %p: tensor<2xf32>) -> tensor<3x2xf32> {
   %1 = dataflow.unary relu %0 : tensor<3x2xf32>
   return %1 : tensor<3x2xf32>
 }
+
+// A sum of vectors stays one: its broadcast operand is loaded.
+// CHECK-LABEL: func.func @vectors
+func.func @vectors(%x: tensor<2x3x4xf32>, %places: tensor<8x4xf32>, %order: tensor<3xi64>) -> tensor<2x3x4xf32> {
+  // CHECK-NEXT: %[[G:.*]] = dataflow.gather
+  // CHECK-NEXT: dataflow.binary add %arg0, %[[G]]
+  %0 = dataflow.gather %places, %order {axis = 0 : i64} : tensor<8x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  %1 = dataflow.binary add %x, %0 : tensor<2x3x4xf32>, tensor<3x4xf32>
+  return %1 : tensor<2x3x4xf32>
+}
+
+// Nor is a transpose, which has a kernel for tiles, part of a gather's.
+// CHECK-LABEL: func.func @transposed_table
+func.func @transposed_table(%x: tensor<4x8xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+  // CHECK-NEXT: dataflow.transpose
+  // CHECK-NEXT: dataflow.gather
+  %0 = dataflow.transpose %x [1, 0] : tensor<4x8xf32>
+  %1 = dataflow.gather %0, %i {axis = 0 : i64} : tensor<8x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}

@@ -133,3 +133,21 @@ func.func @two_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<1x4xi64>
   %indices, %count = dataflow.nonzero %0 : tensor<4xi1> -> tensor<1x4xi64>, tensor<i64>
   return %indices, %count : tensor<1x4xi64>, tensor<i64>
 }
+
+// What costs as much as a load is computed where it would be loaded, once for each row that broadcasts it: the kernel
+// reads elements one by one anyway.
+// CHECK-LABEL: func.func @embeddings
+func.func @embeddings(%words: tensor<9x4xf32>, %ids: tensor<2x3xi64>, %places: tensor<8x4xf32>, %order: tensor<8xi64>)
+    -> tensor<2x3x4xf32> {
+  // CHECK-NEXT: dataflow.fused
+  // CHECK-NEXT: dataflow.slice
+  // CHECK-NEXT: dataflow.gather
+  // CHECK-NEXT: dataflow.gather
+  // CHECK-NEXT: dataflow.binary add
+  // CHECK-NEXT: dataflow.yield
+  %0 = dataflow.slice %order from [2] by [1] : tensor<8xi64> -> tensor<3xi64>
+  %1 = dataflow.gather %places, %0 {axis = 0 : i64} : tensor<8x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  %2 = dataflow.gather %words, %ids {axis = 0 : i64} : tensor<9x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
+  %3 = dataflow.binary add %2, %1 : tensor<2x3x4xf32>, tensor<3x4xf32>
+  return %3 : tensor<2x3x4xf32>
+}

@@ -92,3 +92,28 @@ func.func @other_functions(%x: tensor<4x2xf32>, %c: tensor<2xf32>) -> (tensor<4x
   %3 = dataflow.binary max %2, %two : tensor<4x2xf32>, tensor<2xf32>
   return %1, %3 : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// Transposes around a concat that would only change places: another operand has to be moved, or another reader reads
+// the result as it is.
+// CHECK-LABEL: func.func @other_operand
+func.func @other_operand(%x: tensor<2x6x4xf32>, %y: tensor<2x4x3xf32>) -> tensor<2x9x4xf32> {
+  // CHECK-NEXT: dataflow.transpose %arg0
+  // CHECK-NEXT: dataflow.concat
+  // CHECK-NEXT: dataflow.transpose
+  %0 = dataflow.transpose %x [0, 2, 1] : tensor<2x6x4xf32>
+  %1 = dataflow.concat %0, %y {axis = 2 : i64} : tensor<2x4x6xf32>, tensor<2x4x3xf32> -> tensor<2x4x9xf32>
+  %2 = dataflow.transpose %1 [0, 2, 1] : tensor<2x4x9xf32>
+  return %2 : tensor<2x9x4xf32>
+}
+// CHECK-LABEL: func.func @other_reader
+func.func @other_reader(%x: tensor<2x6x4xf32>, %y: tensor<2x4x1xf32>) -> (tensor<2x7x4xf32>, tensor<2x4x7xf32>) {
+  // CHECK-NEXT: dataflow.transpose %arg0
+  // CHECK-NEXT: %[[ALL:.*]] = dataflow.concat
+  // CHECK-NEXT: dataflow.transpose %[[ALL]]
+  // CHECK-NEXT: dataflow.unary exp %[[ALL]]
+  %0 = dataflow.transpose %x [0, 2, 1] : tensor<2x6x4xf32>
+  %1 = dataflow.concat %0, %y {axis = 2 : i64} : tensor<2x4x6xf32>, tensor<2x4x1xf32> -> tensor<2x4x7xf32>
+  %2 = dataflow.transpose %1 [0, 2, 1] : tensor<2x4x7xf32>
+  %3 = dataflow.unary exp %1 : tensor<2x4x7xf32>
+  return %2, %3 : tensor<2x7x4xf32>, tensor<2x4x7xf32>
+}

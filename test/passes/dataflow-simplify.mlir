@@ -101,5 +101,37 @@ func.func @common(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %2 : tensor<4xf32>, tensor<4xf32>
 }
 
+// A decoder's keys: those of the past are transposed for the product, joined with the token's, and transposed back.
+// CHECK-LABEL: func.func @keys
+// CHECK-SAME: (%[[Q:.*]]: tensor<2x1x4xf32>, %[[PAST:.*]]: tensor<2x6x4xf32, #[[E:.*]]>, %[[KEY:.*]]: tensor<2x1x4xf32>)
+!past = tensor<2x6x4xf32, #dataflow.extents<()[s0] -> (2, s0, 4), <"past" = 1 to 6>>>
+!turned = tensor<2x4x6xf32, #dataflow.extents<()[s0] -> (2, 4, s0), <"past" = 1 to 6>>>
+!joined = tensor<2x4x7xf32, #dataflow.extents<()[s0] -> (2, 4, s0 + 1), <"past" = 1 to 6>>>
+!back = tensor<2x7x4xf32, #dataflow.extents<()[s0] -> (2, s0 + 1, 4), <"past" = 1 to 6>>>
+!scores = tensor<2x1x7xf32, #dataflow.extents<()[s0] -> (2, 1, s0 + 1), <"past" = 1 to 6>>>
+func.func @keys(%q: tensor<2x1x4xf32>, %past: !past, %key: tensor<2x1x4xf32>) -> (!scores, !back) {
+  // CHECK-NEXT: %[[ALL:.*]] = dataflow.concat %[[PAST]], %[[KEY]] {axis = 1 : i64}
+  // CHECK-NEXT: %[[S:.*]] = dataflow.matmul %[[Q]], %[[ALL]] transposed :
+  // CHECK-NEXT: return %[[S]], %[[ALL]]
+  %0 = dataflow.transpose %past [0, 2, 1] : !past
+  %1 = dataflow.reshape %key : tensor<2x1x4xf32> -> tensor<2x4x1xf32>
+  %2 = dataflow.concat %0, %1 {axis = 2 : i64} : !turned, tensor<2x4x1xf32> -> !joined
+  %3 = dataflow.matmul %q, %2 : tensor<2x1x4xf32>, !joined
+  %4 = dataflow.transpose %2 [0, 2, 1] : !joined
+  return %3, %4 : !scores, !back
+}
+
+// Channels change places, and the axis with them.
+// CHECK-LABEL: func.func @join_axis
+func.func @join_axis(%x: tensor<1x2x3x4xf32>, %y: tensor<1x2x3x5xf32>) -> tensor<1x2x3x9xf32> {
+  // CHECK-NEXT: %[[ALL:.*]] = dataflow.concat %arg0, %arg1 {axis = 3 : i64}
+  // CHECK-NEXT: return %[[ALL]]
+  %0 = dataflow.transpose %x [0, 3, 1, 2] : tensor<1x2x3x4xf32>
+  %1 = dataflow.transpose %y [0, 3, 1, 2] : tensor<1x2x3x5xf32>
+  %2 = dataflow.concat %0, %1 {axis = 1 : i64} : tensor<1x4x2x3xf32>, tensor<1x5x2x3xf32> -> tensor<1x9x2x3xf32>
+  %3 = dataflow.transpose %2 [0, 2, 3, 1] : tensor<1x9x2x3xf32>
+  return %3 : tensor<1x2x3x9xf32>
+}
+
 // CHECK-LABEL: func.func private @declared
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>

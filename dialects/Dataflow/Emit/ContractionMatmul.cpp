@@ -22,10 +22,10 @@ namespace {
 
 class MatmulEmitter {
 public:
-  MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const Source &lhs, const Source &rhs,
-                SinkFn sink, const MatmulExtents &extents)
-      : ir(ir), spec(spec), lhs(lhs), rhs(rhs), sink(sink), extents(extents), blocking(chooseBlocking(spec, target)),
-        tile(blocking.tile), vectorLanes(target.lanesF32), panel(tile.block()),
+  MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const MatmulOperands &operands, SinkFn sink,
+                const MatmulBlocking &blocking)
+      : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), sink(sink), extents(operands.extents),
+        blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32), panel(tile.block()),
         lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
@@ -391,8 +391,20 @@ void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const Vector
                 const MatmulOperands &operands, WorkItems items, SinkFn sink) {
   Type accumulator = spec.elementBits == 64 ? b.getF64Type() : b.getF32Type();
   Ir ir(b, loc, accumulator);
-  MatmulEmitter(ir, spec, target, operands.lhs, operands.rhs, sink, operands.extents)
-      .emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  const MatmulBlocking blocking = chooseBlocking(spec, target);
+  Value begin = ir.fromIndex(items.begin), end = ir.fromIndex(items.end);
+  auto emitBy = [&](const MatmulBlocking &by) { MatmulEmitter(ir, spec, target, operands, sink, by).emit(begin, end); };
+  // A decoder's first steps have a few keys, where a panel has room for many: packing it would take most of the time.
+  constexpr int64_t kFew = 4;
+  Value columns = operands.extents.n;
+  if (!columns || spec.packedB || blocking.tile.block() <= kFew)
+    return emitBy(blocking);
+  MatmulBlocking narrow = blocking;
+  narrow.tile.vectors = 1;
+  narrow.tile.lanes = kFew;
+  narrow.panels = 1;
+  ir.ifElse(
+      ir.isLess(columns, ir.constant(kFew + 1)), [&] { emitBy(narrow); }, [&] { emitBy(blocking); });
 }
 
 } // namespace sluice::emit

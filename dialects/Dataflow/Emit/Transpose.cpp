@@ -239,7 +239,7 @@ void KernelEmitter::emitChunkTranspose(unsigned result, Value value, TransposeOp
       });
     });
   };
-  auto copyRows = [&](Value first) {
+  auto copySquares = [&](Value first) {
     loop(0, written / side * side, side, [&](Value w) { copyTile(first, w); });
     if (isMultipleOf(written, side))
       return;
@@ -247,6 +247,20 @@ void KernelEmitter::emitChunkTranspose(unsigned result, Value value, TransposeOp
       copyTile(first, index(written - side));
     else
       copyElements(first, add(first, index(side)), index(written / side * side));
+  };
+  auto copyRows = [&](Value first) {
+    if (!isCopy || written.isConstant())
+      return copySquares(first);
+    // Of one element, rows lie one after the other in both.
+    auto ifOne = [&](arith::CmpIPredicate predicate, function_ref<void()> body) {
+      ifThen(arith::CmpIOp::create(b, location, predicate, index(written), index(1)), body);
+    };
+    ifOne(arith::CmpIPredicate::eq, [&] {
+      at[readAt] = first;
+      at[writtenAt] = index(0);
+      write(at, readRun(at, side), side);
+    });
+    ifOne(arith::CmpIPredicate::ne, [&] { copySquares(first); });
   };
   auto copyItem = [&](ArrayRef<Value> item) {
     at.assign(item.begin(), item.end());

@@ -1,0 +1,17 @@
+//===- SimplifyTransposes.h - Transposes around a concat --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_SIMPLIFYTRANSPOSES_H
+#define SLUICE_PASSES_SIMPLIFYTRANSPOSES_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace sluice {
+
+/// Rewrites that leave transposes of a concat's operands and result out, for dataflow-simplify.
+void addTransposePatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_SIMPLIFYTRANSPOSES_H
