@@ -55,6 +55,8 @@ Status runExport(const ExportCommandOptions &options) {
       return notForDirectory(options, "--fix");
     if (options.compile.maxIterations > 0)
       return notForDirectory(options, "--max-iterations");
+    if (!options.compile.bounds.empty())
+      return notForDirectory(options, "--bound");
     return exportArtifact(options.source, options.model, options.output, to);
   }
   if (!options.model.empty())
@@ -90,6 +92,7 @@ void addExportCommand(CLI::App &app, Action &action) {
   addDimOption(*command, options->compile.dims);
   addFixOption(*command, options->fixed);
   addMaxIterationsOption(*command, options->compile.maxIterations);
+  addBoundOption(*command, options->compile.bounds);
   addOption(*command, "--target", options->compile.target, "of a model: what the plan was made for")
       ->capture_default_str();
   addOption(*command, "--model", options->model, "of a compiled model: where the model with its weights is now");

@@ -39,6 +39,34 @@ CLI::Option *addDimOption(CLI::App &app, DimBindings &dims) {
       ->allow_extra_args(false);
 }
 
+CLI::Option *addBoundOption(CLI::App &app, std::map<std::string, ValueBounds> &bounds) {
+  auto takeBounds = [&bounds](const std::vector<std::string> &texts) {
+    for (const std::string &text : texts) {
+      const size_t equals = text.rfind('=');
+      const std::string numbers = equals == std::string::npos ? "" : text.substr(equals + 1);
+      const size_t dots = numbers.find("..");
+      Expected<int64_t> high = parseInteger(dots == std::string::npos ? numbers : numbers.substr(dots + 2));
+      ValueBounds said;
+      bool isGiven = high && *high >= 0 && equals != 0;
+      if (isGiven && dots != std::string::npos) {
+        Expected<int64_t> low = parseInteger(numbers.substr(0, dots));
+        isGiven = low && *low <= *high;
+        said.low = low ? *low : 0;
+      }
+      if (!isGiven)
+        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N or NAME=LOW..N");
+      said.high = *high;
+      bounds[text.substr(0, equals)] = said;
+    }
+  };
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "--bound", takeBounds,
+          "upper bound of a tensor that determines an extent or a scale, if the model does not imply one")
+      ->type_name("NAME=[LOW..]N")
+      ->allow_extra_args(false);
+}
+
 CLI::Option *addMaxIterationsOption(CLI::App &app, int64_t &most) {
   return addOption(app, "--max-iterations", most,
                    "limit of the iterations of a loop whose end depends on data; a step that exceeds it fails")
@@ -153,31 +181,7 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->group(kGeneration);
   addFixOption(app, fixed)->group(kGeneration);
   addMaxIterationsOption(app, options.maxIterations)->group(kGeneration);
-  auto takeBounds = [this](const std::vector<std::string> &texts) {
-    for (const std::string &text : texts) {
-      const size_t equals = text.rfind('=');
-      const std::string numbers = equals == std::string::npos ? "" : text.substr(equals + 1);
-      const size_t dots = numbers.find("..");
-      Expected<int64_t> high = parseInteger(dots == std::string::npos ? numbers : numbers.substr(dots + 2));
-      ValueBounds bounds;
-      bool isGiven = high && *high >= 0 && equals != 0;
-      if (isGiven && dots != std::string::npos) {
-        Expected<int64_t> low = parseInteger(numbers.substr(0, dots));
-        isGiven = low && *low <= *high;
-        bounds.low = low ? *low : 0;
-      }
-      if (!isGiven)
-        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N or NAME=LOW..N");
-      bounds.high = *high;
-      options.bounds[text.substr(0, equals)] = bounds;
-    }
-  };
-  app.add_option_function<std::vector<std::string>>(
-         "--bound", takeBounds,
-         "upper bound of a tensor that determines an extent or a scale, if the model does not imply one")
-      ->type_name("NAME=[LOW..]N")
-      ->allow_extra_args(false)
-      ->group(kGeneration);
+  addBoundOption(app, options.bounds)->group(kGeneration);
   addOption(app, "--state", options.states,
             "make an input a state that has the value of an output in the previous step, such as a cache: "
             "past_key_values.*=present.*")

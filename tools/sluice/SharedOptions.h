@@ -47,6 +47,7 @@ private:
 /// --dim; `dims` outlives the parse.
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
 /// --max-iterations.
+CLI::Option *addBoundOption(CLI::App &app, std::map<std::string, ValueBounds> &bounds);
 CLI::Option *addMaxIterationsOption(CLI::App &app, int64_t &most);
 /// --fix, for readFixedInputs.
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts);

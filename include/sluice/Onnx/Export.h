@@ -20,8 +20,8 @@ inline constexpr int64_t kExportOpset = 17;
 /// Writes the module's one function, of operators as the importer makes them (imported or simplified, not laid out or
 /// fused), as an ONNX model. Inputs, outputs and weights keep their names; nodes are named after operators' locations,
 /// each name once; operators' attributes `dataflow.KEY` become node metadata `sluice.KEY`. Importing the result gives
-/// the same program, and exporting that the same bytes. A program with symbols is written as it is at their upper
-/// bounds.
+/// the same program, and exporting that the same bytes. A program with symbols has the dimensions that give them, and
+/// nodes that compute what else depends on them; importing it takes the same ranges.
 ///
 /// Fails with one error that lists every operator that ONNX cannot say; where weights' data is missing; where the model
 /// is too large for a single file and has to be one. Written beside, then renamed.

@@ -6,7 +6,7 @@
 
 #include "../WeightFiles.h"
 #include "ProgramWriter.h"
-#include "dialects/Dataflow/IR/Extents.h"
+#include "dialects/Dataflow/IR/FoundSymbols.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -61,26 +61,27 @@ std::vector<PendingWeight> weightsOf(ProgramWriter &writer) {
 } // namespace
 } // namespace onnxexport
 
-/// The program at the upper bounds of its symbols: the module itself, or a copy without symbols, which `copy` then
-/// owns.
-static ModuleOp atUpperBounds(ModuleOp module, OwningOpRef<ModuleOp> &copy) {
-  const SymbolsAttr symbols = symbolsOf(module);
-  if (!symbols)
+/// The program with operators behind those that find their extents: the module itself where a step finds none, or a
+/// copy, which `copy` then owns.
+static ModuleOp behindFinders(ModuleOp module, OwningOpRef<ModuleOp> &copy) {
+  if (symbolsFoundBy(module) == 0)
     return module;
   copy = module.clone();
-  instantiate(*copy, Point(symbols.getMost()));
+  for (func::FuncOp function : copy->getOps<func::FuncOp>())
+    if (!function.isExternal())
+      sortBehindFinders(function.front());
   return *copy;
 }
 
 Expected<std::string> exportModelBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy;
-  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(atUpperBounds(module, copy)));
+  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(behindFinders(module, copy)));
   return modelBytes(writer->model, onnxexport::weightsOf(*writer));
 }
 
 Status exportModel(ModuleOp module, const std::string &path, const ExportOptions &options) {
   OwningOpRef<ModuleOp> copy;
-  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(atUpperBounds(module, copy)));
+  SLUICE_ASSIGN_OR_RETURN(auto writer, onnxexport::writeProgram(behindFinders(module, copy)));
   return writeModelFiles(writer->model, onnxexport::weightsOf(*writer), path, options);
 }
 

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
+#include "dialects/Dataflow/IR/ExtentBounds.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 using sluice::onnxtensor::elementTypeOf;
@@ -147,13 +149,16 @@ LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
 }
 
 LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
-  ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
+  const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
   ArrayRef<int64_t> kernel = shapeOf(op.getWeight()).drop_front(2);
   SmallVector<int64_t> pads(op.getPadsLow()), extra;
   for (size_t i = 0; i < kernel.size(); ++i) {
-    int64_t whole = (from[i] - 1) * op.getStrides()[i] + (kernel[i] - 1) * op.getDilations()[i] + 1;
+    const Extent whole = (from[2 + i] - 1) * op.getStrides()[i] +
+                         Extent((kernel[i] - 1) * op.getDilations()[i] + 1 - op.getPadsLow()[i]);
     // What is cut off at the end; a result longer than the windows reach goes on with zeros.
-    int64_t high = whole - op.getPadsLow()[i] - to[i];
+    const int64_t high = whole.most() - to[2 + i].most();
+    if (!isSameExtent(whole, to[2 + i] + high))
+      return writer.refuse("it is cut off elsewhere at other sizes, give one size of each dimension, option --dim");
     pads.push_back(std::max<int64_t>(high, 0));
     extra.push_back(std::max<int64_t>(-high, 0));
   }

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
+#include "dialects/Dataflow/IR/ExtentBounds.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 
@@ -22,15 +24,24 @@ bool isTrue(Value value) {
   return known && known->size() == 1 && known->front() != 0;
 }
 
+/// Whether a loop runs as often as it may: what it stacks has no more room than that.
+bool runsAll(LoopOp op) {
+  if (!isTrue(op.getCondition()) || !isTrue(op.getBody().front().getTerminator()->getOperand(0)))
+    return false;
+  if (std::optional<SmallVector<int64_t>> trips = getIntegers(op.getTrips()))
+    return trips->front() == static_cast<int64_t>(op.getMost());
+  auto trips = op.getTrips().getDefiningOp<ExtentsOp>();
+  return trips && op.getNumStacked() > 0 &&
+         isSameExtent(Extent(trips.getMap().getResult(0), trips.getSymbols()),
+                      extentsOf(op.getResult(op.getCarried().size()))[0]);
+}
+
 /// ONNX stacks as many tensors as iterations ran, and does not say how many those were.
 LogicalResult repeat(LoopOp op, NodeWriter &writer) {
   const size_t carried = op.getCarried().size();
   if (!op.getResults().back().use_empty())
     return writer.refuse("how often it runs is a result, which ONNX's loops do not have");
-  std::optional<SmallVector<int64_t>> trips = getIntegers(op.getTrips());
-  const bool runsAll = trips && trips->front() == static_cast<int64_t>(op.getMost()) && isTrue(op.getCondition()) &&
-                       isTrue(op.getBody().front().getTerminator()->getOperand(0));
-  if (op.getNumStacked() > 0 && !runsAll)
+  if (op.getNumStacked() > 0 && !runsAll(op))
     return writer.refuse("what it stacks has room for iterations that do not run, which ONNX's loops do not have");
   std::vector<std::string> operands{writer.name(op.getTrips()), writer.name(op.getCondition())};
   for (Value value : op.getCarried())

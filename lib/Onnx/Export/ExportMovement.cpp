@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "NodeWriter.h"
 
+#include "dialects/Dataflow/IR/ExtentBounds.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -17,48 +19,68 @@ using sluice::onnxtensor::shapeOf;
 namespace sluice::onnxexport {
 namespace {
 
+bool areConstant(ArrayRef<Extent> extents) {
+  return llvm::all_of(extents, [](const Extent &extent) { return extent.isConstant(); });
+}
+
 LogicalResult transpose(TransposeOp op, NodeWriter &writer) {
   writer.node("Transpose", writer.operands()).set("perm", op.getPermutation());
   return success();
 }
 
 LogicalResult reshape(ReshapeOp op, NodeWriter &writer) {
-  ArrayRef<int64_t> dims = shapeOf(op.getResult());
-  Node node = writer.node("Reshape", {writer.name(op.getInput()), writer.integers("shape", dims)});
-  if (llvm::is_contained(dims, 0))
+  const Extents dims = extentsOf(op.getResult());
+  Node node = writer.node("Reshape", {writer.name(op.getInput()), writer.extents("shape", dims)});
+  if (llvm::any_of(dims, mayBeZero))
     node.set("allowzero", int64_t(1));
   return success();
 }
 
 LogicalResult expand(ExpandOp op, NodeWriter &writer) {
-  writer.node("Expand", {writer.name(op.getInput()), writer.integers("shape", shapeOf(op.getResult()))});
+  writer.node("Expand", {writer.name(op.getInput()), writer.extents("shape", extentsOf(op.getResult()))});
   return success();
 }
 
 LogicalResult tile(TileOp op, NodeWriter &writer) {
-  SmallVector<int64_t> repeats;
-  for (auto [from, to] : llvm::zip(shapeOf(op.getInput()), shapeOf(op.getResult())))
-    repeats.push_back(from == 0 ? 1 : to / from);
-  writer.node("Tile", {writer.name(op.getInput()), writer.integers("repeats", repeats)});
+  Extents repeats;
+  for (auto [from, to] : llvm::zip(extentsOf(op.getInput()), extentsOf(op.getResult())))
+    if (from == to)
+      repeats.push_back(1);
+    else if (from.isConstant())
+      repeats.push_back(from.is(0) ? Extent(1) : to / from.most());
+    else if (const int64_t times = from.most() == 0 ? 1 : to.most() / from.most(); isSameExtent(from * times, to))
+      repeats.push_back(times);
+    else
+      return writer.refuse("how often it repeats its operand is no number, and no quotient by one");
+  writer.node("Tile", {writer.name(op.getInput()), writer.extents("repeats", repeats)});
   return success();
 }
 
 LogicalResult slice(SliceOp op, NodeWriter &writer) {
-  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
-  SmallVector<int64_t> starts, ends, axes, steps;
+  const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
+  SmallVector<int64_t> starts, axes, steps;
+  Extents ends;
   for (size_t axis = 0; axis < from.size(); ++axis) {
     int64_t start = op.getStarts()[axis], step = op.getSteps()[axis];
     if (start == 0 && step == 1 && to[axis] == from[axis])
       continue;
-    // Where a walk backwards takes the first element, its end lies before it: -1 would be the last.
-    int64_t end = to[axis] == 0 ? start : start + (to[axis] - 1) * step + (step > 0 ? 1 : -1);
     starts.push_back(start);
-    ends.push_back(end < 0 ? end - from[axis] : end);
+    if (areConstant({from[axis], to[axis]})) {
+      // Where a walk backwards takes the first element, its end lies before it: -1 would be the last.
+      const int64_t count = to[axis].most();
+      int64_t end = count == 0 ? start : start + (count - 1) * step + (step > 0 ? 1 : -1);
+      ends.push_back(end < 0 ? end - from[axis].most() : end);
+    } else if (step > 0) {
+      // Behind the end of the operand is its end.
+      ends.push_back(to[axis] * step + start);
+    } else {
+      return writer.refuse("it walks backwards over an extent that a step gives");
+    }
     axes.push_back(static_cast<int64_t>(axis));
     steps.push_back(step);
   }
   std::vector<std::string> inputs{writer.name(op.getInput()), writer.integers("starts", starts),
-                                  writer.integers("ends", ends), writer.integers("axes", axes)};
+                                  writer.extents("ends", ends), writer.integers("axes", axes)};
   if (llvm::any_of(steps, [](int64_t step) { return step != 1; }))
     inputs.push_back(writer.integers("steps", steps));
   writer.node("Slice", inputs);
@@ -71,11 +93,11 @@ LogicalResult concat(ConcatOp op, NodeWriter &writer) {
 }
 
 LogicalResult pad(PadOp op, NodeWriter &writer) {
-  SmallVector<int64_t> pads(op.getLow());
-  for (auto [low, from, to] : llvm::zip(op.getLow(), shapeOf(op.getInput()), shapeOf(op.getResult())))
+  Extents pads(op.getLow().begin(), op.getLow().end());
+  for (auto [low, from, to] : llvm::zip(op.getLow(), extentsOf(op.getInput()), extentsOf(op.getResult())))
     pads.push_back(to - from - low);
   writer
-      .node("Pad", {writer.name(op.getInput()), writer.integers("pads", pads), writer.name(op.getValue())},
+      .node("Pad", {writer.name(op.getInput()), writer.extents("pads", pads), writer.name(op.getValue())},
             op.getMode() == PadMode::wrap ? 19 : kExportOpset)
       .set("mode", stringifyPadMode(op.getMode()));
   return success();
@@ -133,14 +155,38 @@ LogicalResult oneHot(OneHotOp op, NodeWriter &writer) {
   return success();
 }
 
+/// One whose length or start a step gives ends at start + length * delta.
+LogicalResult rangeOfStep(RangeOp op, const Extent &count, NodeWriter &writer) {
+  if (!isa<IntegerType>(elementTypeOf(op.getResult())))
+    return writer.refuse("a step gives how many numbers it has, and these are no integers");
+  // A delta of 0 is an error in ONNX, of a range without elements too.
+  if (auto delta = getIntegers(op.getDelta()); !delta || delta->front() == 0)
+    return writer.refuse("its delta is not known");
+  std::string length = writer.step("Squeeze", {writer.extents("count", {count})}).output();
+  if (Type type = elementTypeOf(op.getResult()); !type.isSignlessInteger(64)) {
+    Node cast = writer.step("Cast", {length});
+    cast.set("to", elementTypeToOnnx(type));
+    length = cast.output();
+  }
+  const std::string start = writer.name(op.getStart()), delta = writer.name(op.getDelta());
+  const std::string walked = writer.step("Mul", {length, delta}).output();
+  writer.node("Range", {start, writer.step("Add", {start, walked}).output(), delta});
+  return success();
+}
+
 /// ONNX says where a range ends, we how long it is. Half a step behind the last element is safe from rounding.
 LogicalResult range(RangeOp op, NodeWriter &writer) {
-  int64_t count = shapeOf(op.getResult())[0];
+  const Extent extent = extentsOf(op.getResult())[0];
+  if (!extent.isConstant())
+    return rangeOfStep(op, extent, writer);
+  int64_t count = extent.most();
   Type type = elementTypeOf(op.getResult());
   std::string limit;
   if (isa<IntegerType>(type)) {
     auto start = getIntegers(op.getStart()), delta = getIntegers(op.getDelta());
     int64_t walked, last;
+    if (!start && delta && op.getStart().getDefiningOp<ExtentsOp>())
+      return rangeOfStep(op, extent, writer);
     if (!start || !delta)
       return writer.refuse("its start and delta are not known");
     if (delta->front() == 0 || llvm::MulOverflow(count - 1, delta->front(), walked) ||

@@ -25,21 +25,47 @@ int64_t countWindows(int64_t room, int64_t stride, int64_t inside, bool ceilMode
   return count;
 }
 
+/// The spatial extents of an operand and of the result at each sample point of their symbols, the upper bounds first.
+struct SpatialSizes {
+  SmallVector<int64_t> from, to;
+};
+SmallVector<SpatialSizes> spatialSizes(Value operand, Value result) {
+  const Extents from = extentsOf(operand), to = extentsOf(result);
+  SymbolsAttr symbols = symbolsOf(operand.getType());
+  symbols = symbols ? symbols : symbolsOf(result.getType());
+  SmallVector<SpatialSizes> sizes;
+  for (const Point &point : symbols ? samplePoints(symbols) : std::vector<Point>(1)) {
+    SpatialSizes &at = sizes.emplace_back();
+    for (size_t d = 2; d < from.size(); ++d) {
+      at.from.push_back(from[d].at(point));
+      at.to.push_back(to[d].at(point));
+    }
+  }
+  return sizes;
+}
+
+constexpr const char *kOtherWindows =
+    "it has other windows at other sizes, give one size of each dimension, option --dim";
+
 LogicalResult pool(PoolOp op, NodeWriter &writer) {
   if (op.getLayout() != Layout::channels_first)
     return writer.refuse("it was laid out for a machine, export an earlier phase");
-  ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
+  const SmallVector<SpatialSizes> sizes = spatialSizes(op.getInput(), op.getResult());
+  ArrayRef<int64_t> from = sizes[0].from, to = sizes[0].to;
   SmallVector<int64_t> high(op.getPadsHigh());
   bool floorFits = true, ceilFits = true;
-  for (size_t i = 0; i < from.size(); ++i) {
-    int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, stride = op.getStrides()[i];
-    int64_t inside = from[i] + op.getPadsLow()[i];
-    floorFits &= countWindows(inside + high[i] - reach, stride, inside, false) == to[i];
-    ceilFits &= countWindows(inside + high[i] - reach, stride, inside, true) == to[i];
-  }
+  for (const SpatialSizes &at : sizes)
+    for (size_t i = 0; i < from.size(); ++i) {
+      int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, stride = op.getStrides()[i];
+      int64_t inside = at.from[i] + op.getPadsLow()[i];
+      floorFits &= countWindows(inside + high[i] - reach, stride, inside, false) == at.to[i];
+      ceilFits &= countWindows(inside + high[i] - reach, stride, inside, true) == at.to[i];
+    }
   if (!floorFits && !ceilFits) {
     if (op.getCountIncludePad())
       return writer.refuse("ONNX counts other windows with its padding");
+    if (sizes.size() > 1)
+      return writer.refuse(kOtherWindows);
     // Padding is not looked at: as much as the windows reach.
     for (size_t i = 0; i < from.size(); ++i) {
       int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1;
@@ -74,14 +100,18 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
 
 /// MaxPool's second result.
 LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
-  ArrayRef<int64_t> from = shapeOf(op.getInput()).drop_front(2), to = shapeOf(op.getResult()).drop_front(2);
   SmallVector<int64_t> pads(op.getPadsLow());
-  for (size_t i = 0; i < from.size(); ++i) {
-    int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, inside = from[i] + op.getPadsLow()[i];
-    pads.push_back(std::max<int64_t>(0, (to[i] - 1) * op.getStrides()[i] + reach - inside));
-    if (countWindows(inside + pads.back() - reach, op.getStrides()[i], inside, false) != to[i])
-      return writer.refuse("ONNX has no windows that leave the end of their input out");
-  }
+  const size_t rank = pads.size();
+  for (const SpatialSizes &at : spatialSizes(op.getInput(), op.getResult()))
+    for (size_t i = 0; i < rank; ++i) {
+      int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1, inside = at.from[i] + op.getPadsLow()[i];
+      if (pads.size() < 2 * rank)
+        pads.push_back(std::max<int64_t>(0, (at.to[i] - 1) * op.getStrides()[i] + reach - inside));
+      const int64_t high = pads[rank + i];
+      if (countWindows(inside + high - reach, op.getStrides()[i], inside, false) != at.to[i])
+        return writer.refuse(symbolsOf(op) ? kOtherWindows
+                                           : "ONNX has no windows that leave the end of their input out");
+    }
   writer.nodeOfSecond("MaxPool", writer.operands())
       .set("kernel_shape", op.getKernel())
       .set("strides", op.getStrides())
@@ -94,6 +124,8 @@ LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
 /// Our positions count elements, ONNX's go from -1 to 1.
 LogicalResult gridSample(GridSampleOp op, NodeWriter &writer) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  if (llvm::any_of(ArrayRef(extentsOf(op.getInput())).drop_front(2), [](const Extent &e) { return !e.isConstant(); }))
+    return writer.refuse("ONNX's positions are fractions of the image, whose size a step gives");
   bool corners = !op.getAtEdges();
   if (!onnxtensor::elementTypeOf(op.getPositions()).isF32())
     return writer.refuse("its positions are not of 32 bits");
@@ -132,17 +164,19 @@ LogicalResult roiAlign(RoiAlignOp op, NodeWriter &writer) {
 }
 
 LogicalResult resize(ResizeOp op, NodeWriter &writer) {
-  ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
+  const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
   ArrayRef<double> scales = op.getScales();
   bool crops = op.getCoordinates() == CoordinateMode::tf_crop_and_resize;
   // By sizes where they say the scales too.
   bool bySizes = true, scalesGiveSizes = true;
-  for (auto [i, scale] : llvm::enumerate(scales)) {
-    bySizes &= from[i] != 0 && scale == static_cast<double>(to[i]) / static_cast<double>(from[i]);
-    double part = crops && op.getRoi() ? (*op.getRoi())[scales.size() + i] - (*op.getRoi())[i] : 1;
-    scalesGiveSizes &=
-        std::floor(static_cast<double>(from[i]) * part * static_cast<float>(scale)) == static_cast<double>(to[i]);
-  }
+  const SymbolsAttr symbols = symbolsOf(op);
+  for (const Point &point : symbols ? samplePoints(symbols) : std::vector<Point>(1))
+    for (auto [i, scale] : llvm::enumerate(scales)) {
+      const auto before = static_cast<double>(from[i].at(point)), after = static_cast<double>(to[i].at(point));
+      bySizes &= before != 0 && scale == after / before;
+      double part = crops && op.getRoi() ? (*op.getRoi())[scales.size() + i] - (*op.getRoi())[i] : 1;
+      scalesGiveSizes &= std::floor(before * part * static_cast<float>(scale)) == after;
+    }
   if (!bySizes && !scalesGiveSizes)
     return writer.refuse("neither its scales, in 32 bits, nor its sizes say the other");
   if (crops && !op.getRoi())
@@ -151,7 +185,7 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
   inputs.push_back(crops ? writer.numbers("roi", *op.getRoi()) : "");
   if (bySizes) {
     inputs.push_back("");
-    inputs.push_back(writer.integers("sizes", to));
+    inputs.push_back(writer.extents("sizes", to));
   } else {
     SmallVector<double> narrow;
     for (double scale : scales)

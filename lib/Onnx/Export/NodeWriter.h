@@ -11,6 +11,7 @@
 #ifndef SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H
 #define SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "lib/Onnx/TensorTypes.h"
 #include "sluice/Onnx/Export.h"
 
@@ -30,6 +31,7 @@ public:
   Node &set(llvm::StringRef name, const llvm::APFloat &value);
   Node &set(llvm::StringRef name, llvm::StringRef value);
   ::onnx::GraphProto &graph(llvm::StringRef name);
+  void setDomain(llvm::StringRef domain) { proto->set_domain(domain.str()); }
   /// The name of its first output.
   const std::string &output() const { return proto->output(0); }
 
@@ -58,6 +60,8 @@ public:
             std::optional<size_t> count = std::nullopt);
   /// The same for a node whose first output the operator does not have.
   Node nodeOfSecond(llvm::StringRef type, std::vector<std::string> inputs);
+  /// The node that computes the operator's results by a function of ours (LocalFunctions.h).
+  Node call(llvm::StringRef function, std::vector<std::string> inputs);
   /// A node before it, with one result.
   Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
 
@@ -69,6 +73,10 @@ public:
   /// Small constants; `what` becomes part of the name.
   std::string integers(llvm::StringRef what, llvm::ArrayRef<int64_t> values);
   std::string integer(llvm::StringRef what, int64_t value);
+  /// A list of extents: a constant where all are, else what nodes compute from the step's shapes.
+  std::string extents(llvm::StringRef what, llvm::ArrayRef<dataflow::Extent> extents);
+  /// From here on, a symbol's value is the extent of that dimension of the operator's first result.
+  void defineSymbol(unsigned symbol, int64_t dim);
   /// A list of f32 where those hold all values, else of f64.
   std::string numbers(llvm::StringRef what, llvm::ArrayRef<double> values);
   /// One element of any type, rank 0.
@@ -108,6 +116,7 @@ llvm::ArrayRef<ExportEntry> controlExports();
 llvm::ArrayRef<ExportEntry> windowExports();
 llvm::ArrayRef<ExportEntry> rowExports();
 llvm::ArrayRef<ExportEntry> movementExports();
+llvm::ArrayRef<ExportEntry> selectionExports();
 
 /// Zero points of integer products are in 32 bits here and in the bytes' type in ONNX: one that products alone read
 /// is part of their nodes.

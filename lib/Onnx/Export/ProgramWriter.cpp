@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
+#include "LocalFunctions.h"
 
+#include "dialects/Dataflow/IR/FoundSymbols.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "sluice/Onnx/TensorData.h"
 
@@ -97,8 +99,13 @@ static void setType(::onnx::ValueInfoProto &info, const std::string &name, Type 
   auto *proto = info.mutable_type()->mutable_tensor_type();
   proto->set_elem_type(elementTypeToOnnx(tensor.getElementType()));
   proto->mutable_shape();
-  for (int64_t dim : tensor.getShape())
-    proto->mutable_shape()->add_dim()->set_dim_value(dim);
+  for (const Extent &extent : extentsOf(tensor)) {
+    auto &dim = *proto->mutable_shape()->add_dim();
+    if (extent.isConstant())
+      dim.set_dim_value(extent.most());
+    else if (auto symbol = dyn_cast<AffineSymbolExpr>(extent.expr()))
+      dim.set_dim_param(extent.symbols().getNames()[symbol.getPosition()].str());
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,6 +154,13 @@ Node NodeWriter::node(StringRef type, std::vector<std::string> inputs, int64_t s
   return Node(proto);
 }
 
+Node NodeWriter::call(StringRef function, std::vector<std::string> inputs) {
+  addLocalFunction(program.model, function, program.opset);
+  Node made = node(function, std::move(inputs));
+  made.setDomain(kOwnDomain);
+  return made;
+}
+
 Node NodeWriter::nodeOfSecond(StringRef type, std::vector<std::string> inputs) {
   ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), kExportOpset, &op);
   proto.add_output(uniqueName(program.nodeBase(op) + ".unread", program.valueNames));
@@ -191,6 +205,19 @@ std::string NodeWriter::integer(StringRef what, int64_t value) {
   return scalar(what, IntegerType::get(op.getContext(), 64), static_cast<double>(value));
 }
 
+std::string NodeWriter::extents(StringRef what, ArrayRef<Extent> extents) {
+  SmallVector<int64_t> known;
+  for (const Extent &extent : extents)
+    if (extent.isConstant())
+      known.push_back(extent.most());
+  return known.size() == extents.size() ? integers(what, known) : program.addExtents(extents);
+}
+
+void NodeWriter::defineSymbol(unsigned symbol, int64_t dim) {
+  program.defineSymbol(symbol, program.names.at(op.getResult(0)), dim);
+  program.addFoundConstants();
+}
+
 std::string NodeWriter::numbers(StringRef what, ArrayRef<double> values) {
   std::vector<float> narrow(values.begin(), values.end());
   bool exact = std::equal(values.begin(), values.end(), narrow.begin());
@@ -232,7 +259,7 @@ ExportConverter findExport(StringRef operation) {
   static const std::map<StringRef, ExportConverter> table = [] {
     std::map<StringRef, ExportConverter> result;
     for (ArrayRef<ExportEntry> family : {controlExports(), elementwiseExports(), contractionExports(), windowExports(),
-                                         rowExports(), movementExports()})
+                                         rowExports(), movementExports(), selectionExports()})
       for (const ExportEntry &entry : family)
         result.emplace(entry.operation(), entry.convert);
     return result;
@@ -244,6 +271,21 @@ ExportConverter findExport(StringRef operation) {
 //===----------------------------------------------------------------------===//
 // ProgramWriter
 //===----------------------------------------------------------------------===//
+
+ProgramWriter::ProgramWriter(func::FuncOp function, int64_t opset)
+    : opset(opset), needed(opset), function(function),
+      symbolNodes(
+          [this](StringRef type, std::vector<std::string> inputs) {
+            ::onnx::NodeProto &node = addNode(type, std::move(inputs), kExportOpset, nullptr);
+            node.set_name(uniqueName("extent", nodeNames));
+            node.add_output(uniqueName("extent", valueNames));
+            return node.output(0);
+          },
+          [this](int64_t value) {
+            const std::string name = uniqueName(concat("extent.", value), valueNames);
+            addInitializer(name, onnxtype::Int64, {1}).set_raw_data(&value, sizeof value);
+            return name;
+          }) {}
 
 std::string ProgramWriter::nodeBase(Operation &op) {
   std::string &base = bases[&op];
@@ -286,6 +328,40 @@ void ProgramWriter::declareInputs() {
   }
 }
 
+void ProgramWriter::defineSymbol(unsigned symbol, const std::string &tensor, int64_t dim) {
+  const std::string name = concat(symbolsOf(function).getNames()[symbol].getValue().str(), ".extent");
+  ::onnx::NodeProto &node = addNode("Shape", {tensor}, kExportOpset, nullptr);
+  node.set_name(uniqueName(name, nodeNames));
+  node.add_output(uniqueName(name, valueNames));
+  Node(node).set("start", dim).set("end", dim + 1);
+  symbolNodes.define(symbol, node.output(0));
+}
+
+void ProgramWriter::defineSymbols() {
+  const SymbolSet used = symbolsUsedBy(function);
+  SymbolSet defined = 0;
+  for (BlockArgument argument : function.getArguments())
+    for (auto [dim, extent] : llvm::enumerate(extentsOf(argument)))
+      if (auto symbol = dyn_cast_if_present<AffineSymbolExpr>(extent.expr());
+          symbol && (used & ~defined) >> symbol.getPosition() & 1) {
+        defined |= SymbolSet(1) << symbol.getPosition();
+        defineSymbol(symbol.getPosition(), names.at(argument), static_cast<int64_t>(dim));
+      }
+}
+
+std::string ProgramWriter::addExtents(ArrayRef<Extent> extents) {
+  std::vector<std::string> vectors;
+  for (const Extent &extent : extents)
+    vectors.push_back(symbolNodes.vectorOf(extent));
+  if (vectors.size() == 1)
+    return vectors.front();
+  ::onnx::NodeProto &node = addNode("Concat", std::move(vectors), kExportOpset, nullptr);
+  node.set_name(uniqueName("extents", nodeNames));
+  node.add_output(uniqueName("extents", valueNames));
+  Node(node).set("axis", int64_t(0));
+  return node.output(0);
+}
+
 /// Results of operators get outputs' names before anything else does. A copy of the input of an output's own name is
 /// left out: in ONNX that output is that input.
 void ProgramWriter::nameOutputs(Operation *terminator) {
@@ -304,6 +380,28 @@ void ProgramWriter::nameOutputs(Operation *terminator) {
   }
 }
 
+/// A tensor of one element's copies.
+void ProgramWriter::addFilled(const std::string &name, const std::string &shape, Type elementType,
+                              ArrayRef<char> element) {
+  ::onnx::NodeProto &node = addNode("ConstantOfShape", {shape}, kExportOpset, nullptr);
+  node.set_name(uniqueName(name, nodeNames));
+  node.add_output(name);
+  ::onnx::AttributeProto &attribute = *node.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(::onnx::AttributeProto::TENSOR);
+  attribute.mutable_t()->set_data_type(elementTypeToOnnx(elementType));
+  attribute.mutable_t()->add_dims(1);
+  attribute.mutable_t()->set_raw_data(rawData(elementType, element));
+}
+
+void ProgramWriter::addFoundConstants() {
+  llvm::erase_if(waiting, [&](ConstantOp constant) {
+    // What it has no data for is refused with the operators that read it.
+    return llvm::all_of(extentsOf(constant.getResult()), [&](const Extent &e) { return symbolNodes.knows(e); }) &&
+           addConstant(constant);
+  });
+}
+
 Status ProgramWriter::addConstant(ConstantOp constant) {
   auto type = cast<RankedTensorType>(constant.getType());
   std::string base = nodeName(constant.getLoc());
@@ -315,22 +413,19 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
   int32_t elementType = elementTypeToOnnx(type.getElementType());
   int64_t bytes = dataflow::tensorBytes(type);
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-  if (dense && dense.isSplat() && bytes > onnxtensor::kInlineBytes) {
-    std::string shape = uniqueName(name + ".shape", valueNames);
-    ArrayRef<int64_t> dims = type.getShape();
-    addInitializer(shape, onnxtype::Int64, {type.getRank()}).set_raw_data(dims.data(), dims.size() * sizeof(int64_t));
-    ::onnx::NodeProto &node = addNode("ConstantOfShape", {shape}, kExportOpset, nullptr);
-    node.set_name(uniqueName(name, nodeNames));
-    node.add_output(name);
-    ::onnx::AttributeProto &attribute = *node.add_attribute();
-    attribute.set_name("value");
-    attribute.set_type(::onnx::AttributeProto::TENSOR);
-    attribute.mutable_t()->set_data_type(elementType);
-    attribute.mutable_t()->add_dims(1);
+  if (dense && dense.isSplat() && (bytes > onnxtensor::kInlineBytes || extentsOf(Type(type)))) {
     std::vector<char> one(dataflow::elementBytes(type.getElementType()));
     if (failed(copyConstant(dense.resizeSplat(RankedTensorType::get({1}, type.getElementType())), one.data())))
       return makeError(ErrorCode::InvalidInput, "constant '", name, "' has no data");
-    attribute.mutable_t()->set_raw_data(rawData(type.getElementType(), one));
+    std::string shape;
+    if (extentsOf(Type(type))) {
+      shape = addExtents(extentsOf(type));
+    } else {
+      shape = uniqueName(name + ".shape", valueNames);
+      ArrayRef<int64_t> dims = type.getShape();
+      addInitializer(shape, onnxtype::Int64, {type.getRank()}).set_raw_data(dims.data(), dims.size() * sizeof(int64_t));
+    }
+    addFilled(name, shape, type.getElementType(), one);
     return {};
   }
   ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
@@ -370,6 +465,7 @@ Status ProgramWriter::run() {
   Operation *terminator = block.getTerminator();
   declareInputs();
   nameOutputs(terminator);
+  defineSymbols();
   SLUICE_RETURN_IF_ERROR(addConstants(block));
   addOperators(block);
   if (numRefused)
@@ -381,8 +477,13 @@ Status ProgramWriter::run() {
 
 Status ProgramWriter::addConstants(Block &block) {
   for (Operation &op : block) {
-    if (auto constant = dyn_cast<ConstantOp>(op); constant && !isWrittenByUsers(op))
+    if (auto constant = dyn_cast<ConstantOp>(op); constant && !isWrittenByUsers(op)) {
+      if (!llvm::all_of(extentsOf(constant.getResult()), [&](const Extent &e) { return symbolNodes.knows(e); })) {
+        waiting.push_back(constant);
+        continue;
+      }
       SLUICE_RETURN_IF_ERROR(addConstant(constant));
+    }
     for (Value operand : op.getOperands())
       needed = std::max(needed, opsetOf(operand.getType()));
     for (Region &region : op.getRegions())
@@ -394,6 +495,7 @@ Status ProgramWriter::addConstants(Block &block) {
 void ProgramWriter::addSubgraph(::onnx::GraphProto &into, Operation &op, Block &block, bool isLoop,
                                 ValueRange captured) {
   ::onnx::GraphProto *around = std::exchange(current, &into);
+  symbolNodes.enter();
   into.set_name(uniqueName(nodeBase(op) + ".body", nodeNames));
   auto declare = [&](const std::string &what, Type type) {
     std::string name = uniqueName(concat(nodeBase(op), ".", what), valueNames);
@@ -417,18 +519,38 @@ void ProgramWriter::addSubgraph(::onnx::GraphProto &into, Operation &op, Block &
     node.add_output(to);
     setType(*into.add_output(), to, value.getType());
   }
+  symbolNodes.leave();
   current = around;
+}
+
+std::string ProgramWriter::missingSymbol(Operation &op) {
+  const SymbolSet used = symbolsUsedBy(&op) & ~symbolsFoundBy(&op);
+  const SymbolsAttr symbols = used ? symbolsOf(function) : SymbolsAttr();
+  for (unsigned symbol = 0; used >> symbol; ++symbol)
+    if ((used >> symbol & 1) && !symbolNodes.knows(Extent(getAffineSymbolExpr(symbol, op.getContext()), symbols)))
+      return symbols.getNames()[symbol].str();
+  return {};
 }
 
 void ProgramWriter::addOperators(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (isa<ConstantOp>(op) || isWrittenByUsers(op))
       continue;
+    // The importer copies a constant that it takes a part of.
+    if (auto copy = dyn_cast<CopyOp>(op); copy && copy->hasOneUse() && isa<TakeFirstOp>(*copy->user_begin()) &&
+                                          copy.getInput().getDefiningOp<ConstantOp>()) {
+      names[copy.getResult()] = std::string(names.at(copy.getInput()));
+      continue;
+    }
     NodeWriter writer(*this, op);
     ExportConverter convert = findExport(op.getName().getStringRef());
     bool isInput = isa<CopyOp>(op) && names.lookup(op.getResult(0)) == names.lookup(op.getOperand(0));
-    if (isInput || (convert && succeeded(convert(writer))))
+    const std::string missing = missingSymbol(op);
+    if (isInput || (convert && missing.empty() && succeeded(convert(writer))))
       continue;
+    if (convert && !missing.empty())
+      (void)writer.refuse("nothing before it has extent '" + missing +
+                          "', give one size of each dimension, option --dim");
     ++numRefused;
     refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(),
                       "): ", convert ? writer.reason : "ONNX has no such operator");

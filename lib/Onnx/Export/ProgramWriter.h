@@ -6,6 +6,7 @@
 #define SLUICE_LIB_ONNX_EXPORT_PROGRAMWRITER_H
 
 #include "NodeWriter.h"
+#include "SymbolNodes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -15,7 +16,7 @@ namespace sluice::onnxexport {
 
 class ProgramWriter {
 public:
-  ProgramWriter(mlir::func::FuncOp function, int64_t opset) : opset(opset), needed(opset), function(function) {}
+  ProgramWriter(mlir::func::FuncOp function, int64_t opset);
 
   /// Fills `model`. Fails listing every operator that cannot be written.
   Status run();
@@ -44,7 +45,18 @@ private:
                    mlir::ValueRange captured);
   void declareInputs();
   void nameOutputs(mlir::Operation *terminator);
+  /// Defines the symbols that inputs give.
+  void defineSymbols();
+  void defineSymbol(unsigned symbol, const std::string &tensor, int64_t dim);
+  /// The vector of the values of extents.
+  std::string addExtents(llvm::ArrayRef<dataflow::Extent> extents);
+  /// The name of a symbol that an operator needs and nothing before it has; empty where there is none.
+  std::string missingSymbol(mlir::Operation &op);
+  /// Writes constants whose extents a step has found by now.
+  void addFoundConstants();
   Status addConstant(dataflow::ConstantOp constant);
+  void addFilled(const std::string &name, const std::string &shape, mlir::Type elementType,
+                 llvm::ArrayRef<char> element);
   void addOutputs(mlir::Operation *terminator);
   ::onnx::TensorProto &addInitializer(const std::string &name, int32_t elementType, llvm::ArrayRef<int64_t> dims);
   ::onnx::NodeProto &addNode(llvm::StringRef type, std::vector<std::string> inputs, int64_t since, mlir::Operation *op);
@@ -55,6 +67,9 @@ private:
   ::onnx::GraphProto *current = nullptr;
   std::string refused; ///< The lines of operators that ONNX cannot say.
   size_t numRefused = 0;
+  SymbolNodes symbolNodes;
+  /// Constants that have extents which no input gives and no operator has found so far.
+  llvm::SmallVector<dataflow::ConstantOp> waiting;
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::StringMap<int> valueNames, nodeNames;
   llvm::DenseMap<mlir::Operation *, std::string> bases;

@@ -195,11 +195,66 @@ LogicalResult nonMaxSuppression(NodeContext &node) {
   return node.result(bounded(node, results[0], 0, results[1]));
 }
 
+/// What `sluice export` writes for the operators above: results with room for all there can be, and a count.
+LogicalResult exportedNonZero(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  return node.results(node.createAll<NonzeroOp>({node.input(0)}));
+}
+
+LogicalResult exportedNonMaxSuppression(NodeContext &node) {
+  const std::optional<Dims> most = node.integersAt("most");
+  if (failed(node.require(4)))
+    return failure();
+  if (!most || most->size() != 1 || most->front() < 0)
+    return node.invalid("its attribute 'most' is not one number");
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < 5 && node.has(i); ++i)
+    operands.push_back(node.input(i));
+  SmallVector<NamedAttribute> attributes{node.integer("most", most->front())};
+  if (node.integerOr("centered", 0) != 0)
+    attributes.push_back(node.attribute("centered", node.mlir().getUnitAttr()));
+  return node.results(node.createAll<NonMaxSuppressionOp>(operands, attributes));
+}
+
+LogicalResult exportedTakeFirst(NodeContext &node) {
+  const std::optional<Dims> axes = node.integersAt("axes");
+  if (failed(node.require(2)))
+    return failure();
+  const Value x = node.input(0), count = node.input(1);
+  if (!axes || axes->size() != 1 || axes->front() < 0 || axes->front() >= rankOf(x))
+    return node.invalid("its attribute 'axes' is not one axis of its input");
+  if (rankOf(count) != 0 || !elementTypeOf(count).isSignlessInteger(64))
+    return node.invalid("its count is not one int64");
+  if (std::optional<SmallVector<int64_t>> known = getIntegers(count))
+    return known->front() < 0 || known->front() > shapeOf(x)[axes->front()]
+               ? node.invalid("its count is outside of its input")
+               : node.result(node.sliceAxis(x, axes->front(), 0, known->front()));
+  Value part = node.whole(node.held(x, axes->front(), count));
+  // The importer names a part after what it is a part of.
+  if (auto take = part ? part.getDefiningOp<TakeFirstOp>() : TakeFirstOp())
+    take->setLoc(node.loc());
+  return node.result(part);
+}
+
+LogicalResult exportedCheck(NodeContext &node) {
+  if (failed(node.require(1)))
+    return failure();
+  if (!elementTypeOf(node.input(0)).isInteger(1))
+    return node.invalid("its input is no bool");
+  return node.result(node.create<CheckOp>(
+      {node.input(0)}, node.attribute("message", node.mlir().getStringAttr(node.stringOr("message", "")))));
+}
+
 constexpr OperatorEntry kOperators[] = {
     {"", "NonZero", 9, nonZero},
     {"", "Compress", 9, compress},
     {"", "Unique", 11, unique},
     {"", "NonMaxSuppression", 10, nonMaxSuppression},
+    {"sluice", "NonZero", 1, exportedNonZero},
+    {"sluice", "NonMaxSuppression", 1, exportedNonMaxSuppression},
+    {"sluice", "TakeFirst", 1, exportedTakeFirst},
+    {"sluice", "Check", 1, exportedCheck},
 };
 
 } // namespace

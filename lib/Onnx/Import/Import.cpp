@@ -278,7 +278,8 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
                   .Default(nullptr);
   if (node.domain() == "ai.onnx.preview.training" && node.op_type() == "Gradient" && buildGradient)
     control = &GraphImporter::importGradient;
-  const ::onnx::FunctionProto *function = findFunction(node);
+  // What an exported model says of our own operators is for other runtimes.
+  const ::onnx::FunctionProto *function = entry && node.domain() == "sluice" ? nullptr : findFunction(node);
   if (!entry && !control && !function) {
     reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
     return {};
@@ -346,8 +347,9 @@ Value GraphImporter::takeFound(Value value) {
       continue;
     auto [entry, isNew] = symbolOfCount.try_emplace(count, symbolOfCount.size());
     const size_t number = entry->second;
+    // Nodes of an exported model have the name of the node that they were made of, and a number.
     if (isNew && number == found->bounds.size())
-      found->bounds.emplace_back(nodeName(value.getLoc()), shapeOf(value)[d]);
+      found->bounds.emplace_back(StringRef(nodeName(value.getLoc())).split('#').first.str(), shapeOf(value)[d]);
     if (number >= found->bounds.size() || found->firstSymbol + number >= SymbolsAttr::kMostSymbols ||
         found->bounds[number].second < 1)
       return {};
