@@ -3,96 +3,57 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The link bound. Fix one memory m other than the host's and one operator v.
-// When v starts, all its ancestors have run and none of its descendants. Let
-//   P  bytes of the parameters and states read in m,
-//   K  those of them that the step never copies in: they were there at its start
-//      and must be at its end, so they take their bytes all the time; a state
-//      that gets a new value counts only while it has readers left in m, or once
-//      the new value, which then has to stay, is made in m by an ancestor,
-//   A  bytes of other tensors that ancestors touch in m and descendants read in
-//      m, and v's operands if it runs in m,
-//   R  those of A that are in m when v starts.
-// R + K is at most m's capacity C. The step copies P - K of the former in, and
-// the A - R that are not there must be copied in after v although they have been
-// in m before. So at least P + A - C bytes come in, beside everything that comes
-// in for the first time: inputs and what other memories' operators produce.
-// Likewise, of the tensors produced in m, those of A that are absent at v have
-// left m, beside those that leave anyway: outputs and what others read.
-// Operators run once (no recomputation), and v's operands may share buffers only
-// where the operator runs in place.
-//
-// The split bound. What is absent from m when v starts and was made in m has left
-// it by then, and what descendants read of the absent enters it from then on. So
-// the time before v's start is at least that of the ancestors' work and that of
-// copying out D + V - C bytes, the time after it at least that of v's and the
-// descendants' work and that of copying in S + V - C bytes, where
-//   V  bytes of v's operands but for parameters and states,
-//   D  bytes of other tensors made in m by ancestors and read in m by descendants,
-//   S  bytes of all tensors that ancestors made or that nobody makes, and that
-//      descendants read in m, and of parameters and states that v reads.
-// With recomputation D is nothing and S holds parameters and states alone.
-//
-// The file bound. Let C be the capacities of all memories that are no files, where
-// homes count. When v starts, at least F = D + V + U - C bytes are in files, where D
-// and V are as above, of all memories, and U is the bytes of states that are read to
-// be updated, whose old or new value is somewhere at any time. Of these, D + V - C were written to files
-// before v starts and are read after. A state that is in a file at v is read in some
-// time in the step, and its new value is written before v starts in the next step;
-// so the step reads and writes F bytes of files at least. With recomputation D is
-// nothing.
+// Three arguments, each with a certificate: the longest chain of operators and copies, the busiest device, and cuts
+// (CutModel.h), where work, copies and memory meet. A chain of cuts is found by heuristics; so the moments are looked at
+// first at which most bytes must be in a memory, and some chains lead through them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Search/LowerBound.h"
 
+#include "CutModel.h"
 #include "sluice/Search/Orders.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace sluice {
 
-int64_t LowerBounds::always() const { return std::max({computeNs, pathNs, recomputeNs}); }
-int64_t LowerBounds::once() const { return std::max({always(), linkNs, splitNs}); }
+const ProvenBound &LowerBounds::always() const {
+  const ProvenBound &best = path.ns > work.ns ? path : work;
+  return repeatCuts.ns > best.ns ? repeatCuts : best;
+}
+
+const ProvenBound &LowerBounds::once() const { return onceCuts.ns > always().ns ? onceCuts : always(); }
 
 namespace {
 
-constexpr size_t kMaxMoments = 256, kMinMoments = 16;
-/// Operators and tensors looked at for all moments together: about a second.
-constexpr size_t kMaxVisits = 10'000'000;
+constexpr size_t kMaxMoments = 128, kMinMoments = 8;
+/// Operators and tensors looked at for all moments together.
+constexpr size_t kMaxVisits = 5'000'000;
+constexpr size_t kMostCuts = 40;
+/// Steps through tensors' lives: of a chain's trial, and of the best chain's prices.
+constexpr size_t kTrialEffort = 1'000'000, kFullEffort = 40'000'000;
 
 class Bounder {
 public:
-  Bounder(const Graph &graph, const Machine &machine, const CostTable &costs, std::span<const int64_t> capacities,
-          std::span<const DeviceId> placement)
-      : graph(graph), machine(machine), costs(costs), capacities(capacities), placement(placement),
-        topological(modelOrder(graph)), newValue(graph.numTensors()) {
-    for (uint32_t i = 0; i < graph.numTensors(); ++i)
-      if (TensorId old = graph.tensor(TensorId(i)).updates; old.valid())
-        newValue[old.index()] = TensorId(i);
-  }
+  explicit Bounder(const BoundProblem &problem)
+      : problem(problem), graph(problem.graph), machine(problem.machine), topological(modelOrder(graph)) {}
 
   LowerBounds solve() {
     LowerBounds bounds;
     measurePaths();
-    bounds.computeNs = computeNs();
-    bounds.pathNs = pathNs();
-    bounds.recomputeNs = std::max(bounds.computeNs, bounds.pathNs);
-    for (uint32_t m = 1; m < machine.memories.size(); ++m)
-      if (!machine.isFile(MemoryId(m)))
-        boundLinks(MemoryId(m), bounds);
-    if (machine.hasFiles())
-      boundFiles(bounds);
+    boundWork(bounds.work);
+    boundPath(bounds.path);
+    for (std::vector<MemoryId> &memories : regions())
+      boundCuts(std::move(memories), bounds);
     return bounds;
   }
 
 private:
-  MemoryId memoryOf(OperatorId op) const { return machine.device(placement[op.index()]).memory; }
-  /// May be in a memory when the step starts.
-  static bool persistent(const Tensor &tensor) {
-    return !tensor.producer.valid() && (tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State);
-  }
+  MemoryId memoryOf(OperatorId op) const { return machine.device(problem.placement[op.index()]).memory; }
 
   /// One copy out of `from` and one into `to` at least; the same where the two
   /// are linked.
@@ -113,61 +74,120 @@ private:
   void measurePaths() {
     heads.assign(graph.numOperators(), 0);
     tails.assign(graph.numOperators(), 0);
-    auto timeNs = [&](OperatorId op) { return costs.timeNs(op, placement[op.index()]); };
+    headOf.assign(graph.numOperators(), {});
+    tailOf.assign(graph.numOperators(), {});
+    auto raise = [](int64_t &least, OperatorId &by, int64_t ns, OperatorId through) {
+      if (ns > least) {
+        least = ns;
+        by = through;
+      }
+    };
     for (OperatorId op : topological)
       for (TensorId input : graph.op(op).inputs) {
         const Tensor &tensor = graph.tensor(input);
-        int64_t &head = heads[op.index()];
         if (OperatorId before = tensor.producer; before.valid())
-          head = std::max(head, saturatingAdd(saturatingAdd(heads[before.index()], timeNs(before)),
-                                              moveNs(memoryOf(before), memoryOf(op), tensor.bytes)));
+          raise(heads[op.index()], headOf[op.index()],
+                saturatingAdd(saturatingAdd(heads[before.index()], timeNs(before)),
+                              moveNs(memoryOf(before), memoryOf(op), tensor.bytes)),
+                before);
         else if (tensor.kind == TensorKind::Input)
-          head = std::max(head, moveNs(Machine::hostMemory(), memoryOf(op), tensor.bytes));
+          raise(heads[op.index()], headOf[op.index()], moveNs(Machine::hostMemory(), memoryOf(op), tensor.bytes), {});
       }
     for (size_t i = topological.size(); i-- > 0;) {
       OperatorId op = topological[i];
-      int64_t &tail = tails[op.index()];
       for (TensorId output : graph.op(op).outputs) {
         const Tensor &tensor = graph.tensor(output);
         for (OperatorId after : tensor.consumers)
-          tail = std::max(tail, saturatingAdd(moveNs(memoryOf(op), memoryOf(after), tensor.bytes),
-                                              saturatingAdd(timeNs(after), tails[after.index()])));
+          raise(tails[op.index()], tailOf[op.index()],
+                saturatingAdd(moveNs(memoryOf(op), memoryOf(after), tensor.bytes),
+                              saturatingAdd(timeNs(after), tails[after.index()])),
+                after);
         if (tensor.isOutput)
-          tail = std::max(tail, moveNs(memoryOf(op), Machine::hostMemory(), tensor.bytes));
+          raise(tails[op.index()], tailOf[op.index()], moveNs(memoryOf(op), Machine::hostMemory(), tensor.bytes), {});
       }
     }
   }
 
-  int64_t pathNs() const {
-    int64_t longest = 0;
-    for (OperatorId op : topological)
-      longest = std::max(longest, saturatingAdd(saturatingAdd(heads[op.index()], tails[op.index()]),
-                                                costs.timeNs(op, placement[op.index()])));
-    return longest;
+  int64_t timeNs(OperatorId op) const { return problem.costs.timeNs(op, problem.placement[op.index()]); }
+
+  void prove(ProvenBound &bound, BoundCertificate certificate) const {
+    // The checker has the last word on what a certificate is worth.
+    if (Expected<int64_t> ns = provenNs(problem, certificate); ns && (*ns > bound.ns || bound.ns == 0)) {
+      bound.ns = *ns;
+      bound.certificate = std::move(certificate);
+    }
+  }
+
+  void boundPath(ProvenBound &bound) const {
+    int64_t longest = -1;
+    OperatorId middle;
+    for (const OperatorId op : topological)
+      if (const int64_t ns = saturatingAdd(saturatingAdd(heads[op.index()], tails[op.index()]), timeNs(op));
+          ns > longest) {
+        longest = ns;
+        middle = op;
+      }
+    if (!middle.valid())
+      return;
+    BoundCertificate certificate;
+    certificate.argument = BoundArgument::Chain;
+    for (OperatorId op = middle; op.valid(); op = headOf[op.index()])
+      certificate.operators.push_back(op);
+    std::reverse(certificate.operators.begin(), certificate.operators.end());
+    for (OperatorId op = tailOf[middle.index()]; op.valid(); op = tailOf[op.index()])
+      certificate.operators.push_back(op);
+    prove(bound, std::move(certificate));
   }
 
   /// What a device does one after the other: computing, and communicating beside it.
-  size_t loadOf(OperatorId op) const { return 2 * placement[op.index()].index() + graph.op(op).communicates; }
+  size_t loadOf(OperatorId op) const {
+    return 2 * problem.placement[op.index()].index() + graph.op(op).communicates;
+  }
 
   /// A device starts no sooner than the first of its operators can, and after
   /// the last the least of their tails remains.
-  int64_t computeNs() const {
+  void boundWork(ProvenBound &bound) const {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     struct Load {
       int64_t work = 0, head = kNever, tail = kNever;
     };
     std::vector<Load> loads(2 * machine.devices.size());
-    for (OperatorId op : topological) {
+    for (const OperatorId op : topological) {
       Load &load = loads[loadOf(op)];
-      load.work = saturatingAdd(load.work, costs.timeNs(op, placement[op.index()]));
+      load.work = saturatingAdd(load.work, timeNs(op));
       load.head = std::min(load.head, heads[op.index()]);
       load.tail = std::min(load.tail, tails[op.index()]);
     }
     int64_t most = 0;
-    for (const Load &load : loads)
-      if (load.work > 0)
-        most = std::max(most, saturatingAdd(saturatingAdd(load.head, load.work), load.tail));
-    return most;
+    BoundCertificate certificate;
+    certificate.argument = BoundArgument::Work;
+    for (size_t i = 0; i < loads.size(); ++i)
+      if (loads[i].work > 0)
+        if (const int64_t ns = saturatingAdd(saturatingAdd(loads[i].head, loads[i].work), loads[i].tail); ns > most) {
+          most = ns;
+          certificate.device = DeviceId(i / 2);
+          certificate.communicates = i % 2;
+        }
+    if (most > 0)
+      prove(bound, std::move(certificate));
+  }
+
+  /// The sets of memories whose bytes are counted: each accelerator's, and where there are files, all that are none.
+  std::vector<std::vector<MemoryId>> regions() const {
+    std::vector<std::vector<MemoryId>> sets;
+    std::vector<MemoryId> all;
+    for (uint32_t m = 0; m < machine.memories.size(); ++m) {
+      if (machine.isFile(MemoryId(m)))
+        continue;
+      all.push_back(MemoryId(m));
+      const bool isUsed = std::any_of(topological.begin(), topological.end(),
+                                      [&](OperatorId op) { return memoryOf(op) == MemoryId(m); });
+      if (m > 0 && isUsed)
+        sets.push_back({MemoryId(m)});
+    }
+    if (machine.hasFiles())
+      sets.push_back(std::move(all));
+    return sets;
   }
 
   enum Side : char { Neither, Ancestor, Self, Descendant };
@@ -202,83 +222,6 @@ private:
     return side;
   }
 
-  /// Operands of `op` other than those persistentBytes counts; pairs that run in
-  /// place once.
-  int64_t operandBytes(OperatorId id) const {
-    const Operator &op = graph.op(id);
-    int64_t bytes = op.workspaceBytes;
-    for (TensorId output : op.outputs)
-      bytes = saturatingAdd(bytes, graph.tensor(output).bytes);
-    for (TensorId input : op.inputs)
-      if (const Tensor &tensor = graph.tensor(input); !persistent(tensor) && !tensor.updates.valid())
-        bytes = saturatingAdd(bytes, tensor.bytes);
-    std::vector<char> counted(op.outputs.size(), 0);
-    for (auto [input, output] : op.inPlace)
-      if (output < counted.size() && !counted[output]) {
-        counted[output] = 1;
-        bytes -= graph.tensor(op.outputs[output]).bytes;
-      }
-    return bytes;
-  }
-
-  bool readIn(MemoryId m, const Tensor &tensor) const {
-    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
-                       [&](OperatorId reader) { return memoryOf(reader) == m; });
-  }
-
-  /// P at the moment `side` describes.
-  int64_t persistentBytes(MemoryId m, std::span<const uint32_t> persistents, const std::vector<Side> &side) const {
-    int64_t bytes = 0;
-    for (uint32_t i : persistents) {
-      const Tensor &tensor = graph.tensor(TensorId(i));
-      int64_t counted = tensor.bytes;
-      if (newValue[i].valid()) {
-        const Tensor &next = graph.tensor(newValue[i]);
-        bool readLater = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) {
-          return memoryOf(reader) == m && (side[reader.index()] == Self || side[reader.index()] == Descendant);
-        });
-        bool replaced =
-            next.producer.valid() && memoryOf(next.producer) == m && side[next.producer.index()] == Ancestor;
-        if (!readLater)
-          counted = replaced ? std::min(counted, next.bytes) : 0;
-      }
-      bytes = saturatingAdd(bytes, counted);
-    }
-    return bytes;
-  }
-
-  /// What memory m must take and give, in bytes.
-  struct Traffic {
-    int64_t in = 0, out = 0;
-  };
-
-  /// A part in 10^9 less: the simulator rounds events to whole nanoseconds.
-  static int64_t toNs(double seconds) { return static_cast<int64_t>(std::min(seconds * 1e9 * (1 - 1e-9), 0x1p62)); }
-
-  /// The least time before v starts, by work alone, and after.
-  std::pair<int64_t, int64_t> workAround(OperatorId v, const std::vector<Side> &side) const {
-    std::vector<int64_t> before(2 * machine.devices.size(), 0), after(before);
-    for (uint32_t i = 0; i < side.size(); ++i)
-      if (side[i] == Ancestor || side[i] == Descendant) {
-        int64_t &work = (side[i] == Ancestor ? before : after)[loadOf(OperatorId(i))];
-        work = saturatingAdd(work, costs.timeNs(OperatorId(i), placement[i]));
-      }
-    return {*std::max_element(before.begin(), before.end()),
-            saturatingAdd(costs.timeNs(v, placement[v.index()]), *std::max_element(after.begin(), after.end()))};
-  }
-
-  /// Bytes of parameters and states that v or its descendants read in m.
-  int64_t persistentBytesAfter(MemoryId m, std::span<const uint32_t> persistents, const std::vector<Side> &side) const {
-    int64_t bytes = 0;
-    for (uint32_t i : persistents)
-      if (const Tensor &tensor = graph.tensor(TensorId(i));
-          std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) {
-            return memoryOf(reader) == m && (side[reader.index()] == Self || side[reader.index()] == Descendant);
-          }))
-        bytes = saturatingAdd(bytes, tensor.bytes);
-    return bytes;
-  }
-
   /// Operators at whose starts bounds look.
   std::vector<OperatorId> moments() const {
     const size_t visits = kMaxVisits / (graph.numOperators() + graph.numTensors() + 1);
@@ -289,150 +232,118 @@ private:
     return chosen;
   }
 
-  /// Bytes that v's ancestors made and its descendants read, v's operands apart.
-  int64_t bytesAcross(OperatorId v, const std::vector<Side> &side) const {
-    int64_t bytes = 0;
+  /// Bytes around an operator's start, as one cut sees them.
+  struct Moment {
+    double across = 0; ///< Made before and read after, or the operator's own.
+    double given = 0;  ///< Parameters, states and inputs that are read after.
+    double nsBefore = 0, nsAfter = 0;
+  };
+
+  Moment momentAt(OperatorId v, const std::vector<uint8_t> &isInside) const {
+    const std::vector<Side> side = sidesOf(v);
+    auto isIn = [&](OperatorId op) { return isInside[memoryOf(op).index()] != 0; };
+    Moment moment;
     for (const Tensor &tensor : graph.tensors()) {
-      if (!tensor.producer.valid() || tensor.updates.valid() || side[tensor.producer.index()] != Ancestor)
-        continue;
-      bool isAfter = false, isOwn = false;
+      bool isAfter = false, isOwn = tensor.producer == v;
       for (OperatorId reader : tensor.consumers) {
         isOwn |= reader == v;
-        isAfter |= side[reader.index()] == Descendant;
+        isAfter |= isIn(reader) && (reader == v || side[reader.index()] == Descendant);
       }
-      if (isAfter && !isOwn)
-        bytes = saturatingAdd(bytes, tensor.bytes);
+      const bool isBefore = tensor.producer.valid() && side[tensor.producer.index()] == Ancestor;
+      if (tensor.producer.valid() ? (isBefore && isAfter) || (isOwn && isIn(v)) : false)
+        moment.across += static_cast<double>(tensor.bytes);
+      else if (!tensor.producer.valid() && isAfter)
+        moment.given += static_cast<double>(tensor.bytes);
     }
-    return bytes;
+    std::vector<double> before(2 * machine.devices.size(), 0), after(before);
+    for (uint32_t i = 0; i < side.size(); ++i)
+      if (side[i] != Neither)
+        (side[i] == Ancestor ? before : after)[loadOf(OperatorId(i))] += static_cast<double>(timeNs(OperatorId(i)));
+    moment.nsBefore = *std::max_element(before.begin(), before.end());
+    moment.nsAfter = *std::max_element(after.begin(), after.end());
+    return moment;
   }
 
-  void boundFiles(LowerBounds &bounds) const {
-    int64_t capacity = 0, updated = 0;
-    for (size_t m = 0; m < machine.memories.size(); ++m)
-      if (!machine.isFile(MemoryId(m)))
-        capacity = saturatingAdd(capacity, capacities[m]);
-    for (uint32_t i = 0; i < graph.numTensors(); ++i)
-      if (const TensorId next = graph.tensor(TensorId(i)).updatedBy; next.valid())
-        if (const std::vector<TensorId> &read = graph.op(graph.tensor(next).producer).inputs;
-            std::find(read.begin(), read.end(), TensorId(i)) != read.end())
-          updated = saturatingAdd(updated, graph.tensor(next).bytes);
-    double out = 0, in = 0;
-    for (const Link &link : machine.links)
-      if (machine.isFile(link.a) || machine.isFile(link.b)) {
-        const MemoryId file = machine.isFile(link.a) ? link.a : link.b;
-        in += link.rateFrom(file);
-        out += link.rateFrom(file == link.a ? link.b : link.a);
-      }
-    auto movingNs = [&](int64_t bytes, double rate) { return bytes > 0 ? toNs(static_cast<double>(bytes) / rate) : 0; };
+  /// The operators at whose starts one cut alone gives the best bounds, by estimate: with copies both ways, with copies
+  /// back alone, and by bytes.
+  std::vector<OperatorId> tightest(const std::vector<MemoryId> &memories) const {
+    std::vector<uint8_t> isInside(machine.memories.size(), 0);
+    double capacity = 0;
+    for (MemoryId m : memories) {
+      isInside[m.index()] = 1;
+      capacity += static_cast<double>(problem.capacities[m.index()]);
+    }
+    const search::BorderRates rates = search::borderRates(machine, memories);
+    std::array<std::pair<double, OperatorId>, 3> best{};
     for (const OperatorId v : moments()) {
-      const std::vector<Side> side = sidesOf(v);
-      const int64_t operands = operandBytes(v), across = saturatingAdd(bytesAcross(v, side), operands) - capacity;
-      const auto [workBefore, workAfter] = workAround(v, side);
-      bounds.splitNs = std::max(bounds.splitNs, saturatingAdd(std::max(movingNs(across, out), workBefore),
-                                                              std::max(movingNs(across, in), workAfter)));
-      bounds.linkNs = std::max(bounds.linkNs, movingNs(saturatingAdd(across, updated), std::min(in, out)));
-      bounds.recomputeNs =
-          std::max(bounds.recomputeNs, movingNs(saturatingAdd(operands, updated) - capacity, std::min(in, out)));
+      const Moment at = momentAt(v, isInside);
+      auto ns = [](double bytes, double rate) { return std::max(0.0, bytes) / std::max(rate, 1e-12); };
+      const double out = ns(at.across - capacity, rates.out), in = ns(at.across + at.given - capacity, rates.in);
+      const std::array<double, 3> scores = {
+          std::max(out, at.nsBefore) + std::max(in, at.nsAfter),
+          at.nsBefore + std::max(ns(at.given + at.across / 8 - capacity, rates.in), at.nsAfter), at.across + at.given};
+      for (size_t i = 0; i < best.size(); ++i)
+        if (!best[i].second.valid() || scores[i] > best[i].first)
+          best[i] = {scores[i], v};
+    }
+    std::vector<OperatorId> found;
+    for (const auto &[score, v] : best)
+      if (v.valid() && std::find(found.begin(), found.end(), v) == found.end())
+        found.push_back(v);
+    return found;
+  }
+
+  /// All that operators in the memories touch fits at once.
+  bool isRoomy(const std::vector<MemoryId> &memories) const {
+    double bytes = 0, capacity = 0;
+    for (const Tensor &tensor : graph.tensors())
+      bytes += static_cast<double>(tensor.bytes);
+    for (const Operator &op : graph.operators())
+      bytes += static_cast<double>(op.workspaceBytes);
+    for (MemoryId m : memories)
+      capacity += static_cast<double>(problem.capacities[m.index()]);
+    return bytes <= capacity;
+  }
+
+  void boundCuts(std::vector<MemoryId> memories, LowerBounds &bounds) const {
+    const bool roomy = isRoomy(memories);
+    const std::vector<std::vector<OperatorId>> chains =
+        roomy ? std::vector<std::vector<OperatorId>>{{}}
+              : search::cutChains(problem, kMostCuts, tightest(memories));
+    for (const bool repeats : {false, true}) {
+      // Every chain is tried in short, and the best two at length.
+      std::vector<std::pair<double, size_t>> trials;
+      for (size_t i = 0; i < chains.size(); ++i) {
+        search::PricedCuts priced = price(memories, chains[i], repeats, roomy ? 0 : kTrialEffort);
+        trials.emplace_back(-priced.ns, i);
+        prove(repeats ? bounds.repeatCuts : bounds.onceCuts, std::move(priced.certificate));
+      }
+      std::sort(trials.begin(), trials.end());
+      for (size_t i = 0; i < std::min<size_t>(trials.size(), roomy ? 0 : 2); ++i)
+        prove(repeats ? bounds.repeatCuts : bounds.onceCuts,
+              price(memories, chains[trials[i].second], repeats, kFullEffort / 2).certificate);
     }
   }
 
-  void boundLinks(MemoryId m, LowerBounds &bounds) const {
-    // First-time traffic, and for every tensor whether it leaves m anyway.
-    Traffic base;
-    std::vector<char> leaves(graph.numTensors(), 0);
-    std::vector<uint32_t> persistents, others; // Of the tensors read in m.
-    for (uint32_t i = 0; i < graph.numTensors(); ++i) {
-      const Tensor &tensor = graph.tensor(TensorId(i));
-      bool made = tensor.producer.valid() && memoryOf(tensor.producer) == m, read = readIn(m, tensor);
-      leaves[i] = made && tensor.isOutput;
-      for (OperatorId reader : tensor.consumers)
-        leaves[i] |= made && memoryOf(reader) != m;
-      if (leaves[i])
-        base.out = saturatingAdd(base.out, tensor.bytes);
-      if (read && persistent(tensor))
-        persistents.push_back(i);
-      else if (read && !tensor.updates.valid())
-        others.push_back(i);
-      if (read && !made && !persistent(tensor))
-        base.in = saturatingAdd(base.in, tensor.bytes);
-    }
-
-    double oneWay = 0, bothWays = 0;
-    auto ends = [&](const Link &link) { return link.a == m || link.b == m; };
-    for (const Link &link : machine.links)
-      if (ends(link) && !(link.trunk.valid() && ends(machine.link(link.trunk)))) {
-        oneWay += std::max(link.bytesPerSec, link.rateFrom(link.b));
-        bothWays += link.duplexBytesPerSec;
-      }
-    if (oneWay == 0)
-      return;
-    const int64_t capacity = capacities[m.index()];
-    Traffic extra;
-    int64_t mostPersistent = 0;
-    for (const OperatorId v : moments()) {
-      const std::vector<Side> side = sidesOf(v);
-      const int64_t operands = memoryOf(v) == m ? operandBytes(v) : 0;
-      int64_t live = operands, mayLeave = 0, made = 0, given = 0;
-      for (uint32_t i : others) {
-        const Tensor &tensor = graph.tensor(TensorId(i));
-        const bool isMade = tensor.producer.valid() && memoryOf(tensor.producer) == m;
-        bool before = isMade && side[tensor.producer.index()] == Ancestor, own = tensor.producer == v, after = false;
-        for (OperatorId reader : tensor.consumers) {
-          own |= reader == v;
-          if (memoryOf(reader) != m)
-            continue;
-          before |= side[reader.index()] == Ancestor;
-          after |= side[reader.index()] == Descendant;
-        }
-        if (after && !own && !tensor.producer.valid())
-          given = saturatingAdd(given, tensor.bytes);
-        if (!before || !after || own)
-          continue;
-        live = saturatingAdd(live, tensor.bytes);
-        if (isMade)
-          made = saturatingAdd(made, tensor.bytes);
-        if (isMade && !leaves[i])
-          mayLeave = saturatingAdd(mayLeave, tensor.bytes);
-      }
-      extra.in = std::max(extra.in, saturatingAdd(persistentBytes(m, persistents, side), live) - capacity);
-      extra.out = std::max(extra.out, mayLeave - capacity);
-
-      auto [workBefore, workAfter] = workAround(v, side);
-      const int64_t persistentAfter = persistentBytesAfter(m, persistents, side);
-      auto split = [&](int64_t outBytes, int64_t inBytes) {
-        int64_t before = toNs(static_cast<double>(std::max<int64_t>(outBytes, 0)) / oneWay);
-        int64_t after = toNs(static_cast<double>(std::max<int64_t>(inBytes, 0)) / oneWay);
-        return saturatingAdd(std::max(before, workBefore), std::max(after, workAfter));
-      };
-      const int64_t fixed = saturatingAdd(operands, persistentAfter) - capacity;
-      bounds.splitNs = std::max(bounds.splitNs, split(saturatingAdd(made, operands) - capacity,
-                                                      saturatingAdd(saturatingAdd(made, given), fixed)));
-      bounds.recomputeNs = std::max(bounds.recomputeNs, split(0, fixed));
-      mostPersistent = std::max(mostPersistent, fixed);
-    }
-
-    double in = static_cast<double>(base.in) + static_cast<double>(extra.in);
-    double out = static_cast<double>(base.out) + static_cast<double>(extra.out);
-    bounds.linkNs = std::max(bounds.linkNs, toNs(std::max({in / oneWay, out / oneWay, (in + out) / bothWays})));
-    double most = static_cast<double>(base.in) + static_cast<double>(mostPersistent);
-    bounds.recomputeNs = std::max(bounds.recomputeNs, toNs(most / oneWay));
+  search::PricedCuts price(const std::vector<MemoryId> &memories, const std::vector<OperatorId> &chain, bool repeats,
+                           size_t effort) const {
+    return search::priceCuts(search::makeCutModel(problem, memories, chain, repeats), repeats, effort);
   }
 
+  const BoundProblem &problem;
   const Graph &graph;
   const Machine &machine;
-  const CostTable &costs;
-  std::span<const int64_t> capacities;
-  std::span<const DeviceId> placement;
   Schedule topological;
-  std::vector<TensorId> newValue;    ///< Per tensor: what updates it.
-  std::vector<int64_t> heads, tails; ///< Per operator.
+  std::vector<int64_t> heads, tails;       ///< Per operator.
+  std::vector<OperatorId> headOf, tailOf; ///< Per operator: what these lead through; invalid where nothing does.
 };
 
 } // namespace
 
 LowerBounds planLowerBounds(const Graph &graph, const Machine &machine, const CostTable &costs,
                             std::span<const int64_t> capacities, std::span<const DeviceId> placement) {
-  return Bounder(graph, machine, costs, capacities, placement).solve();
+  const BoundProblem problem{graph, machine, costs, capacities, placement};
+  return Bounder(problem).solve();
 }
 
 } // namespace sluice

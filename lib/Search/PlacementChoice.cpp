@@ -46,8 +46,15 @@ static Status takeStartPlacement(SearchState &state) {
 static void boundPlacement(SearchState &state) {
   LowerBounds bounds =
       planLowerBounds(state.graph, state.machine, state.costs, state.capacities, state.space->placement());
-  state.result.lowerBoundNs = std::max(state.result.lowerBoundNs, bounds.always());
-  state.result.onceBoundNs = std::max(state.result.lowerBoundNs, bounds.once());
+  const ProvenBound &always = bounds.always();
+  if (always.ns >= state.result.lowerBoundNs) {
+    state.result.lowerBoundNs = always.ns;
+    state.result.certificate = always.certificate;
+  }
+  const ProvenBound &once = bounds.once();
+  state.result.onceBoundNs = std::max(state.result.lowerBoundNs, once.ns);
+  if (once.ns >= state.result.onceBoundNs)
+    state.result.onceCertificate = once.certificate;
 }
 
 /// The distinct placements of the solver asked for, or of the portfolio.

@@ -23,6 +23,9 @@ PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result) 
   summary.makespanNs = result.makespanNs;
   summary.idealNs = result.idealNs;
   summary.lowerBoundNs = result.lowerBoundNs;
+  summary.certificate = result.certificate;
+  summary.onceBoundNs = result.onceBoundNs;
+  summary.onceCertificate = result.onceCertificate;
   summary.evaluations = result.evaluations;
   for (const MinimumBytes &minimum : result.minimumBytes)
     summary.minimumBytes.push_back(minimum.bytes);
@@ -42,6 +45,12 @@ Json summaryToJson(const PlanFile &file) {
   json["makespanNs"] = summary.makespanNs;
   json["idealNs"] = summary.idealNs;
   json["lowerBoundNs"] = summary.lowerBoundNs;
+  if (summary.certificate)
+    json["certificate"] = certificateToJson(file.problem.graph, file.problem.machine, *summary.certificate);
+  if (summary.onceBoundNs > 0)
+    json["onceBoundNs"] = summary.onceBoundNs;
+  if (summary.onceCertificate)
+    json["onceCertificate"] = certificateToJson(file.problem.graph, file.problem.machine, *summary.onceCertificate);
   json["bytesSwappedIn"] = file.plan.bytesSwappedIn(file.problem.graph);
   json["bytesSwappedOut"] = file.plan.bytesSwappedOut(file.problem.graph);
   json["computedAgain"] = file.plan.computedAgain().size();
@@ -202,7 +211,25 @@ static Expected<std::vector<SearchPoint>> readHistory(const JsonReader &reader) 
   return history;
 }
 
-static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonReader &reader) {
+/// The bounds' certificates, where the file has them.
+static Status readCertificates(PlanSummary &summary, const Graph &graph, const Machine &machine,
+                               const JsonReader &reader) {
+  if (reader.has("onceBoundNs"))
+    SLUICE_RETURN_IF_ERROR(readAmount(summary.onceBoundNs, reader, "onceBoundNs"));
+  for (const auto &[key, target] : {std::pair("certificate", &summary.certificate),
+                                    std::pair("onceCertificate", &summary.onceCertificate)}) {
+    if (!reader.has(key))
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(*target, reader.member(key).and_then([&](const JsonReader &member) {
+      return certificateFromJson(graph, machine, member);
+    }));
+  }
+  if (summary.onceCertificate)
+    summary.onceCertificate->repeats = false;
+  return {};
+}
+
+static Expected<PlanSummary> summaryFromJson(const Graph &graph, const Machine &machine, const JsonReader &reader) {
   PlanSummary summary;
   SLUICE_ASSIGN_OR_RETURN(JsonReader memories, reader.member("memories"));
   SLUICE_ASSIGN_OR_RETURN(JsonReader baselines, reader.member("baselines"));
@@ -210,7 +237,8 @@ static Expected<PlanSummary> summaryFromJson(const Machine &machine, const JsonR
                       .and_then([&] { return readAmount(summary.lowerBoundNs, reader, "lowerBoundNs"); })
                       .and_then([&] { return readAmount(summary.evaluations, reader, "evaluations"); })
                       .and_then([&] { return readMemories(summary, machine, memories); })
-                      .and_then([&] { return readBaselines(summary, baselines); });
+                      .and_then([&] { return readBaselines(summary, baselines); })
+                      .and_then([&] { return readCertificates(summary, graph, machine, reader); });
   if (!status)
     return propagate(status);
   SLUICE_ASSIGN_OR_RETURN(std::vector<NamedSplit> splits, readSplits(reader));
@@ -259,7 +287,7 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlan(given.graph, given.machine, given.capacities, reader));
   file.plan = std::move(plan);
   SLUICE_ASSIGN_OR_RETURN(PlanSummary summary, reader.member("summary").and_then([&](const JsonReader &member) {
-    return summaryFromJson(given.machine, member);
+    return summaryFromJson(given.graph, given.machine, member);
   }));
   file.summary = std::move(summary);
   file.summary.makespanNs = simulate(given.graph, given.machine, given.costs, file.plan).makespanNs;
@@ -301,6 +329,27 @@ static Status checkPlacement(const PlanFile &file, const JsonReader &reader) {
   return {};
 }
 
+/// A bound is at most the makespan, and its certificate proves it.
+static Status checkBound(const PlanFile &file, std::string_view key, const JsonReader &given) {
+  const PlanSummary &summary = file.summary;
+  const bool isOnce = key == "onceBoundNs";
+  const int64_t bound = isOnce ? summary.onceBoundNs : summary.lowerBoundNs;
+  if (bound > summary.makespanNs && !(isOnce && !file.plan.computedAgain().empty()))
+    return makeError(ErrorCode::InvalidInput, key, " is ", bound, ", above the plan's makespan of ",
+                     summary.makespanNs, " ns, at '", given.where(), "', make the plan anew");
+  const std::optional<BoundCertificate> &certificate = isOnce ? summary.onceCertificate : summary.certificate;
+  if (!certificate)
+    return {};
+  const ProblemFile &problem = file.problem;
+  SLUICE_ASSIGN_OR_RETURN(int64_t ns, provenNs({problem.graph, problem.machine, problem.costs, problem.capacities,
+                                                file.plan.placement},
+                                               *certificate));
+  if (ns < bound)
+    return makeError(ErrorCode::InvalidInput, key, " is ", bound, " and its certificate proves ", ns, " ns, at '",
+                     given.where(), "', make the plan anew");
+  return {};
+}
+
 Expected<PlanFile> checkPlanFile(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
   const JsonReader reader(json, path + ":");
@@ -316,10 +365,8 @@ Expected<PlanFile> checkPlanFile(const std::string &path) {
     for (std::string_view key : {"capacityBytes", "arenaBytes"})
       SLUICE_RETURN_IF_ERROR(checkFigure(memory, figures, key));
   }
-  if (file.summary.lowerBoundNs > file.summary.makespanNs)
-    return makeError(ErrorCode::InvalidInput, "lowerBoundNs is ", file.summary.lowerBoundNs,
-                     ", above the plan's makespan of ", file.summary.makespanNs, " ns, at '", given.where(),
-                     "', make the plan anew");
+  SLUICE_RETURN_IF_ERROR(checkBound(file, "lowerBoundNs", given));
+  SLUICE_RETURN_IF_ERROR(checkBound(file, "onceBoundNs", given));
   return file;
 }
 
@@ -346,13 +393,16 @@ Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std:
 static Expected<SearchResult> readResult(const SearchProblem &problem, const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(Plan plan, readPlan(*problem.graph, *problem.machine, problem.capacityBytes, reader));
   SLUICE_ASSIGN_OR_RETURN(PlanSummary summary, reader.member("summary").and_then([&](const JsonReader &member) {
-    return summaryFromJson(*problem.machine, member);
+    return summaryFromJson(*problem.graph, *problem.machine, member);
   }));
   SearchResult result;
   result.makespanNs = simulate(*problem.graph, *problem.machine, *problem.costs, plan).makespanNs;
   result.plan = std::move(plan);
   result.idealNs = summary.idealNs;
   result.lowerBoundNs = summary.lowerBoundNs;
+  result.certificate = std::move(summary.certificate);
+  result.onceBoundNs = summary.onceBoundNs;
+  result.onceCertificate = std::move(summary.onceCertificate);
   for (int64_t bytes : summary.minimumBytes)
     result.minimumBytes.push_back({bytes, OperatorId()});
   result.peakBytes = std::move(summary.peakBytes);

@@ -78,6 +78,24 @@ static void searchWithinLimits(SearchState &state) {
   }
 }
 
+/// The plan's bounds are what their certificates prove, and the plan is not faster.
+static Status checkCertificates(const SearchState &state) {
+  const SearchResult &result = state.result;
+  const BoundProblem problem{state.graph, state.machine, state.costs, state.capacities, result.plan.placement};
+  auto check = [&](const std::optional<BoundCertificate> &certificate, int64_t boundNs, bool isBeatable) -> Status {
+    if (!certificate)
+      return {};
+    SLUICE_ASSIGN_OR_RETURN(int64_t ns, provenNs(problem, *certificate));
+    if (ns >= boundNs && (isBeatable || boundNs <= result.makespanNs))
+      return {};
+    return makeError(ErrorCode::Internal, "the certificate of the lower bound proves ", ns, " ns, the bound is ",
+                     boundNs, " ns and the plan takes ", result.makespanNs, " ns, graph '", state.graph.name,
+                     "', report this");
+  };
+  SLUICE_RETURN_IF_ERROR(check(result.certificate, result.lowerBoundNs, false));
+  return check(result.onceCertificate, result.onceBoundNs, !result.plan.computedAgain().empty());
+}
+
 static Expected<SearchResult> finish(SearchState &state) {
   if (state.bestNs == kInfeasibleObjective) {
     if (state.firstError)
@@ -96,6 +114,7 @@ static Expected<SearchResult> finish(SearchState &state) {
   if (state.isGreedy())
     compactArenas(plan);
   SLUICE_RETURN_IF_ERROR(validatePlan(state.graph, state.machine, plan));
+  SLUICE_RETURN_IF_ERROR(checkCertificates(state));
   SwapProblem planned{state.graph,     state.machine, state.costs, plan.placement, firstLaunches(state.graph, plan),
                       state.capacities};
   result.minimumBytes = minimumBytes(planned);

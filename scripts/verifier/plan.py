@@ -78,7 +78,8 @@ def read_summary(problem, value, where):
 
     memories, baselines, splits, *_ = members(
         value, where, strict=False, memories=record, baselines=array, splits=(array, []), idealNs=amount,
-        lowerBoundNs=amount, evaluations=amount)
+        lowerBoundNs=amount, evaluations=amount, onceBoundNs=(amount, 0), certificate=(record, None),
+        onceCertificate=(record, None))
     for i, entry in enumerate(baselines):
         baseline(entry, f"{where}.baselines[{i}]")
     for i, entry in enumerate(splits):

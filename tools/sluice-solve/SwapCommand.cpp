@@ -57,7 +57,8 @@ Status runValidate(const SwapOptions &options, const ProblemFile &file) {
                        file.machine.memories[m].name, "', it may take ", file.capacities[m], ", '", options.planFile,
                        "'");
   const int64_t makespan = simulate(file.graph, file.machine, file.costs, plan).makespanNs;
-  const int64_t bound = planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan.placement).always();
+  const int64_t bound =
+      planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan.placement).always().ns;
   SLUICE_RETURN_IF_ERROR(writeOutputs(options, file, plan));
   if (options.format == "json") {
     printJson(
@@ -75,8 +76,12 @@ void printResult(const ProblemFile &file, const SearchResult &result, double sec
   const Plan &plan = result.plan;
   printLine("makespan", concat(result.makespanNs, " ns (", formatDuration(result.makespanNs), ")"));
   printLine("ideal", concat(result.idealNs, " ns (", fraction(result.idealNs, result.makespanNs), " of it reached)"));
-  printLine("lower bound", concat(result.lowerBoundNs, " ns (", fraction(result.lowerBoundNs, result.makespanNs), ")"));
-  printLine("running once", concat(result.onceBoundNs, " ns (", fraction(result.onceBoundNs, result.makespanNs), ")"));
+  auto printBound = [&](const char *what, int64_t ns, const std::optional<BoundCertificate> &certificate) {
+    printLine(what, concat(ns, " ns (", fraction(ns, result.makespanNs), ")", certificate ? ", by " : "",
+                           certificate ? describeBound(file.graph, file.machine, *certificate) : ""));
+  };
+  printBound("lower bound", result.lowerBoundNs, result.certificate);
+  printBound("running once", result.onceBoundNs, result.onceCertificate);
   printLine("solver", plan.solver);
   printLine("plans made", concat(result.evaluations, plan.stoppedByClock ? ", stopped by the clock" : ""));
   printLine("seconds", concat(seconds));
@@ -112,12 +117,17 @@ Json resultToJson(const ProblemFile &file, const SearchResult &result, double se
       entry["infeasible"] = baseline.reason;
     baselines.push_back(std::move(entry));
   }
+  auto proof = [&](const std::optional<BoundCertificate> &certificate) {
+    return certificate ? certificateToJson(file.graph, file.machine, *certificate) : Json();
+  };
   return {{"problem", "swap"},
           {"solver", plan.solver},
           {"objective", result.makespanNs},
           {"ideal", result.idealNs},
           {"bound", result.lowerBoundNs},
+          {"certificate", proof(result.certificate)},
           {"onceBound", result.onceBoundNs},
+          {"onceCertificate", proof(result.onceCertificate)},
           {"evaluations", result.evaluations},
           {"stoppedByClock", plan.stoppedByClock},
           {"seconds", seconds},

@@ -175,7 +175,9 @@ void printPlan(const PlanFile &file, const std::map<std::string, DimRange> &rang
   printLine("makespan", formatDuration(summary.makespanNs));
   printLine("ideal", concat(formatDuration(summary.idealNs), ", ", ratio(summary.idealNs, summary.makespanNs)));
   printLine("lower bound",
-            concat(formatDuration(summary.lowerBoundNs), ", ", ratio(summary.lowerBoundNs, summary.makespanNs)));
+            concat(formatDuration(summary.lowerBoundNs), ", ", ratio(summary.lowerBoundNs, summary.makespanNs),
+                   summary.certificate ? ", by " : "",
+                   summary.certificate ? describeBound(problem.graph, machine, *summary.certificate) : ""));
   printLine("swapped in", concat(formatBytes(plan.bytesSwappedIn(problem.graph)), " a step"));
   printLine("swapped out", concat(formatBytes(plan.bytesSwappedOut(problem.graph)), " a step"));
   if (const std::vector<OperatorId> again = plan.computedAgain(); !again.empty()) {

@@ -11,6 +11,9 @@
 //                bytesSwappedOut, evaluations, memories: {name: {capacityBytes,
 //                minimumBytes, peakBytes, arenaBytes}},
 //                baselines: [{name, makespanNs} or {name, infeasible}],
+//                certificate (optional): why lowerBoundNs holds,
+//                onceBoundNs, onceCertificate (optional): the same of plans that run
+//                each operator once,
 //                history (optional): [[evaluations, makespanNs], ...],
 //                buckets (optional): {symbol, choices: [{bounds, meanNs, meanBytes}]} } }
 //
@@ -44,6 +47,9 @@ struct PlanSummary {
   int64_t makespanNs = 0;
   int64_t idealNs = 0;
   int64_t lowerBoundNs = 0;
+  std::optional<BoundCertificate> certificate;     ///< Why lowerBoundNs holds.
+  int64_t onceBoundNs = 0;                         ///< Of plans that run each operator once; 0: the file has none.
+  std::optional<BoundCertificate> onceCertificate; ///< Why onceBoundNs holds.
   int64_t evaluations = 0;
   std::vector<int64_t> minimumBytes; ///< Per memory.
   std::vector<int64_t> peakBytes;    ///< Per memory.
@@ -73,7 +79,8 @@ Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
 /// Also fails where operators are not placed as the problem has it, and where the summary contradicts
 /// its plan and problem: makespan, bytes copied, operators run again, capacities and arenas as far as
-/// it has them, and a lower bound above the makespan.
+/// it has them, a lower bound above the makespan, and a certificate
+/// that does not prove its bound.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
 /// What the model has to be split into for the plan of a file.

@@ -96,8 +96,12 @@ struct SearchResult {
   /// No plan of this problem is faster: of this placement if it was given,
   /// else of any.
   int64_t lowerBoundNs = 0;
+  /// Why lowerBoundNs holds; empty where it is a bound of several placements.
+  std::optional<BoundCertificate> certificate;
   /// No plan is faster in which each operator runs once; at least lowerBoundNs.
   int64_t onceBoundNs = 0;
+  /// Why onceBoundNs holds, likewise.
+  std::optional<BoundCertificate> onceCertificate;
   std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
   std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes, likewise.
   std::vector<Baseline> baselines;

@@ -137,8 +137,9 @@ class Solver:
         launches = sum("launch" in command for command in plan["commands"])
         memories = {name: {"capacityBytes": problem.get("capacities", {}).get(name, (1 << 63) - 1), **figures}
                     for name, figures in result["memories"].items()}
+        proofs = {key: result[key] for key in ("certificate", "onceCertificate") if result[key]}
         return {"schema": 2, "problem": problem, "plan": plan,
-                "summary": {"makespanNs": result["objective"], "idealNs": result["ideal"], "lowerBoundNs": result["bound"],
+                "summary": {**proofs, "onceBoundNs": result["onceBound"], "makespanNs": result["objective"], "idealNs": result["ideal"], "lowerBoundNs": result["bound"],
                             "bytesSwappedIn": result["bytesSwappedIn"], "bytesSwappedOut": result["bytesSwappedOut"],
                             "computedAgain": launches - len(problem["graph"]["operators"]),
                             "evaluations": result["evaluations"], "memories": memories, "baselines": [], "splits": []}}

@@ -1,6 +1,8 @@
 """Ways to damage a plan file: each takes the document and a random generator, and returns it damaged, its text, or None
 where it fits no part of this plan. Those here damage the plan and its summary; damage_problem.py has the others."""
 
+import copy
+
 MUTATIONS = {}
 
 
@@ -330,4 +332,85 @@ def change_figure(document, rng):
     else:
         memory = rng.choice(list(summary["memories"].values()))
         memory[rng.choice(["capacityBytes", "arenaBytes"])] = rng.choice([0, 12345, -1])
+    return document
+
+
+def proof_of(document, rng):
+    """One of the certificates, and the key of its bound."""
+    summary = document["summary"]
+    keys = [key for key in ("certificate", "onceCertificate") if key in summary]
+    key = pick(rng, keys)
+    return (summary[key], "lowerBoundNs" if key == "certificate" else "onceBoundNs") if key else (None, None)
+
+
+@mutation
+def raise_bound(document, rng):
+    """A bound above what its certificate proves, or without its certificate."""
+    proof, key = proof_of(document, rng)
+    if proof is None:
+        return None
+    if rng.random() < 0.2:
+        document["summary"].pop("certificate" if key == "lowerBoundNs" else "onceCertificate")
+    document["summary"][key] += rng.choice([0, 1, 1, 2, 100])
+    return document
+
+
+@mutation
+def change_price(document, rng):
+    proof, _ = proof_of(document, rng)
+    if proof is None or proof["argument"] != "cuts":
+        return None
+    entries = [(segment, key) for segment in proof["segments"] for key in ("in", "out")]
+    entries += [(load, 2) for segment in proof["segments"] for load in segment["work"]]
+    entries += [(cut, 1) for cut in proof["cuts"]]
+    where, key = rng.choice(entries)
+    where[key] = rng.choice([0, where[key] // 2, where[key] + 1, where[key] * 2, -1, 1 << 55, 1_000_000, where[key] + 1000])
+    return document
+
+
+@mutation
+def change_cuts(document, rng):
+    """Other operators, another order, or another number of cuts."""
+    proof, _ = proof_of(document, rng)
+    if proof is None or not proof.get("cuts", proof.get("operators")):
+        return None
+    cuts = proof.get("cuts", proof.get("operators"))
+    names = [operator["name"] for operator in document["problem"]["graph"]["operators"]]
+    i, j = rng.randrange(len(cuts)), rng.randrange(len(cuts))
+    kind = rng.randrange(4)
+    if kind == 0:
+        cuts[i], cuts[j] = cuts[j], cuts[i]
+    elif kind == 1:
+        cuts[i] = [rng.choice(names + ["nothing"]), cuts[i][1]] if "cuts" in proof else rng.choice(names + ["nothing"])
+    elif kind == 2:
+        cuts.pop(i)
+        if "segments" in proof and rng.random() < 0.8:
+            proof["segments"].pop(rng.randrange(len(proof["segments"])))
+    else:
+        cuts.insert(i, copy.deepcopy(cuts[j]))
+        if "segments" in proof:
+            proof["segments"].insert(i, copy.deepcopy(rng.choice(proof["segments"])))
+    return document
+
+
+@mutation
+def change_proof(document, rng):
+    """Another argument, memory, device or member."""
+    proof, _ = proof_of(document, rng)
+    if proof is None:
+        return None
+    machine = document["problem"]["machine"]
+    key = rng.choice(list(proof))
+    if key == "argument":
+        proof[key] = rng.choice(["chain", "work", "cuts", "oath", 1])
+    elif key == "memories":
+        proof[key] = [rng.choice(machine["memories"])["name"] for _ in range(rng.randint(0, 2))]
+    elif key == "device":
+        proof[key] = rng.choice(machine["devices"])["name"]
+    elif key == "stream":
+        proof[key] = rng.choice(["compute", "communicate", "swap-in"])
+    elif rng.random() < 0.5:
+        proof.pop(key)
+    else:
+        proof[rng.choice([key, "unheard"])] = rng.choice([[], {}, "text", 7])
     return document

@@ -1,0 +1,80 @@
+//===- BoundCertificate.h - Why no plan is faster ---------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A certificate is the data from which a lower bound of a step's makespan follows by arithmetic on integers.
+// docs/formats/verify-plan.md has the three arguments and why they hold.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_SEARCH_BOUNDCERTIFICATE_H
+#define SLUICE_SEARCH_BOUNDCERTIFICATE_H
+
+#include "sluice/Cost/CostModel.h"
+#include "sluice/Graph/Graph.h"
+#include "sluice/Machine/Machine.h"
+#include "sluice/Support/Json.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// The problem whose plans a certificate speaks of: a device per operator, bytes per memory.
+struct BoundProblem {
+  const Graph &graph;
+  const Machine &machine;
+  const CostTable &costs;
+  std::span<const int64_t> capacities;
+  std::span<const DeviceId> placement;
+};
+
+enum class BoundArgument : uint8_t {
+  Chain, ///< Operators that run one after the other, and the copies between them.
+  Work,  ///< A device's operators, with what must come before the first and after the last.
+  Cuts,  ///< Bytes and work that the cuts of a step divide.
+};
+
+/// Prices of a segment of the step, between two cuts.
+struct SegmentPrices {
+  struct Work {
+    DeviceId device;
+    bool communicates = false;
+    int64_t share = 0; ///< Of the segment's time, in millionths.
+  };
+  int64_t in = 0, out = 0; ///< Attoseconds for a byte that enters the memories, and that leaves them.
+  std::vector<Work> work;
+};
+
+struct BoundCertificate {
+  BoundArgument argument = BoundArgument::Chain;
+  std::vector<OperatorId> operators; ///< Chain: in order. Cuts: at whose first starts the step is cut, in order.
+  DeviceId device;                   ///< Work.
+  bool communicates = false;         ///< Work.
+
+  bool repeats = true;                ///< Cuts: operators may be launched again.
+  std::vector<MemoryId> memories;     ///< Cuts: the memories that the bytes enter and leave.
+  std::vector<int64_t> memoryPrices;  ///< Cuts: attoseconds for a byte that is in these memories at the cut.
+  std::vector<SegmentPrices> segments; ///< Cuts: one more than cuts.
+};
+
+inline constexpr size_t kMaxCuts = 256;
+inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
+/// Of a segment's time.
+inline constexpr int64_t kWholeShare = 1'000'000;
+
+/// The time in nanoseconds that the certificate proves; fails where it proves nothing, and says why. Shares no code with
+/// the search for bounds. Takes time linear in the graph for each cut.
+Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
+
+/// The argument in words: "bytes across 31 cuts of memory 'gpu0'".
+std::string describeBound(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
+
+/// As docs/formats/plan.md has it; names as a plan's.
+Json certificateToJson(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
+Expected<BoundCertificate> certificateFromJson(const Graph &graph, const Machine &machine, const JsonReader &reader);
+
+} // namespace sluice
+
+#endif // SLUICE_SEARCH_BOUNDCERTIFICATE_H

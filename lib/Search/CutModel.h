@@ -1,0 +1,97 @@
+//===- CutModel.h - A step divided by cuts ------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The Lagrangian relaxation behind the bound of cuts. The step is cut at the first starts of operators v1, v2, ..., each an
+// ancestor of the next, so that the order of the cuts is certain although that of the operators is open. In the
+// relaxation each tensor lives by itself: it is in the memories at a cut or it is not, enters and leaves them in some
+// segment between cuts, or is made again. What the lives share is priced: a nanosecond of each segment is divided among
+// the work of devices and the bytes in each direction, and a byte at a cut has a price.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_LIB_SEARCH_CUTMODEL_H
+#define SLUICE_LIB_SEARCH_CUTMODEL_H
+
+#include "sluice/Search/BoundCertificate.h"
+
+#include <vector>
+
+namespace sluice::search {
+
+/// The links across the border of a set of memories, in bytes a nanosecond.
+struct BorderRates {
+  double in = 0, out = 0, both = 0;
+};
+
+BorderRates borderRates(const Machine &machine, const std::vector<MemoryId> &memories);
+
+struct LifeEvent {
+  int first, last; ///< Segments.
+  enum Kind : uint8_t { Make, Read, Update } kind;
+};
+
+/// The states of a tensor between events.
+enum LifeState : uint8_t { Unborn, Absent, Clean, Dirty, Lost };
+inline constexpr int kLifeStates = 5;
+
+/// What one tensor, or a state together with its new value, goes through in the memories.
+struct Life {
+  double bytes = 0;
+  LifeState start = Absent;
+  enum End : uint8_t { Anywhere, Inside, Outside } end = Anywhere;
+  int first = 0, last = 0; ///< Segments that matter.
+  int cleanBy = -1;        ///< The segment by whose end there is a copy outside; -1: none.
+  int againLoad = -1;      ///< What runs again to make the tensor again; -1: nothing may.
+  double againNs = 0;
+  std::vector<LifeEvent> events;
+  std::vector<int> forced; ///< Cuts at which it is in the memories, ascending.
+};
+
+/// Operators of one load whose first launches are in the same segments.
+struct WorkGroup {
+  int first, last, load;
+  double ns;
+};
+
+/// A device's operators that compute, or that communicate.
+struct CutLoad {
+  DeviceId device;
+  bool communicates;
+};
+
+struct CutModel {
+  std::vector<MemoryId> memories;
+  std::vector<OperatorId> cuts;
+  BorderRates rates;
+  std::vector<CutLoad> loads;
+  std::vector<WorkGroup> work;
+  std::vector<Life> lives;
+  /// Each tensor's ways to live, of which it takes the cheapest: lists of lives that come together.
+  std::vector<std::vector<std::vector<uint32_t>>> choices;
+  std::vector<double> room; ///< Per cut: bytes for lives.
+
+  int numSegments() const { return static_cast<int>(cuts.size()) + 1; }
+};
+
+/// Of a chain of cuts. `repeats`: operators may be launched again.
+CutModel makeCutModel(const BoundProblem &problem, std::vector<MemoryId> memories, std::vector<OperatorId> cuts,
+                      bool repeats);
+
+/// Sequences of operators, each an ancestor of the next, of at most `most` operators: candidates for cuts. For each of
+/// `through` one sequence has it.
+std::vector<std::vector<OperatorId>> cutChains(const BoundProblem &problem, size_t most,
+                                               const std::vector<OperatorId> &through);
+
+/// Prices for a model, and the bound that they prove but for rounding.
+struct PricedCuts {
+  BoundCertificate certificate;
+  double ns = 0;
+};
+
+/// The best prices found. Each iteration takes as many steps as the tensors' lives have segments; `effort` limits the sum.
+PricedCuts priceCuts(const CutModel &model, bool repeats, size_t effort);
+
+} // namespace sluice::search
+
+#endif // SLUICE_LIB_SEARCH_CUTMODEL_H
