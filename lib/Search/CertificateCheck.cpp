@@ -76,7 +76,9 @@ public:
 private:
   enum State : uint8_t { Unborn, Absent, Clean, Dirty, Lost, kStates };
   enum class Need : uint8_t { Make, Read, Update };
-  enum class End : uint8_t { Any, Inside, Clean };
+  enum class End : uint8_t { Any, Inside, Outside, Both };
+  /// How a state that is updated is kept from step to step: not in the memories, there alone, or there and outside.
+  enum class Kept : uint8_t { No, Alone, Beside };
 
   /// Something that happens to the tensor in one of the segments from `first` to `last`.
   struct Event {
@@ -289,32 +291,34 @@ private:
       life.cleanBy = leavesBy(tensor);
       if (certificate.repeats && graph.isRepeatable(maker))
         life.maker = maker;
-    } else if (end == End::Clean) {
-      life.end = End::Any;
+    } else if (end != End::Any) {
+      life.end = end == End::Outside ? End::Any : End::Inside;
     }
     addReads(tensor, std::numeric_limits<int>::max(), life.events);
     return life;
   }
 
   /// The life of a parameter, input or state that is in the memories when the step starts, or is not.
-  Life lifeOfGiven(TensorId t, bool isKept, int before = std::numeric_limits<int>::max()) const {
+  Life lifeOfGiven(TensorId t, State start, int before = std::numeric_limits<int>::max()) const {
     Life life;
     life.bytes = graph.tensor(t).bytes;
-    life.start = isKept ? Clean : Absent;
+    life.start = start;
     life.now = t;
     addReads(graph.tensor(t), before, life.events);
     return life;
   }
 
-  /// The cheapest way for a state and the value that replaces it, kept in the memories from step to step or not.
-  Wide priceOfState(TensorId t, TensorId next, bool isKept) const {
-    const End end = isKept ? End::Inside : End::Clean;
+  /// The cheapest way for a state and the value that replaces it. Every place that has the one when the step starts has
+  /// the other when it ends.
+  Wide priceOfState(TensorId t, TensorId next, Kept kept) const {
+    const End end = kept == Kept::No ? End::Outside : kept == Kept::Alone ? End::Inside : End::Both;
+    const State start = kept == Kept::No ? Absent : kept == Kept::Alone ? Dirty : Clean;
     const OperatorId updater = graph.tensor(next).producer;
     const std::vector<TensorId> &read = graph.op(updater).inputs;
     if (!runsInside(updater) || std::find(read.begin(), read.end(), t) == read.end())
-      return plus(priceOf(lifeOfGiven(t, isKept)), priceOf(lifeOfMade(next, end)));
+      return plus(priceOf(lifeOfGiven(t, start)), priceOf(lifeOfMade(next, end)));
     // One life: the operator reads the one and makes the other.
-    Life life = lifeOfGiven(t, isKept, first[updater.index()]);
+    Life life = lifeOfGiven(t, start, first[updater.index()]);
     life.old = t;
     life.oldUntil = first[updater.index()];
     life.now = next;
@@ -339,13 +343,14 @@ private:
     if (tensor.producer.valid())
       return runsInside(tensor.producer) || isReadInside(tensor) ? priceOf(lifeOfMade(t, End::Any)) : 0;
     if (tensor.updatedBy.valid())
-      return std::min(priceOfState(t, tensor.updatedBy, false), priceOfState(t, tensor.updatedBy, true));
+      return std::min({priceOfState(t, tensor.updatedBy, Kept::No), priceOfState(t, tensor.updatedBy, Kept::Alone),
+                       priceOfState(t, tensor.updatedBy, Kept::Beside)});
     if (!isReadInside(tensor))
       return 0;
-    const Wide comes = priceOf(lifeOfGiven(t, false));
+    const Wide comes = priceOf(lifeOfGiven(t, Absent));
     if (!isGiven(tensor))
       return comes;
-    Life stays = lifeOfGiven(t, true);
+    Life stays = lifeOfGiven(t, Clean);
     stays.end = End::Inside;
     return std::min(comes, priceOf(stays));
   }
@@ -396,8 +401,10 @@ private:
       return *std::min_element(states.begin(), states.end());
     case End::Inside:
       return std::min(states[Clean], states[Dirty]);
-    case End::Clean:
+    case End::Outside:
       return std::min(states[Clean], states[Absent]);
+    case End::Both:
+      return states[Clean];
     }
     return kNever;
   }

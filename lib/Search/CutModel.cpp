@@ -170,10 +170,10 @@ private:
     return by == kNoLimit ? -1 : by;
   }
 
-  Life givenLife(const Tensor &tensor, bool isKept, int limit = kNoLimit) const {
+  Life givenLife(const Tensor &tensor, LifeState start, int limit = kNoLimit) const {
     Life life;
     life.bytes = static_cast<double>(tensor.bytes);
-    life.start = isKept ? Clean : Absent;
+    life.start = start;
     addReads(life, tensor, limit);
     addForced(life, tensor, limit);
     return life;
@@ -193,8 +193,8 @@ private:
         life.againLoad = loadOf(maker);
         life.againNs = timeNs(maker) / static_cast<double>(graph.op(maker).outputs.size());
       }
-    } else if (end == Life::Outside) {
-      life.end = Life::Anywhere;
+    } else if (end != Life::Anywhere) {
+      life.end = end == Life::Outside ? Life::Anywhere : Life::Inside;
     }
     addReads(life, tensor, kNoLimit);
     addForced(life, tensor, kNoLimit);
@@ -210,15 +210,16 @@ private:
     return static_cast<uint32_t>(model.lives.size() - 1);
   }
 
-  std::vector<uint32_t> stateLives(TensorId t, TensorId next, bool isKept) {
-    const Life::End end = isKept ? Life::Inside : Life::Outside;
+  /// A state that starts with a copy outside alone, inside alone or both ends so.
+  std::vector<uint32_t> stateLives(TensorId t, TensorId next, LifeState start) {
+    const Life::End end = start == Absent ? Life::Outside : start == Dirty ? Life::Inside : Life::Both;
     const Tensor &old = graph.tensor(t), &updated = graph.tensor(next);
     const OperatorId updater = updated.producer;
     const std::vector<OperatorId> &readers = old.consumers;
     if (!isIn(updater) || std::find(readers.begin(), readers.end(), updater) == readers.end())
-      return {keep(givenLife(old, isKept)), keep(madeLife(updated, end))};
+      return {keep(givenLife(old, start)), keep(madeLife(updated, end))};
     const Span span = spans[updater.index()];
-    Life life = givenLife(old, isKept, span.first);
+    Life life = givenLife(old, start, span.first);
     if (model.cuts.size() > 0 && span.first > 0 && model.cuts[span.first - 1] == updater)
       life.forced.push_back(span.first);
     life.events.push_back({span.first, span.last, LifeEvent::Update});
@@ -255,12 +256,14 @@ private:
       if (life.start != Unborn || life.cleanBy >= 0 || !life.forced.empty() || latestFirst > earliestLast)
         model.choices.push_back({{keep(std::move(life))}});
     } else if (tensor.updatedBy.valid()) {
-      std::vector<uint32_t> comes = stateLives(t, tensor.updatedBy, false);
-      model.choices.push_back({std::move(comes), stateLives(t, tensor.updatedBy, true)});
+      std::vector<std::vector<uint32_t>> ways;
+      for (LifeState start : {Absent, Dirty, Clean})
+        ways.push_back(stateLives(t, tensor.updatedBy, start));
+      model.choices.push_back(std::move(ways));
     } else if (isRead) {
-      std::vector<std::vector<uint32_t>> ways{{keep(givenLife(tensor, false))}};
+      std::vector<std::vector<uint32_t>> ways{{keep(givenLife(tensor, Absent))}};
       if (tensor.kind != TensorKind::Input) {
-        Life stays = givenLife(tensor, true);
+        Life stays = givenLife(tensor, Clean);
         stays.end = Life::Inside;
         ways.push_back({keep(std::move(stays))});
       }

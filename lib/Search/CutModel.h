@@ -39,7 +39,7 @@ inline constexpr int kLifeStates = 5;
 struct Life {
   double bytes = 0;
   LifeState start = Absent;
-  enum End : uint8_t { Anywhere, Inside, Outside } end = Anywhere;
+  enum End : uint8_t { Anywhere, Inside, Outside, Both } end = Anywhere;
   int first = 0, last = 0; ///< Segments that matter.
   int cleanBy = -1;        ///< The segment by whose end there is a copy outside; -1: none.
   int againLoad = -1;      ///< What runs again to make the tensor again; -1: nothing may.
@@ -89,8 +89,13 @@ struct PricedCuts {
   double ns = 0;
 };
 
-/// The best prices found. Each iteration takes as many steps as the tensors' lives have segments; `effort` limits the sum.
-PricedCuts priceCuts(const CutModel &model, bool repeats, size_t effort);
+struct PriceLimits {
+  size_t steps = 0; ///< Through the segments of tensors' lives, of all iterations together.
+  size_t iterations = 0;
+};
+
+/// The best prices found.
+PricedCuts priceCuts(const CutModel &model, bool repeats, PriceLimits limits);
 
 } // namespace sluice::search
 

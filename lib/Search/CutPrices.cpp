@@ -21,7 +21,6 @@ namespace sluice::search {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr size_t kMostIterations = 800;
 
 /// Shares of each segment: of each load, then of bytes in, of bytes out, and of bytes both ways. `memory` has the price of
 /// a byte at each cut, in units of the time that a byte takes to enter or leave.
@@ -191,7 +190,8 @@ private:
     uint8_t best = Clean;
     for (uint8_t state = 0; state < kLifeStates; ++state) {
       const bool isAllowed = life.end == Life::Anywhere || state == Clean ||
-                             state == (life.end == Life::Inside ? Dirty : Absent);
+                             (life.end == Life::Inside && state == Dirty) ||
+                             (life.end == Life::Outside && state == Absent);
       if (isAllowed && row[state] < row[best])
         best = state;
     }
@@ -396,7 +396,7 @@ static BoundCertificate certify(const Ascent &ascent, const Point &point, bool r
   return certificate;
 }
 
-PricedCuts priceCuts(const CutModel &model, bool repeats, size_t effort) {
+PricedCuts priceCuts(const CutModel &model, bool repeats, PriceLimits limits) {
   Ascent ascent(model);
   const std::vector<Point> points = simplePoints(ascent);
   std::vector<std::pair<double, size_t>> values;
@@ -405,8 +405,8 @@ PricedCuts priceCuts(const CutModel &model, bool repeats, size_t effort) {
   std::sort(values.begin(), values.end());
   Point best = points[values[0].second];
   double bestValue = -values[0].first;
-  const size_t affordable = effort / std::max<size_t>(ascent.stepsOfValue(), 1);
-  const int iterations = static_cast<int>(std::min<size_t>(affordable, kMostIterations));
+  const size_t affordable = limits.steps / std::max<size_t>(ascent.stepsOfValue(), 1);
+  const int iterations = static_cast<int>(std::min(affordable, limits.iterations));
   for (size_t i = 0; i < std::min<size_t>(values.size(), 2); ++i) {
     const Point &from = points[values[i].second];
     ascent.begin(from);

@@ -37,6 +37,8 @@ constexpr size_t kMostCuts = 40;
 /// Steps through tensors' lives: of a chain's trial, and of the best chain's prices.
 constexpr size_t kTrialEffort = 1'000'000, kFullEffort = 40'000'000;
 
+constexpr size_t kTrialIterations = 60, kIterations = 400;
+
 class Bounder {
 public:
   explicit Bounder(const BoundProblem &problem)
@@ -314,20 +316,20 @@ private:
       // Every chain is tried in short, and the best two at length.
       std::vector<std::pair<double, size_t>> trials;
       for (size_t i = 0; i < chains.size(); ++i) {
-        search::PricedCuts priced = price(memories, chains[i], repeats, roomy ? 0 : kTrialEffort);
+        search::PricedCuts priced = price(memories, chains[i], repeats, roomy ? 0 : kTrialEffort, kTrialIterations);
         trials.emplace_back(-priced.ns, i);
         prove(repeats ? bounds.repeatCuts : bounds.onceCuts, std::move(priced.certificate));
       }
       std::sort(trials.begin(), trials.end());
       for (size_t i = 0; i < std::min<size_t>(trials.size(), roomy ? 0 : 2); ++i)
         prove(repeats ? bounds.repeatCuts : bounds.onceCuts,
-              price(memories, chains[trials[i].second], repeats, kFullEffort / 2).certificate);
+              price(memories, chains[trials[i].second], repeats, kFullEffort / 2, kIterations).certificate);
     }
   }
 
   search::PricedCuts price(const std::vector<MemoryId> &memories, const std::vector<OperatorId> &chain, bool repeats,
-                           size_t effort) const {
-    return search::priceCuts(search::makeCutModel(problem, memories, chain, repeats), repeats, effort);
+                           size_t effort, size_t iterations) const {
+    return search::priceCuts(search::makeCutModel(problem, memories, chain, repeats), repeats, {effort, iterations});
   }
 
   const BoundProblem &problem;

@@ -271,7 +271,7 @@ class Cuts:
         if tensor.producer is not None:
             return self.made(index, "any") if any_in or self.is_in(tensor.producer) else 0
         if tensor.updated_by is not None:
-            return min(self.state(index, False), self.state(index, True))
+            return min(self.state(index, *kept) for kept in (("absent", "outside"), ("dirty", "inside"), ("clean", "both")))
         if not any_in:
             return 0
         comes = self.live(tensor.bytes, "absent", 0, self.reads(tensor), "any", self.forced(index))
@@ -288,18 +288,19 @@ class Cuts:
         tensor = self.graph.tensors[index]
         maker, events = tensor.producer, self.reads(tensor)
         if not self.is_in(maker):
-            return self.live(tensor.bytes, "absent", self.first[maker], events, "any" if end == "clean" else end,
-                             self.forced(index))
+            inside = "inside" if end in ("inside", "both") else "any"
+            return self.live(tensor.bytes, "absent", self.first[maker], events, inside, self.forced(index))
         events = [(self.first[maker], self.last[maker], "make")] + events
         outputs = [self.graph.tensors[t] for t in self.graph.operators[maker].outputs]
         again = self.repeats and all(t.kind == "activation" and not t.output and t.updates is None for t in outputs)
         return self.live(tensor.bytes, "unborn", self.first[maker], events, end, self.forced(index), self.clean_by(tensor),
                          (maker, len(outputs)) if again else None)
 
-    def state(self, index, kept):
+    def state(self, index, start, end):
+        """Every place that has a state when the step starts has its new value when it ends."""
         tensor = self.graph.tensors[index]
         new = self.graph.tensors[tensor.updated_by]
-        updater, start, end = new.producer, "clean" if kept else "absent", "inside" if kept else "clean"
+        updater = new.producer
         if not self.is_in(updater) or updater not in tensor.readers:
             return min(NEVER, self.live(tensor.bytes, start, 0, self.reads(tensor), "any", self.forced(index))
                        + self.made(tensor.updated_by, end))
@@ -336,7 +337,7 @@ class Cuts:
                     for state in ("unborn", "dirty", "lost"):
                         states.pop(state, None)
         allowed = {"any": ("unborn", "absent", "clean", "dirty", "lost"), "inside": ("clean", "dirty"),
-                   "clean": ("clean", "absent")}[end]
+                   "outside": ("clean", "absent"), "both": ("clean",)}[end]
         price = min((price for state, price in least[-1].items() if state in allowed), default=NEVER)
         if price >= NEVER:
             self.fail("proof", "a tensor can be nowhere")
