@@ -122,6 +122,15 @@ def copy_on_the_hosts_stream(e):
     e.commands[OUT_Y]["stream"] = 3
 
 
+def proof(e):
+    return e.summary["onceCertificate"]
+
+
+def dear_both_ways(e):
+    """Neither way alone is worth more than the segment's time, but both at once are."""
+    proof(e)["segments"][2].update({"in": 99_000_000, "out": 2_000_000})
+
+
 def set_at(container, key, value):
     def apply(e):
         where = container(e)
@@ -185,7 +194,21 @@ BREAKS = {
     "repeats": [set_at(lambda e: e.summary, "computedAgain", 1)],
     "memories": [set_at(lambda e: e.summary["memories"]["accel0"], "arenaBytes", 255),
                  set_at(lambda e: e.summary["memories"]["accel0"], "capacityBytes", 255)],
-    "bound": [set_at(lambda e: e.summary, "lowerBoundNs", 1821)],
+    "bound": [lambda e: e.summary.pop("certificate") and e.summary.update(lowerBoundNs=1821),
+              lambda e: e.summary.pop("onceCertificate") and e.summary.update(onceBoundNs=1821)],
+    "certificate": [lambda e: proof(e)["segments"].pop(), set_at(proof, "memories", []),
+                    set_at(proof, "memories", ["host"]), set_at(proof, "memories", ["accel0", "accel0"])],
+    "cut-order": [lambda e: proof(e)["cuts"].reverse(), set_at(lambda e: proof(e)["cuts"][1], 0, "b"),
+                  set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": ["a", "c"]}),
+                  set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": []})],
+    "prices": [set_at(lambda e: proof(e)["segments"][0], "in", 1), set_at(lambda e: proof(e)["segments"][0], "out", 1),
+               set_at(lambda e: proof(e)["segments"][0]["work"][0], 2, 1_000_001), dear_both_ways,
+               set_at(lambda e: proof(e)["cuts"][0], 1, -1), set_at(lambda e: proof(e)["cuts"][0], 1, (1 << 54) + 1),
+               lambda e: proof(e)["segments"][0]["work"].append(["accel0", "compute", 0])],
+    "proof": [set_at(lambda e: e.summary, "lowerBoundNs", 1329), set_at(lambda e: e.summary, "onceBoundNs", 1001),
+              set_at(lambda e: e.summary["certificate"], "stream", "communicate"),
+              set_at(lambda e: proof(e)["cuts"][0], 1, 10 ** 10),
+              set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": ["a", "b"]})],
 }
 
 
@@ -197,7 +220,10 @@ def order_a_state(e):
 
 HARMLESS = [order_a_state, place_apart, Example.forget_figures, lambda e: e.residency(tensor="t", memory="accel0", offset=0),
             set_at(lambda e: e.document, "schema", 1), lambda e: e.document["summary"].pop("splits"),
-            lambda e: e.commands[RUN_D]["waits"].append(RUN_C)]
+            lambda e: e.commands[RUN_D]["waits"].append(RUN_C),
+            lambda e: (e.summary.pop("certificate"), e.summary.pop("onceCertificate")),
+            set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": list("abcd")}),
+            set_at(lambda e: proof(e)["segments"][2], "in", 0)]
 
 
 def main(scripts, formats, solve, folder):
