@@ -208,6 +208,7 @@ Expected<Plan> CandidateSpace::plan(const SwapProblem &problem, const Candidate 
   params.stallWeight = candidate.offsets.stallWeight;
   params.idleWeight = candidate.offsets.idleWeight;
   params.distanceExponent = candidate.offsets.distanceExponent;
+  params.inPlace = candidate.offsets.inPlace;
   if (candidate.allocator == Allocator::FreePools)
     for (const FreePool &pool : candidate.freePools)
       params.classOfSize.push_back(classOfSize(pool));

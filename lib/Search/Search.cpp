@@ -63,8 +63,10 @@ static void searchWithinLimits(SearchState &state) {
     return searchRandomly(state);
   if (solver == "activations-only")
     return planOnce(state, solver, planActivationsOnly);
-  planOnce(state, "odswap", planOdSwap);
-  if (solver == "odswap")
+  const bool inPlace = solver == "odswap-in-place";
+  planOnce(state, inPlace ? solver : "odswap",
+           [inPlace](const SwapProblem &problem) { return planOdSwap(problem, inPlace); });
+  if (inPlace || solver == "odswap")
     return;
   const std::vector<ScoredCandidate> scored = planSeeds(state, greedySeeds(state));
   if (solver == "greedy" || scored.empty())
@@ -127,7 +129,7 @@ std::vector<std::string> searchSolverNames() {
   std::vector<std::string> names = {"default", "no-recompute", "greedy"};
   for (std::string &name : swapAdvisorNames())
     names.push_back(std::move(name));
-  names.insert(names.end(), {"random", "odswap", "activations-only", "ideal"});
+  names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "ideal"});
   return names;
 }
 

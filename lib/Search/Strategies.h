@@ -61,6 +61,7 @@ struct SwapAdvisorVariant {
   const char *name;
   Parts vary;
   bool hasFreeClasses = false; ///< Any size may be in any class.
+  bool inPlace = false;        ///< Results take the objects of operands that die.
 };
 std::vector<std::string> swapAdvisorNames();
 /// The variant of that name; null where there is none.
@@ -71,7 +72,7 @@ void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant);
 void searchRandomly(SearchState &state);
 
 /// SinglePlan.cpp: a rival that makes one plan, in the first order.
-void planOnce(SearchState &state, const std::string &name, Expected<Plan> (*planner)(const SwapProblem &));
+void planOnce(SearchState &state, const std::string &name, const std::function<Expected<Plan>(const SwapProblem &)> &planner);
 
 } // namespace sluice::search
 

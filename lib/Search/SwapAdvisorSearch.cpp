@@ -13,6 +13,7 @@
 namespace sluice::search {
 
 static constexpr SwapAdvisorVariant kVariants[] = {{"swapadvisor", {}},
+                                                   {"swapadvisor-in-place", {}, false, true},
                                                    {"swapadvisor-schedule", {true, false}},
                                                    {"swapadvisor-pool", {false, true}},
                                                    {"swapadvisor-free-classes", {}, true}};
@@ -37,6 +38,8 @@ void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant) 
                              concat("no pool of size classes fits the memories of machine '", state.machine.name,
                                     "', use solver 'default' or more memory"),
                              {}};
+  for (NamedCandidate &seed : seeds)
+    seed.genes.offsets.inPlace = variant.inPlace;
   if (variant.hasFreeClasses)
     for (NamedCandidate &seed : seeds) {
       seed.genes.allocator = Allocator::FreePools;

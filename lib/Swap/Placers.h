@@ -151,6 +151,7 @@ private:
 class PoolPlacer final : public Placer {
 public:
   PoolPlacer(std::vector<ObjectClass> classes, const PoolParams &params, MemoryId memory);
+  bool worksInPlace() const override { return params.inPlace; }
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
@@ -174,9 +175,12 @@ private:
 /// Best fit among free ranges; evicts least recently used until one fits.
 class LruPlacer final : public Placer {
 public:
+  explicit LruPlacer(bool inPlace) : inPlace(inPlace) {}
+  bool worksInPlace() const override { return inPlace; }
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
+  bool inPlace;
   std::vector<Extent> extents;
   std::vector<uint8_t> free; ///< Per extent.
 };

@@ -391,7 +391,7 @@ std::vector<int64_t> sluice::minimumObjects(const SwapProblem &problem, MemoryId
   return most;
 }
 
-Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
+Expected<Plan> sluice::planOdSwap(const SwapProblem &problem, bool inPlace) {
   SLUICE_RETURN_IF_ERROR(check(problem));
   ProblemIndex index(problem);
   SLUICE_RETURN_IF_ERROR(checkWorkingSets(index));
@@ -402,7 +402,7 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem) {
   auto makePlacers = [&] {
     Placers placers(index.numMemories);
     for (size_t m = 1; m < index.numRam; ++m)
-      placers[m] = std::make_unique<LruPlacer>();
+      placers[m] = std::make_unique<LruPlacer>(inPlace);
     return placers;
   };
   SLUICE_ASSIGN_OR_RETURN(Candidate best, steadyState(index, options, {}, 2, false, makePlacers));

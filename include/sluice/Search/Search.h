@@ -117,6 +117,8 @@ struct SearchResult {
 ///  no-recompute the same with every operator running once
 ///  greedy       four orders x all eviction policies, and three pools
 ///  swapadvisor  the paper's genetic search over orders and pools alone
+///  swapadvisor-in-place
+///               the same with results in place of operands that die
 ///  swapadvisor-schedule
 ///               the same over orders; the pool is that of the best greedy plan
 ///  swapadvisor-pool
@@ -126,6 +128,8 @@ struct SearchResult {
 ///               class, which the paper restricts
 ///  random       the best of random orders with random pools
 ///  odswap       on-demand swapping, replayed (the paper's baseline)
+///  odswap-in-place
+///               the same with results in place of operands that die
 ///  activations-only
 ///               parameters stay, activations swap, in the model's order (as
 ///               vDNN and TFLMS); infeasible where parameters leave no room

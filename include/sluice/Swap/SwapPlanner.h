@@ -104,6 +104,9 @@ struct PoolParams {
   /// Outputs are copied out when they are evicted or when the step ends (as the paper's
   /// figure 1 does with all activations); otherwise as soon as they are written.
   bool lazyOutputs = false;
+  /// Outputs take the objects of operands of as many bytes that die, where operators work in place, as the paper's graphs
+  /// have it of ReLU and residual additions.
+  bool inPlace = false;
   /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
   /// tensor that is needed soon may be evicted where that keeps the streams busy.
   bool costAware = false;
@@ -133,8 +136,8 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
 /// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
 /// tensor, over a best-fit allocator. The first step starts without resident parameters;
 /// the plan returned is the second step, with its copies prefetched. Fragmentation may
-/// make it infeasible, and the error says so.
-Expected<Plan> planOdSwap(const SwapProblem &problem);
+/// make it infeasible, and the error says so. `inPlace` as in PoolParams.
+Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
 /// stay resident while the step still needs them. Infeasible where these leave too little

@@ -25,7 +25,8 @@ import damage_problem  # Adds its mutations to those of damage.
 from damage import MUTATIONS
 
 BATCH, OFTEN = 500, 100
-SOLVERS = ["default", "odswap", "greedy", "no-recompute", "activations-only", "random", "ideal"]
+SOLVERS = ["default", "odswap", "odswap-in-place", "swapadvisor-in-place", "greedy", "no-recompute",
+           "activations-only", "random", "ideal"]
 
 
 def load_verify(scripts):

@@ -142,3 +142,116 @@ TEST_CASE("no step of tiny instances beats the bounds", "[search]") {
   CHECK(swapped > 5);
   CHECK(met > 5);
 }
+
+namespace {
+
+/// Four layers forward and back, 100 ns each, whose values of 640 bytes are read again: the example of verify-plan.md.
+Instance forwardAndBack() {
+  Instance instance;
+  instance.machine = starMachine(1);
+  Graph &graph = instance.graph;
+  graph.name = "forward and back";
+  auto add = [&](std::string name, int64_t bytes, TensorKind kind = TensorKind::Activation) {
+    Tensor tensor;
+    tensor.name = std::move(name);
+    tensor.kind = kind;
+    tensor.bytes = bytes;
+    return graph.addTensor(tensor);
+  };
+  auto run = [&](std::string name, std::vector<TensorId> inputs, TensorId output) {
+    Operator op;
+    op.name = std::move(name);
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    graph.addOperator(op);
+    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {1, 100});
+    return output;
+  };
+  std::vector<TensorId> values{add("x", 64, TensorKind::Input)};
+  for (int i = 1; i <= 4; ++i)
+    values.push_back(run(concat("f", i), {values.back()}, add(concat("value", i), 640)));
+  TensorId gradient = run("b4", {values[4]}, add("gradient4", 64));
+  for (int i = 3; i >= 1; --i)
+    gradient = run(concat("b", i), {values[i], gradient}, add(concat("gradient", i), 64));
+  graph.mutableTensor(gradient).isOutput = true;
+  instance.costs.numDevices = 2;
+  instance.placement.assign(graph.numOperators(), DeviceId(1u));
+  return instance;
+}
+
+/// A nanosecond a byte, but for what rates count more.
+constexpr int64_t kByte = 999'998'999;
+
+BoundCertificate cutAtB4() {
+  BoundCertificate certificate;
+  certificate.argument = BoundArgument::Cuts;
+  certificate.repeats = false;
+  certificate.operators = {OperatorId(4u)};
+  certificate.memories = {MemoryId(1u)};
+  certificate.memoryPrices = {2 * kByte};
+  certificate.segments = {{0, kByte, {}}, {kByte, 0, {}}};
+  return certificate;
+}
+
+} // namespace
+
+TEST_CASE("the certificate that the documentation works by hand", "[search]") {
+  const Instance instance = forwardAndBack();
+  const std::vector<int64_t> capacities{std::numeric_limits<int64_t>::max(), 1408};
+  const BoundProblem problem{instance.graph, instance.machine, instance.costs, capacities, instance.placement};
+  BoundCertificate certificate = cutAtB4();
+  REQUIRE(provenNs(problem, certificate) == 2431); // 2432 less the rounding.
+  const Json json = certificateToJson(instance.graph, instance.machine, certificate);
+  Expected<BoundCertificate> read =
+      certificateFromJson(instance.graph, instance.machine, JsonReader(json, "certificate"));
+  REQUIRE(read);
+  read->repeats = false;
+  CHECK(certificateToJson(instance.graph, instance.machine, *read) == json);
+  CHECK(provenNs(problem, *read) == 2431);
+  CHECK(describeBound(instance.graph, instance.machine, certificate) == "work and bytes across 1 cut of memory 'accel0'");
+
+  // What may be made again costs nothing where the work has no price, and f1 to f3 once more where it has all.
+  certificate.repeats = true;
+  CHECK(provenNs(problem, certificate) == 0);
+  certificate.segments[1] = {0, 0, {{DeviceId(1u), false, kWholeShare}}};
+  certificate.memoryPrices = {100 * kWholeShare * 1000 / 640};
+  CHECK(provenNs(problem, certificate) == 400 + (4 * 640 - 1344) * 100 / 640);
+}
+
+TEST_CASE("certificates that prove nothing are refused", "[search]") {
+  const Instance instance = forwardAndBack();
+  const std::vector<int64_t> capacities{std::numeric_limits<int64_t>::max(), 1408};
+  const BoundProblem problem{instance.graph, instance.machine, instance.costs, capacities, instance.placement};
+  auto says = [&](const auto &change, const char *what) {
+    BoundCertificate certificate = cutAtB4();
+    change(certificate);
+    Expected<int64_t> ns = provenNs(problem, certificate);
+    INFO(what);
+    REQUIRE_FALSE(ns);
+    CHECK_THAT(ns.error().message, Catch::Contains(what));
+  };
+  using C = BoundCertificate;
+  says([](C &c) { c.segments.pop_back(); }, "do not fit together");
+  says([](C &c) { c.memories = {}; }, "homes");
+  says([](C &c) { c.memories = {MemoryId(0u)}; }, "homes");
+  says([](C &c) { c.memories = {MemoryId(1u), MemoryId(1u)}; }, "named twice");
+  says([](C &c) { c.segments[0].out += 2; }, "exceed its time");
+  says([](C &c) { c.segments[0].work = {{DeviceId(1u), false, 1}}; }, "exceed its time");
+  says([](C &c) { c.segments[0].work = {{DeviceId(1u), false, -1}}; }, "share");
+  says([](C &c) { c.segments[0].work = {{DeviceId(1u), false, 0}, {DeviceId(1u), false, 0}}; }, "two shares");
+  says([](C &c) { c.segments[0].in = -1; }, "price");
+  says([](C &c) { c.memoryPrices[0] = kMaxPrice + 1; }, "price");
+  auto cutTwice = [](C &c, OperatorId first, OperatorId second) {
+    c.operators = {first, second};
+    c.memoryPrices.push_back(0);
+    c.segments.push_back({});
+  };
+  says([&](C &c) { cutTwice(c, OperatorId(4u), OperatorId(4u)); }, "twice");
+  says([&](C &c) { cutTwice(c, OperatorId(4u), OperatorId(3u)); }, "precede");
+  BoundCertificate chain;
+  CHECK_FALSE(provenNs(problem, chain));
+  chain.operators = {OperatorId(0u), OperatorId(2u)};
+  CHECK_FALSE(provenNs(problem, chain));
+  chain.operators = {OperatorId(0u), OperatorId(1u)};
+  CHECK(provenNs(problem, chain) == 74 + 200);
+}
