@@ -197,6 +197,7 @@ private:
   Status bindTies();
   Status bindSums();
   std::optional<int64_t> sumOf(const std::vector<std::string> &terms) const;
+  Expected<const DeclaredTensor *> find(const std::string &name) const;
   Status bindFromShape(const DeclaredTensor &input, const std::vector<int64_t> &shape);
   Expected<std::vector<int64_t>> shapeOf(const DeclaredTensor &input) const;
 
@@ -324,16 +325,24 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
   return result;
 }
 
+Expected<const DeclaredTensor *> Binder::find(const std::string &name) const {
+  auto input = std::find_if(model.inputs().begin(), model.inputs().end(),
+                            [&](const DeclaredTensor &input) { return input.name == name; });
+  if (input == model.inputs().end())
+    return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name,
+                     "', 'sluice info' lists its inputs");
+  return &*input;
+}
+
 Expected<BoundInputs> Binder::run() {
   SLUICE_RETURN_IF_ERROR(bindFromOptions());
   for (const auto &[name, shape] : given.inputShapes) {
-    auto input = std::find_if(model.inputs().begin(), model.inputs().end(),
-                              [&name = name](const DeclaredTensor &input) { return input.name == name; });
-    if (input == model.inputs().end())
-      return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name,
-                       "', 'sluice info' lists its inputs");
+    SLUICE_ASSIGN_OR_RETURN(const DeclaredTensor *input, find(name));
     SLUICE_RETURN_IF_ERROR(bindFromShape(*input, shape));
   }
+  for (const auto &[name, shapes] : given.sequences)
+    if (Expected<const DeclaredTensor *> input = find(name); !input)
+      return propagate(input);
   SLUICE_RETURN_IF_ERROR(bindTies());
   SLUICE_RETURN_IF_ERROR(bindSums());
   std::string missing;
