@@ -67,7 +67,9 @@ class Sampling(Structure):
 def table(entry: type[Any], address: int | None, count: int) -> Iterator[Any]:
     """Entries of a table of the model. They lie as far apart as the first one's `size` says, which may be another
     version's; fields that an older entry lacks are zero."""
-    stride = c_size_t.from_address(address).value if address and count else 0
+    if not address or not count:
+        return
+    stride = c_size_t.from_address(address).value
     for i in range(count):
         copy = entry()
         ctypes.memmove(ctypes.addressof(copy), address + i * stride, min(stride, ctypes.sizeof(entry)))

@@ -62,7 +62,7 @@ def _failure(program: str, code: int, stderr: str) -> Error:
 
 def run(program: str, arguments: Iterable[str | os.PathLike[str]]) -> str:
     """Runs a program and returns what it prints. Raises Error with the text of its error; warnings become warnings."""
-    command: Sequence[str] = [program, *map(os.fspath, arguments)]
+    command: Sequence[str] = [program, *(os.fspath(each) for each in arguments)]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, errors="replace")
     try:

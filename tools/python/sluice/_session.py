@@ -73,7 +73,7 @@ def _address(array: np.ndarray) -> int:
     """The address of the first element."""
     try:
         # A third of the time of array.ctypes.data; for arrays that are contiguous, writable and not empty.
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         return array.ctypes.data
 

@@ -11,7 +11,7 @@ import numpy as np
 try:
     import ml_dtypes
 except ImportError:  # numbers that numpy has no type for are then seen as their bits
-    ml_dtypes = None
+    ml_dtypes = None  # type: ignore[assignment]
 
 STRING = 8
 

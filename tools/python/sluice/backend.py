@@ -45,7 +45,7 @@ def _standard_dtype(number: int) -> np.dtype:
     """The type of the arrays that onnx.numpy_helper makes of a tensor."""
     if hasattr(helper, "tensor_dtype_to_np_dtype"):
         return np.dtype(helper.tensor_dtype_to_np_dtype(number))
-    return np.dtype(onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[number])
+    return np.dtype(onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[number])  # type: ignore[attr-defined]
 
 
 def _from_standard(array: Any, number: int) -> np.ndarray:
@@ -204,7 +204,9 @@ class SluiceBackend(Backend):
         names = [name for name in node.input if name]
         arrays = [np.asarray(inputs[name] if isinstance(inputs, Mapping) else each)
                   for name, each in zip(names, names if isinstance(inputs, Mapping) else inputs)]
-        number_of = getattr(helper, "np_dtype_to_tensor_dtype", None) or onnx.mapping.NP_TYPE_TO_TENSOR_TYPE.__getitem__
+        number_of = getattr(helper, "np_dtype_to_tensor_dtype", None)
+        if number_of is None:  # onnx before 1.13
+            number_of = onnx.mapping.NP_TYPE_TO_TENSOR_TYPE.__getitem__  # type: ignore[attr-defined]
         values = [helper.make_tensor_value_info(name, number_of(array.dtype), array.shape)
                   for name, array in zip(names, arrays)]
         results = [name for name in node.output if name]

@@ -15,7 +15,7 @@ from typing import Any, Union
 try:  # where the wheel of the compiler is installed too, its exceptions are these
     from sluice._process import Error, UsageError, find_program, option_arguments, run
 except ImportError:
-    from ._process import Error, UsageError, find_program, option_arguments, run
+    from ._process import Error, UsageError, find_program, option_arguments, run  # type: ignore[assignment]
 
 from ._values import Buffer, Packing, Placement, StepPlan, Tiling
 
