@@ -473,8 +473,10 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     patterns.add<ConvToImage, SinkTranspose>(context);
     patterns.add<PackConv>(context, target, dynamic, chooseWinograd(function, target));
     patterns.add<PackMatmul>(context, target);
-    if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot))
+    if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot)) {
       populateIntegerLayoutPatterns(patterns, target, *form);
+      populateBlockLayoutPatterns(patterns, target);
+    }
     if (std::optional<HalfDot> form = symbolizeHalfDot(half))
       populateHalfLayoutPatterns(patterns, target, *form, round);
     if (dynamic)

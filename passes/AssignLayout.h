@@ -36,6 +36,9 @@ void populateIntegerLayoutPatterns(mlir::RewritePatternSet &patterns, const emit
 void populateHalfLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
                                 dataflow::HalfDot dot, bool rounds);
 
+/// Products by constant weights that are quantized in blocks take panels of them.
+void populateBlockLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target);
+
 } // namespace sluice
 
 #endif // SLUICE_PASSES_ASSIGNLAYOUT_H

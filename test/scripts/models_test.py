@@ -73,6 +73,8 @@ class ParameterTest(unittest.TestCase):
         self.check(1_557_611_200, "gpt2-xl")
         self.check(6_738_415_616, "llama-7b")
         self.check(13_015_864_320, "llama-13b")
+        # Four layers of 4 x 512 x 512 and 3 x 512 x 1408, two tables of 32,000 rows, nine norms.
+        self.check(4 * (4 * 512 * 512 + 3 * 512 * 1408) + 2 * 32000 * 512 + 9 * 512, "llama")
 
     def test_wide_layers_of_the_papers(self) -> None:
         self.check(4 * 8192 * 8192, "mlp-4-8k")
@@ -111,7 +113,7 @@ class ModelTest(unittest.TestCase):
                     self.assertEqual(dim, said)
 
     def test_every_family_has_an_example_and_is_tested(self) -> None:
-        tested = {*SMALL, "mnist-softmax"}
+        tested = {*SMALL, "mnist-softmax", "llama"}
         for family in catalogue.FAMILIES:
             with self.subTest(family=family.example):
                 self.assertTrue(family.match(family.example))
@@ -123,6 +125,28 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(readers["l0/input_weight"], 4)
         self.assertEqual(readers["l1/state_weight"], 4)
         self.assertEqual(readers["classifier/weight"], 4)
+
+    def test_a_quantized_decoder_has_the_names_and_operators_of_genai(self) -> None:
+        model = catalogue.build("llama", layers=2, heads=4, kv_heads=2, hidden=64, vocabulary=40, bits=4,
+                                block=16).model("random")
+        graph = model.graph
+        self.assertEqual({opset.domain: opset.version for opset in model.opset_import}, {"": 17, "com.microsoft": 1})
+        self.assertEqual({value.name: declared(value) for value in graph.input}, {
+            "input_ids": ["batch_size", "sequence_length"], "attention_mask": ["batch_size", "total_sequence_length"],
+            **{f"past_key_values.{layer}.{kind}": ["batch_size", 2, "past_sequence_length", 16]
+               for layer in range(2) for kind in ("key", "value")}})
+        self.assertEqual({value.name: declared(value) for value in graph.output}, {
+            "logits": ["batch_size", "sequence_length", 40],
+            **{f"present.{layer}.{kind}": ["batch_size", 2, "total_sequence_length", 16]
+               for layer in range(2) for kind in ("key", "value")}})
+        counts = collections.Counter(node.op_type for node in graph.node)
+        self.assertEqual((counts["MatMulNBits"], counts["GroupQueryAttention"], counts["SimplifiedLayerNormalization"],
+                          counts["SkipSimplifiedLayerNormalization"]), (15, 2, 1, 4))
+        tensors = {tensor.name: (tensor.data_type, list(tensor.dims)) for tensor in graph.initializer}
+        self.assertEqual(tensors["/model/layers.0/attn/k_proj/weight"], (TensorProto.UINT8, [32, 4, 8]))
+        self.assertEqual(tensors["/model/layers.0/attn/k_proj/scales"], (TensorProto.FLOAT, [32, 4]))
+        made = {name for node in graph.node for name in node.output} | set(tensors) | {v.name for v in graph.input}
+        self.assertEqual({name for node in graph.node for name in node.input if name} - made, set())
 
     def test_mnist_softmax_is_ten_operators(self) -> None:
         self.assertEqual(len(catalogue.build("mnist-softmax").model().graph.node), 10)
@@ -164,11 +188,12 @@ class FileTest(unittest.TestCase):
             self.assertEqual(self.build(*arguments, "--weights", "random", "-o", str(self.folder / file))[0], 0)
             return b"".join(numpy_helper.to_array(tensor, str(self.folder)).tobytes()
                             for tensor in onnx.load(str(self.folder / file)).graph.initializer)
-        for model in ("mlp-2-32", "mlp-2-512"):  # Inside the file, and beside it.
+        # Inside the file, beside it, and of bytes.
+        for model in (["mlp-2-32"], ["mlp-2-512"], ["llama", "--layers", "1", "--vocabulary", "400"]):
             with self.subTest(model=model):
-                first = drawn("a.onnx", model)
-                self.assertEqual(first, drawn("b.onnx", model))
-                self.assertNotEqual(first, drawn("c.onnx", model, "--seed", "1"))
+                first = drawn("a.onnx", *model)
+                self.assertEqual(first, drawn("b.onnx", *model))
+                self.assertNotEqual(first, drawn("c.onnx", *model, "--seed", "1"))
         self.assertTrue((self.folder / "a.data").is_file())
 
     def test_wrong_usage(self) -> None:
@@ -181,6 +206,11 @@ class FileTest(unittest.TestCase):
                 (("gpt2", "--heads", "5", *output), 1, "does not split into 5 heads"),
                 (("nasnet-2", "--filters", "100", *output), 1, "multiple of 96"),
                 (("mlp-0-8", *output), 1, "no model"),
+                (("llama", "--heads", "5", *output), 1, "does not split into 5 heads"),
+                (("llama", "--kv-heads", "3", *output), 1, "do not share 3 heads of keys"),
+                (("llama", "--bits", "3", *output), 1, "option '--bits' is 3"),
+                (("llama", "--block", "24", *output), 1, "option '--block' is 24"),
+                (("llama", "--accuracy-level", "5", *output), 1, "option '--accuracy-level' is 5"),
                 (("resnet-50", "--batch", "-1", *output), 2, "neither a positive number nor a name"),
                 (("resnet-50",), 2, "-o PATH"),
                 (("resnet-50", "-o", "/proc/none/x.onnx"), 1, "cannot write")):

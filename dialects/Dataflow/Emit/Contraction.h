@@ -55,9 +55,17 @@ struct MatmulExtents {
   mlir::Value m = {}, n = {}, k = {}, lda = {}, ldb = {};
 };
 
+/// Writes rows [depthBegin, depthBegin + depth) of panel number `panel` of B to `to`, as accumulators
+/// [depth][columns of a panel]: zero or anything else in columns beyond n. `depthBegin` is a multiple of the
+/// specification's depthStep, and rows up to the next multiple may be written.
+using PanelFn = std::function<void(mlir::OpBuilder &, mlir::Location, mlir::Value panel, mlir::Value depthBegin,
+                                   mlir::Value depth, mlir::Value to)>;
+
 struct MatmulOperands {
   Source lhs, rhs;
   MatmulExtents extents = {};
+  /// Where set, B in the place of `rhs`: the specification says that it is not packed.
+  PanelFn readPanel = nullptr;
 };
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for the given work items. Accumulates in f64 where A is f64, else in f32;

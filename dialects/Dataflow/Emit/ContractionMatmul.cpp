@@ -24,7 +24,7 @@ class MatmulEmitter {
 public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const MatmulOperands &operands, SinkFn sink,
                 const MatmulBlocking &blocking)
-      : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), sink(sink), extents(operands.extents),
+      : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), readPanel(operands.readPanel), sink(sink), extents(operands.extents),
         blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32), panel(tile.block()),
         lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
@@ -80,6 +80,7 @@ private:
   Ir &ir;
   const MatmulSpec &spec;
   const Source &lhs, &rhs;
+  const PanelFn &readPanel;
   SinkFn sink;
   const MatmulExtents &extents;
   MatmulBlocking blocking;
@@ -105,7 +106,7 @@ void MatmulEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     accumulatorScratch = ir.scratch(blocking.rowBlock * panel);
   if (!spec.packedB || widensPanel)
-    panelScratch = ir.scratch(blocking.depthBlock * panel);
+    panelScratch = ir.scratch((blocking.depthBlock + spec.depthStep - 1) / spec.depthStep * spec.depthStep * panel);
   if (widens)
     lhsScratch = ir.scratch(tile.rows * blocking.depthBlock);
   ir.loop(begin, end, 1, [&](Value item) { emitItem(item); });
@@ -142,7 +143,10 @@ void MatmulEmitter::emitDepthBlock(Value depthBegin) {
       panelSource = {panelScratch, ir.elementType, nullptr};
     }
   } else {
-    packPanel(depthBegin, depthFrom(depthBegin));
+    if (readPanel)
+      readPanel(ir.b, ir.loc, panelIndex, depthBegin, depthFrom(depthBegin), panelScratch);
+    else
+      packPanel(depthBegin, depthFrom(depthBegin));
     panelSource = {panelScratch, ir.elementType, nullptr};
   }
   emitTiles(depthBegin);

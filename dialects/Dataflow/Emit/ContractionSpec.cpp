@@ -58,8 +58,8 @@ MatmulBlocking chooseBlocking(const MatmulSpec &spec, const VectorTarget &target
     depth = target.l2Bytes / std::max(2 * blocking.rowBlock, 4 * tile.block()) / elementBytes;
   if (spec.tuning.depthBlock > 0)
     depth = spec.packedB ? spec.tuning.depthBlock : std::min(spec.tuning.depthBlock, mostTuned);
-  blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, 4));
-  blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), 4) * 4;
+  blocking.depthBlocks = ceilDiv(spec.k, std::max<int64_t>(depth, spec.depthStep));
+  blocking.depthBlock = ceilDiv(ceilDiv(spec.k, blocking.depthBlocks), spec.depthStep) * spec.depthStep;
   blocking.depthBlocks = ceilDiv(spec.k, blocking.depthBlock);
   if (blocking.depthBlocks == 1)
     blocking.depthBlock = spec.k;

@@ -54,6 +54,7 @@ struct MatmulSpec {
   bool transposeB = false;  ///< Only when not packed.
   bool packedB = false;     ///< B is [ceil(n/block)][k][block], zero padded: see packMatmulB.
   int64_t elementBits = 32; ///< Of the accumulator: 32, or 64 for f64.
+  int64_t depthStep = 4;    ///< Depth blocks begin at multiples of it, and copied panels have room for a multiple.
   SinkStyle sinkStyle = SinkStyle::Inline;
   KernelTuning tuning = {};
 };

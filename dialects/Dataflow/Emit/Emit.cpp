@@ -12,6 +12,7 @@ void sluice::dataflow::registerKernelModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DataflowDialect *) {
     attachAttentionKernels(context);
     attachBitsKernels(context);
+    attachBlocksKernels(context);
     attachCollectiveKernels(context);
     attachConstantKernels(context);
     attachControlKernels(context);

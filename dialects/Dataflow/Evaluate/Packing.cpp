@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/Emit/BlockPacking.h"
 #include "dialects/Dataflow/Emit/ContractionPacking.h"
 #include "dialects/Dataflow/Emit/HalfPacking.h"
 #include "dialects/Dataflow/Emit/IntegerProductPacking.h"
 #include "dialects/Dataflow/Emit/WinogradSpec.h"
 #include "dialects/Dataflow/Evaluate/Models.h"
+#include "dialects/Dataflow/IR/BlockShapes.h"
 #include "dialects/Dataflow/IR/HalfShapes.h"
 #include "dialects/Dataflow/IR/HostElements.h"
 #include "dialects/Dataflow/IR/IntegerShapes.h"
@@ -136,8 +138,29 @@ static LogicalResult evaluatePackHalfRhs(PackHalfRhsOp op, ArrayRef<TensorView> 
   return success();
 }
 
+static LogicalResult evaluatePackBlocks(PackBlocksOp op, ArrayRef<TensorView> operands,
+                                        ArrayRef<MutableTensorView> results) {
+  const emit::BlockPanels panels = describePanels(op.getPanels());
+  const bool hasFloats = panels.zeros == emit::BlockZeros::Floats;
+  // Of a whole row of the weight, whose blocks are asked one after the other.
+  std::vector<double> row(hasFloats ? panels.blocks() : 0);
+  int64_t loaded = -1;
+  auto zero = [&](int64_t n, int64_t block) {
+    if (n != loaded) {
+      const ElementReader reader(operands[2], operands[2].type.getShape());
+      for (int64_t from = 0; from < panels.blocks(); from += kRun)
+        reader.read(n * panels.blocks() + from, std::min(kRun, panels.blocks() - from), row.data() + from);
+      loaded = n;
+    }
+    return static_cast<float>(row[block]);
+  };
+  emit::packBlockPanels(panels, operands[0].data, operands[1].data,
+                        panels.zeros == emit::BlockZeros::Bytes ? operands[2].data : nullptr, zero, results[0].data);
+  return success();
+}
+
 void sluice::dataflow::attachPackingValues(MLIRContext *context) {
   attach<EvaluateModel<evaluatePackConvWeight>, EvaluateModel<evaluatePackMatmulRhs>,
          EvaluateModel<evaluatePackIntegerRhs>, EvaluateModel<evaluatePackHalfRhs>,
-         EvaluateModel<evaluatePackWinogradWeight>>(context);
+         EvaluateModel<evaluatePackWinogradWeight>, EvaluateModel<evaluatePackBlocks>>(context);
 }

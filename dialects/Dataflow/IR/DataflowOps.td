@@ -748,6 +748,7 @@ include "dialects/Dataflow/IR/StringOps.td"
 include "dialects/Dataflow/IR/MlOps.td"
 include "dialects/Dataflow/IR/IntegerOps.td"
 include "dialects/Dataflow/IR/HalfOps.td"
+include "dialects/Dataflow/IR/BlockOps.td"
 include "dialects/Dataflow/IR/VisionOps.td"
 include "dialects/Dataflow/IR/CollectiveOps.td"
 

@@ -203,9 +203,32 @@ static std::vector<TilingRule> rulesOfIntegerConv(IntegerConvOp op) {
   return rules.take();
 }
 
+static std::vector<TilingRule> rulesOfBlockMatmul(BlockMatmulOp op) {
+  RuleList rules(op);
+  const int64_t lhs = typeOf(op.getLhs()).getRank(), depth = shapeOf(op.getLhs()).back();
+  const auto bits = static_cast<int64_t>(op.getBits()), block = static_cast<int64_t>(op.getBlock());
+  // The weight, its scales and its zero points have a row for each column of the result, along their first dimension.
+  auto operands = [&](int64_t of, int64_t weight) {
+    SmallVector<int64_t> dims{of, weight, weight};
+    if (op.getZeroPoints())
+      dims.push_back(weight);
+    return dims;
+  };
+  for (int64_t dim = 0; dim < lhs - 2; ++dim)
+    rules.split("batch " + std::to_string(dim), operands(dim, kWhole), {dim});
+  rules.split("rows", operands(lhs - 2, kWhole), {lhs - 2});
+  rules.split("columns", operands(kWhole, 0), {lhs - 1});
+  // Parts have whole blocks, and zero points whole bytes.
+  const bool isWhole = depth % block == 0 && (!op.getZeroPoints() || isa<FloatType>(elementOf(op.getZeroPoints())) ||
+                                              depth / block * bits % 8 == 0);
+  if (isWhole)
+    rules.partial("contraction", operands(lhs - 1, 1), PartialKind::Sum);
+  return rules.take();
+}
+
 void sluice::dataflow::attachContractionRules(MLIRContext *context) {
   attach<TilingModel<rulesOfMatmul>, TilingModel<rulesOfConv, buildConvPart>,
          TilingModel<rulesOfConvTranspose, buildConvTransposePart>,
          TilingModel<rulesOfConvWeightGradient, buildConvWeightGradientPart>, TilingModel<rulesOfIntegerMatmul>,
-         TilingModel<rulesOfIntegerConv>>(context);
+         TilingModel<rulesOfIntegerConv>, TilingModel<rulesOfBlockMatmul>>(context);
 }

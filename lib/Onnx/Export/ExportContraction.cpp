@@ -148,6 +148,15 @@ LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
   return success();
 }
 
+LogicalResult blockMatmul(BlockMatmulOp op, NodeWriter &writer) {
+  writer.contribNode("MatMulNBits", writer.operands())
+      .set("K", shapeOf(op.getLhs()).back())
+      .set("N", shapeOf(op.getWeight())[0])
+      .set("bits", static_cast<int64_t>(op.getBits()))
+      .set("block_size", static_cast<int64_t>(op.getBlock()));
+  return success();
+}
+
 LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
   const Extents from = extentsOf(op.getInput()), to = extentsOf(op.getResult());
   ArrayRef<int64_t> kernel = shapeOf(op.getWeight()).drop_front(2);
@@ -174,6 +183,7 @@ constexpr ExportEntry kExports[] = {
     exports<ConvOp, conv>(),
     exports<IntegerMatmulOp, integerMatmul>(),
     exports<IntegerConvOp, integerConv>(),
+    exports<BlockMatmulOp, blockMatmul>(),
     exports<ConvTransposeOp, convTranspose>(),
 };
 

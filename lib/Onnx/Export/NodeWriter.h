@@ -58,6 +58,8 @@ public:
   /// `count`: the node has only so many of the operator's results, the first ones.
   Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset,
             std::optional<size_t> count = std::nullopt);
+  /// The same for an operator of com.microsoft.
+  Node contribNode(llvm::StringRef type, std::vector<std::string> inputs);
   /// The same for a node whose first output the operator does not have.
   Node nodeOfSecond(llvm::StringRef type, std::vector<std::string> inputs);
   /// The node that computes the operator's results by a function of ours (LocalFunctions.h).

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace mlir;
@@ -159,6 +160,20 @@ Node NodeWriter::call(StringRef function, std::vector<std::string> inputs) {
   Node made = node(function, std::move(inputs));
   made.setDomain(kOwnDomain);
   return made;
+}
+
+Node NodeWriter::contribNode(StringRef type, std::vector<std::string> inputs) {
+  constexpr const char *kDomain = "com.microsoft";
+  const auto &imported = program.model.opset_import();
+  if (std::none_of(imported.begin(), imported.end(), [](const auto &opset) { return opset.domain() == kDomain; })) {
+    ::onnx::OperatorSetIdProto &opset = *program.model.add_opset_import();
+    opset.set_domain(kDomain);
+    opset.set_version(1);
+  }
+  ::onnx::NodeProto &proto = program.addNode(type, std::move(inputs), kExportOpset, &op);
+  proto.set_domain(kDomain);
+  addResults(proto);
+  return Node(proto);
 }
 
 Node NodeWriter::nodeOfSecond(StringRef type, std::vector<std::string> inputs) {

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Weights of 2, 4 and 8 bits in blocks are constants, which are dequantized when the model is linked.
+// Products read constant weights of 2, 4 and 8 bits as they lie in the model (block_matmul). Weights with another order
+// of blocks (g_idx) are dequantized when the model is linked, and those that are not constant in each step.
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"
@@ -84,34 +85,48 @@ FailureOr<Value> blockZeroPoints(NodeContext &node, Value given, int64_t rows, i
   return node.cast(node.sliceAxis(all, 1, 0, blocks), wide);
 }
 
-LogicalResult matmulNBits(NodeContext &node) {
-  if (failed(node.require(3)) ||
-      failed(node.knows({"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"}, 1)))
-    return failure();
-  const int64_t rows = node.integerOr("N", 0), depth = node.integerOr("K", 0), bits = node.integerOr("bits", 4),
-                block = node.integerOr("block_size", 0);
+/// The operands of a MatMulNBits, which have been checked.
+struct BlockWeight {
+  int64_t rows, depth, bits, block;
+  Value bytes, scales, zeros, group;
+
+  int64_t blocks() const { return (depth + block - 1) / block; }
+  int64_t rowBytes() const { return blocks() * (block / 8 * bits); }
+};
+
+FailureOr<BlockWeight> blockWeight(NodeContext &node) {
+  BlockWeight weight{node.integerOr("N", 0), node.integerOr("K", 0), node.integerOr("bits", 4),
+                     node.integerOr("block_size", 0), node.input(1), node.input(2), node.input(3), node.input(4)};
   if (node.integerOr("weight_prepacked", 0) != 0)
     return node.unsupported("its attribute 'weight_prepacked' is " + Twine(node.integerOr("weight_prepacked", 0)));
-  if (!isByteCount(bits))
-    return node.unsupported("its attribute 'bits' is " + Twine(bits) + ", 2, 4 and 8 are supported");
+  if (!isByteCount(weight.bits))
+    return node.unsupported("its attribute 'bits' is " + Twine(weight.bits) + ", 2, 4 and 8 are supported");
   constexpr int64_t kMost = int64_t(1) << 31;
-  if (!isBlock(block) || rows < 1 || depth < 1 || rows > kMost || depth > kMost)
+  if (!isBlock(weight.block) || weight.rows < 1 || weight.depth < 1 || weight.rows > kMost || weight.depth > kMost)
     return node.invalid("its K, N or block_size is out of range");
-  const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
-  Value x = node.input(0), weight = node.input(1), scales = node.input(2), group = node.input(4);
-  if (!elementTypeOf(weight).isUnsignedInteger(8) || elementCount(weight.getType()) != Count(rows) * blocks * bytes ||
-      elementCount(scales.getType()) != Count(rows) * blocks || rankOf(x) < 1 || shapeOf(x).back() != depth)
+  Value x = node.input(0);
+  if (!elementTypeOf(weight.bytes).isUnsignedInteger(8) ||
+      elementCount(weight.bytes.getType()) != Count(weight.rows) * weight.rowBytes() ||
+      elementCount(weight.scales.getType()) != Count(weight.rows) * weight.blocks() || rankOf(x) < 1 ||
+      shapeOf(x).back() != weight.depth)
     return node.invalid("its operands do not fit its K, N and block_size");
-  FailureOr<Value> zeros = blockZeroPoints(node, node.input(3), rows, blocks, bits);
+  if (weight.group && shapeOf(weight.group) != ArrayRef<int64_t>{weight.depth})
+    return node.invalid("its g_idx is not a list of K numbers");
+  return weight;
+}
+
+/// The weight as [N, K] numbers of a type.
+FailureOr<Value> dequantizedWeight(NodeContext &node, const BlockWeight &weight, Type type) {
+  const auto [rows, depth, bits, block, bytes, scales, given, group] = weight;
+  const int64_t blocks = weight.blocks();
+  FailureOr<Value> zeros = blockZeroPoints(node, given, rows, blocks, bits);
   if (failed(zeros))
     return failure();
   const Type wide = Float32Type::get(node.context());
-  Value numbers = node.cast(unpackBits(node, node.reshape(weight, {rows, blocks * bytes}), bits), wide);
+  Value numbers = node.cast(unpackBits(node, node.reshape(bytes, {rows, weight.rowBytes()}), bits), wide);
   Value scale = node.cast(node.reshape(scales, {rows, blocks}), wide), zero = *zeros;
   if (group) {
     // Each position of the depth has a block of its own choice.
-    if (shapeOf(group) != ArrayRef<int64_t>{depth})
-      return node.invalid("its g_idx is not a list of K numbers");
     if (failed(node.limit(group, AllowedIndices{0, blocks - 1, std::nullopt})))
       return failure();
     scale = node.create<GatherOp>({scale, group}, node.integer("axis", 1));
@@ -127,13 +142,60 @@ LogicalResult matmulNBits(NodeContext &node) {
   Value dequantized = node.mul(node.sub(numbers, zero), scale);
   if (!group)
     dequantized = node.sliceAxis(node.reshape(dequantized, {rows, blocks * block}), 1, 0, depth);
-  const Type type = elementTypeOf(x);
-  dequantized = node.cast(dequantized, type);
-  Dims shape(shapeOf(x));
-  const int64_t length = elementCount(x.getType()) / depth;
-  Value product = node.matmul(node.reshape(x, {length, depth}), dequantized, false, /*transposeRhs=*/true);
-  shape.back() = rows;
-  product = node.reshape(product, shape);
+  return node.cast(dequantized, type);
+}
+
+/// Whether the product reads the weight as it lies in the model: a constant that is packed when the model is linked. A
+/// model that is trained has the product of matrices, which has a gradient.
+bool staysPacked(NodeContext &node, const BlockWeight &weight) {
+  auto isConstant = [](Value value) { return !value || isConstantExpression(value); };
+  return node.dequantized && !weight.group && isBlockFloat(node.input(0)) && isBlockFloat(weight.scales) &&
+         (!weight.zeros || elementTypeOf(weight.zeros).isUnsignedInteger(8) || isBlockFloat(weight.zeros)) &&
+         isConstant(weight.bytes) && isConstant(weight.scales) && isConstant(weight.zeros);
+}
+
+/// The product of [..., K] by a weight that stays packed.
+FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &weight) {
+  SmallVector<Value> operands{x,
+                              node.reshape(weight.bytes, {weight.rows, weight.blocks(), weight.block / 8 * weight.bits}),
+                              node.reshape(weight.scales, {weight.rows, weight.blocks()})};
+  if (rankOf(x) < 2)
+    operands[0] = node.reshape(x, {1, weight.depth});
+  if (Value zeros = weight.zeros) {
+    const bool isFloat = isa<FloatType>(elementTypeOf(zeros));
+    const int64_t row = isFloat ? weight.blocks() : (weight.blocks() * weight.bits + 7) / 8;
+    if (elementCount(zeros.getType()) != Count(weight.rows) * row)
+      return node.invalid("its zero_points do not fit its blocks");
+    operands.push_back(node.reshape(zeros, {weight.rows, row}));
+  }
+  Value product = node.create<BlockMatmulOp>(
+      operands, {node.integer("bits", weight.bits), node.integer("block", weight.block)});
+  return rankOf(x) < 2 ? node.reshape(product, {weight.rows}) : product;
+}
+
+LogicalResult matmulNBits(NodeContext &node) {
+  if (failed(node.require(3)) ||
+      failed(node.knows({"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"}, 1)))
+    return failure();
+  FailureOr<BlockWeight> weight = blockWeight(node);
+  if (failed(weight))
+    return failure();
+  Value x = node.input(0), product;
+  if (staysPacked(node, *weight)) {
+    FailureOr<Value> packed = packedProduct(node, x, *weight);
+    if (failed(packed))
+      return failure();
+    product = *packed;
+  } else {
+    FailureOr<Value> dequantized = dequantizedWeight(node, *weight, elementTypeOf(x));
+    if (failed(dequantized))
+      return failure();
+    Dims shape(shapeOf(x));
+    const int64_t length = elementCount(x.getType()) / weight->depth;
+    product = node.matmul(node.reshape(x, {length, weight->depth}), *dequantized, false, /*transposeRhs=*/true);
+    shape.back() = weight->rows;
+    product = node.reshape(product, shape);
+  }
   return node.result(node.has(5) ? node.add(product, node.input(5)) : product);
 }
 

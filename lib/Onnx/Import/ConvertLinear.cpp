@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Linear.h"
+#include "Quantize.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -86,7 +87,7 @@ const Dequantized *dequantizedBytes(NodeContext &node, Value value, int64_t axis
   if (!node.dequantized || !value || !elementTypeOf(value).isF32())
     return nullptr;
   auto found = node.dequantized->find(value);
-  if (found == node.dequantized->end() || !isBytes(found->second.bytes))
+  if (found == node.dequantized->end() || !isBytes(found->second.bytes) || found->second.block != 0)
     return nullptr;
   const Dequantized &from = found->second;
   auto fits = [&](Value parameter) {
@@ -110,7 +111,8 @@ Value addIntegerBias(NodeContext &node, Value sums, Value bias, Value scale, int
   if (!node.dequantized || !sums || !bias || !scale)
     return {};
   auto found = node.dequantized->find(bias);
-  if (found == node.dequantized->end() || !elementTypeOf(found->second.bytes).isInteger(32) || rankOf(bias) != 1)
+  if (found == node.dequantized->end() || !elementTypeOf(found->second.bytes).isInteger(32) || rankOf(bias) != 1 ||
+      found->second.block != 0)
     return {};
   const Dequantized &from = found->second;
   if (from.zeroPoint && getSplat(from.zeroPoint) != 0.0)
@@ -180,6 +182,8 @@ LogicalResult matmul(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   Value product = quantizedMatmul(node, node.input(0), node.input(1));
+  if (!product)
+    product = blockMatmul(node, node.input(0), node.input(1), /*transposeRhs=*/false);
   return node.result(product ? product : numpyMatmul(node, node.input(0), node.input(1)));
 }
 
@@ -195,6 +199,8 @@ LogicalResult gemm(NodeContext &node) {
   if (!transposeA)
     product =
         quantizedMatmul(node, node.input(0), node.input(1), transposeB, alpha == 1 && beta == 1 ? &addend : nullptr);
+  if (!product && !transposeA)
+    product = blockMatmul(node, node.input(0), node.input(1), transposeB);
   if (!product)
     product = node.matmul(node.input(0), node.input(1), transposeA, transposeB);
   if (alpha != 1)

@@ -162,8 +162,8 @@ LogicalResult dequantizeLinear(NodeContext &node) {
       return node.unsupported("its output_dtype is " + Twine(type));
     y = node.cast(y, wanted);
   }
-  if (y && node.dequantized && grain->block == 0 && elementTypeOf(y) == elementTypeOf(node.input(1)))
-    node.dequantized->insert({y, {node.input(0), node.input(2), node.input(1), grain->axis}});
+  if (y && node.dequantized && elementTypeOf(y) == elementTypeOf(node.input(1)))
+    node.dequantized->insert({y, {node.input(0), node.input(2), node.input(1), grain->axis, grain->block}});
   return node.result(y);
 }
 

@@ -72,10 +72,11 @@ struct ImportBudget {
 };
 
 /// What a DequantizeLinear was made of: (bytes - zeroPoint) * scale, the zero point null or of the bytes' type, both of
-/// one element or one for each position of `axis`.
+/// one element or one for each position of `axis`, or, where `block` is not 0, for each so many of them.
 struct Dequantized {
   mlir::Value bytes, zeroPoint, scale;
   int64_t axis = -1;
+  int64_t block = 0;
 };
 /// The values that DequantizeLinear nodes made, over the whole model: importing erases none that a node has made.
 using DequantizedValues = llvm::DenseMap<mlir::Value, Dequantized>;

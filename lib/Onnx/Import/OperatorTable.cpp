@@ -109,7 +109,7 @@ constexpr Limit kLimits[] = {
     {"GatherBlockQuantized", "integers, gathered along another axis than that of the blocks", "com.microsoft"},
     {"GroupQueryAttention", "total_sequence_length known when compiling; caches of floats, without a sliding window",
      "com.microsoft"},
-    {"MatMulNBits", "2, 4 or 8 bits, not packed for other hardware; unpacked when the model is linked",
+    {"MatMulNBits", "2, 4 or 8 bits, not packed for other hardware; with g_idx, unpacked when the model is linked",
      "com.microsoft"},
     {"MatMulIntegerToFloat", "one scale for all of the first operand", "com.microsoft"},
     {"MoE", "all experts compute all tokens", "com.microsoft"},

@@ -23,6 +23,12 @@ DynamicBytes quantizeDynamically(NodeContext &node, mlir::Value x);
 /// Numbers of 2, 4 or 8 bits that lie in bytes along the last dimension, the lowest bits first: as many times longer.
 mlir::Value unpackBits(NodeContext &node, mlir::Value bytes, int64_t bits);
 
+/// Whether elements are of a type that the product by weights in blocks takes as its input and as scales.
+bool isBlockFloat(mlir::Value value);
+/// The product of a matrix, or a batch of them, by a constant one that a DequantizeLinear made by blocks along the
+/// contracted dimension; it reads the integers. Null where the right-hand side was not made so.
+mlir::Value blockMatmul(NodeContext &node, mlir::Value lhs, mlir::Value rhs, bool transposeRhs);
+
 } // namespace sluice::onnximport
 
 #endif // SLUICE_LIB_ONNX_IMPORT_QUANTIZE_H

@@ -9,7 +9,7 @@ import dataclasses
 import re
 from typing import Any, Callable, Mapping, Optional
 
-from . import classifiers, inception, nasnet, recurrent, transformers
+from . import classifiers, inception, nasnet, quantized, recurrent, transformers
 from .writer import Dim, ModelError, ModelWriter
 
 Options = Mapping[str, Any]
@@ -49,6 +49,14 @@ def _transformer(sizes: Mapping[str, tuple[int, ...]], options: Options, name: s
                              options["sequence"], options["vocabulary"])
 
 
+def _quantized_llama(writer: ModelWriter, _: "re.Match[str]", options: Options) -> None:
+    hidden, heads = options["hidden"], options["heads"]
+    given = {**options, "kv_heads": options["kv_heads"] or heads,
+             # Two thirds of four times the width, in steps of 64.
+             "feed_forward": options["feed_forward"] or -(-8 * hidden // 192) * 64}
+    quantized.QuantizedDecoder(writer, quantized.QuantizedSize(**given)).build()
+
+
 _IMAGE = {"size": 224, "classes": 1000}
 _NORMED = {**_IMAGE, "batch_norm": True}
 # With these, SwapAdvisor's counts of RNN-8-8K are met exactly: docs/results/training-models.md.
@@ -69,6 +77,7 @@ def _nasnet(writer: ModelWriter, match: "re.Match[str]", options: Options) -> No
                   options["size"], options["classes"], options["batch_norm"])
 
 
+_BATCHES: Mapping[str, Dim] = {"mnist-softmax": 100, "llama": "batch_size"}
 FAMILIES = (
     Family("alexnet", "alexnet", "AlexNet, the single-column variant",
            lambda w, m, o: classifiers.alexnet(w, o["size"], o["classes"]), _IMAGE),
@@ -104,6 +113,10 @@ FAMILIES = (
     Family("gpt2", "gpt2(-medium|-large|-xl)?", "GPT-2",
            lambda w, m, o: transformers.gpt2(w, _transformer(GPT2, o, m[0])),
            {**_TRANSFORMER, "sequence": 1024, "vocabulary": 50257}),
+    Family("llama", "llama", "a LLaMA of any size with quantized weights and caches, as ONNX Runtime GenAI's builder "
+           "writes it", _quantized_llama,
+           {"layers": 4, "heads": 8, "kv_heads": None, "hidden": 512, "feed_forward": None, "vocabulary": 32000,
+            "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0}),
     Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
            lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
            {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),
@@ -125,7 +138,7 @@ def build(name: str, batch: Optional[Dim] = None, **given: Any) -> ModelWriter:
             least = 0 if family.defaults[option] == 0 else 1
             if isinstance(value, int) and not isinstance(value, bool) and value < least:
                 raise ModelError(f"option '--{option.replace('_', '-')}' is {value}, give at least {least}")
-        writer = ModelWriter(name, batch or (100 if name == "mnist-softmax" else "batch"))
+        writer = ModelWriter(name, batch or _BATCHES.get(name, "batch"))
         family.build(writer, match, options)
         return writer
     raise ModelError(f"no model '{name}', see --list")

@@ -26,6 +26,11 @@ MODEL_OPTIONS = (
     ("feed-forward", int, "transformers: inner width of a block's second half"),
     ("sequence", int, "transformers: positions"),
     ("vocabulary", int, "transformers: words"),
+    ("kv-heads", int, "llama: heads of keys and values (default: --heads)"),
+    ("context", int, "llama: the most positions"),
+    ("bits", int, "llama: of a weight, 2, 4 or 8"),
+    ("block", int, "llama: weights that share a scale"),
+    ("accuracy-level", int, "llama: how far ONNX Runtime may round the input of a product; 0: not said, 4: to bytes"),
     ("rate", float, "mnist-softmax: learning rate"),
 )
 

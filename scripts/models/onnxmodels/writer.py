@@ -55,17 +55,36 @@ class Parameter:
     spread: float  # Standard deviation around `mean`; 0: all are `mean`.
     mean: float
     trainable: bool
+    packed: int = 0  # Weights in each byte of a tensor of bytes; 0: the tensor is of floats.
 
     @property
     def count(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def bytes(self) -> int:
+        return self.count if self.packed else 4 * self.count
+
+    @property
+    def element(self) -> int:
+        return TensorProto.UINT8 if self.packed else TensorProto.FLOAT
+
     def draw(self, seed: Sequence[int]) -> numpy.ndarray:
         """The data, the same for the same seed."""
+        if self.packed:
+            return self._draw_packed(numpy.random.default_rng(seed))
         if self.spread == 0:
             return numpy.full(self.shape, self.mean, dtype=numpy.float32)
         data = numpy.random.default_rng(seed).standard_normal(self.shape, dtype=numpy.float32)
         return data * numpy.float32(self.spread) + numpy.float32(self.mean)
+
+    def _draw_packed(self, random: numpy.random.Generator) -> numpy.ndarray:
+        """Numbers from 1 up: less half of the range, as many are negative as positive."""
+        bits = 8 // self.packed
+        data = numpy.zeros(self.shape, numpy.uint8)
+        for place in range(self.packed):
+            data |= random.integers(1, 2 ** bits, self.shape, dtype=numpy.uint8) << (bits * place)
+        return data
 
 
 def static(dim: Dim) -> int:
@@ -88,6 +107,7 @@ class ModelWriter:
         self._constants: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
+        self._domains = {""}
 
     # Graph
 
@@ -101,15 +121,25 @@ class ModelWriter:
 
     def output(self, value: Value, name: str) -> None:
         """Makes `value` an output called `name`."""
+        self.rename(value, Value(name, value.shape))
+        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape))
+
+    def rename(self, value: Value, to: Value) -> None:
+        """Nodes make and read `to` in the place of `value`."""
         for node in self._nodes:
             for names in (node.input, node.output):
-                names[:] = [name if each == value.name else each for each in names]
-        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape))
+                names[:] = [to.name if each == value.name else each for each in names]
 
     def parameter(self, name: str, shape: Sequence[int], spread: float = 0.0, mean: float = 0.0,
                   trainable: bool = True) -> Value:
         """A weight in 32-bit floating point, normally distributed when it is drawn."""
-        made = Parameter(self._unique(name), tuple(shape), spread, mean, trainable)
+        return self._add(Parameter(self._unique(name), tuple(shape), spread, mean, trainable))
+
+    def quantized(self, name: str, shape: Sequence[int], bits: int) -> Value:
+        """Bytes of quantized weights with `bits` bits each: when they are drawn, all numbers but 0 are equally likely."""
+        return self._add(Parameter(self._unique(name), tuple(shape), 0.0, 0.0, True, packed=8 // bits))
+
+    def _add(self, made: Parameter) -> Value:
         self.parameters.append(made)
         return Value(made.name, made.shape)
 
@@ -129,13 +159,27 @@ class ModelWriter:
         """One operator with an output for each of `shapes`."""
         full = self._unique(name or op.lower())
         names = [full] if len(shapes) == 1 else [f"{full}:{index}" for index in range(len(shapes))]
+        self._domains.add(attributes.get("domain", ""))
         self._nodes.append(helper.make_node(op, [value.name for value in inputs], names, full, **attributes))
         return [Value(made, tuple(shape)) for made, shape in zip(names, shapes)]
 
+    def named_nodes(self, op: str, inputs: Sequence[Value], outputs: Sequence[Value], name: str,
+                    **attributes: Any) -> None:
+        """One operator whose outputs have names already; an output without a name is left out."""
+        full = self._unique(name)
+        self._domains.add(attributes.get("domain", ""))
+        self._nodes.append(helper.make_node(op, [value.name for value in inputs], [value.name for value in outputs], full,
+                                            **attributes))
+
+    def declare_output(self, name: str, shape: Shape) -> Value:
+        """An output of the model, which a node of `named_nodes` makes."""
+        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        return Value(name, shape)
+
     @property
     def trainable_count(self) -> int:
-        """Elements of all trainable parameters."""
-        return sum(parameter.count for parameter in self.parameters if parameter.trainable)
+        """Weights of all trainable parameters."""
+        return sum(parameter.count * max(parameter.packed, 1) for parameter in self.parameters if parameter.trainable)
 
     def _unique(self, name: str) -> str:
         full = made = "/".join([*self._prefix, name])
@@ -149,7 +193,7 @@ class ModelWriter:
 
     def model(self, weights: str = "none", seed: int = 0, data_file: str = "model.data") -> onnx.ModelProto:
         """The model; parameters lie in `data_file`, or inside where `weights` is 'random' and they are few."""
-        bytes_total = 4 * sum(parameter.count for parameter in self.parameters)
+        bytes_total = sum(parameter.bytes for parameter in self.parameters)
         inside = weights == "random" and bytes_total <= INLINE_BYTES
         tensors = []
         offset = 0
@@ -158,10 +202,11 @@ class ModelWriter:
                 tensors.append(numpy_helper.from_array(parameter.draw([seed, index]), parameter.name))
                 continue
             tensors.append(_external(parameter, data_file, offset))
-            offset = _aligned(offset + 4 * parameter.count)
+            offset = _aligned(offset + parameter.bytes)
+        opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in sorted(self._domains)]
         graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, tensors + self._constants)
         model = helper.make_model(graph, producer_name="sluice-models",
-                                  opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+                                  opset_imports=opsets, ir_version=IR_VERSION)
         if model.ByteSize() > MESSAGE_LIMIT:
             raise ModelError(f"model '{self.name}' is over 2 GiB without its weights, make it smaller")
         return model
@@ -175,7 +220,8 @@ class ModelWriter:
             with _Replacing(data_file) as output:
                 for index, parameter in enumerate(self.parameters):
                     output.write(b"\0" * (_aligned(output.tell()) - output.tell()))
-                    output.write(parameter.draw([seed, index]).astype("<f4").tobytes())
+                    data = parameter.draw([seed, index])
+                    output.write((data if parameter.packed else data.astype("<f4")).tobytes())
         with _Replacing(file) as output:
             output.write(model.SerializeToString())
 
@@ -218,8 +264,8 @@ def _aligned(offset: int) -> int:
 
 
 def _external(parameter: Parameter, data_file: str, offset: int) -> onnx.TensorProto:
-    tensor = TensorProto(name=parameter.name, dims=parameter.shape, data_type=TensorProto.FLOAT,
+    tensor = TensorProto(name=parameter.name, dims=parameter.shape, data_type=parameter.element,
                          data_location=TensorProto.EXTERNAL)
-    for key, value in (("location", data_file), ("offset", offset), ("length", 4 * parameter.count)):
+    for key, value in (("location", data_file), ("offset", offset), ("length", parameter.bytes)):
         tensor.external_data.add(key=key, value=str(value))
     return tensor

@@ -339,7 +339,7 @@ void interpret(Operation *op, Environment &values) {
     return interpretOneHot(oneHot, values);
   if (!interpretWindows(op, values) && !interpretRows(op, values) && !interpretMl(op, values) &&
       !interpretVision(op, values) && !interpretTraining(op, values) && !interpretIntegers(op, values) &&
-      !interpretHalves(op, values) && !interpretControl(op, values))
+      !interpretHalves(op, values) && !interpretBlocks(op, values) && !interpretControl(op, values))
     FAIL("no reference for " << op->getName().getStringRef().str());
 }
 

@@ -68,6 +68,7 @@ bool interpretVision(mlir::Operation *op, Environment &values);
 bool interpretTraining(mlir::Operation *op, Environment &values);
 bool interpretIntegers(mlir::Operation *op, Environment &values);
 bool interpretHalves(mlir::Operation *op, Environment &values);
+bool interpretBlocks(mlir::Operation *op, Environment &values);
 bool interpretControl(mlir::Operation *op, Environment &values);
 
 /// What a value is outside the groups it was handed into.

@@ -305,6 +305,28 @@ void checkProductsOfBytes() {
   conv("2", 2, "batch");
 }
 
+void checkProductsByBlocks() {
+  auto product = [](const std::string &lhs, const std::string &weight, const std::string &scales,
+                    const std::string &zeros, const std::string &attributes, const std::string &result,
+                    const std::string &rules) {
+    const std::string more = zeros.empty() ? "" : ", " + zeros;
+    checkRules({{"%a: " + lhs + ", %w: " + weight + ", %s: " + scales + (zeros.empty() ? "" : ", %z: " + zeros),
+                 "%y = dataflow.block_matmul %a, %w scales %s" + std::string(zeros.empty() ? "" : " less %z") + " " +
+                     attributes + " : (" + lhs + ", " + weight + ", " + scales + more + ") -> " + result,
+                 {{-1, 1}, {0, 255}, {0.1, 1}, {0, 255}}},
+                rules});
+  };
+  const std::string bytes = tensorOf({6, 4, 8}, "ui8"), scales = f32({6, 4});
+  product(f32({4, 64}), bytes, scales, "", "bits 4 block 16", f32({4, 6}), "rows; columns; contraction");
+  product(f32({2, 4, 64}), bytes, scales, tensorOf({6, 2}, "ui8"), "bits 4 block 16", f32({2, 4, 6}),
+          "batch 0; rows; columns; contraction");
+  product(f32({4, 64}), bytes, scales, f32({6, 4}), "bits 4 block 16", f32({4, 6}), "rows; columns; contraction");
+  // Parts of the depth would end within a block, or within a byte of zero points.
+  product(f32({4, 62}), bytes, scales, "", "bits 4 block 16", f32({4, 6}), "rows; columns");
+  product(f32({4, 48}), tensorOf({6, 3, 8}, "ui8"), f32({6, 3}), tensorOf({6, 2}, "ui8"), "bits 4 block 16", f32({4, 6}),
+          "rows; columns");
+}
+
 void checkConvolutions() {
   const std::string plain = "batch; output channels; input channels";
   const std::string spatial = "; spatial 0; spatial 1";
@@ -535,6 +557,7 @@ TEST_CASE("operators on parts equal the whole, all that have rules", "[dataflow]
   checkElementwise();
   checkMatmuls();
   checkProductsOfBytes();
+  checkProductsByBlocks();
   checkConvolutions();
   checkConvolutionGradients();
   checkPooling();

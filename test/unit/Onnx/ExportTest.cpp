@@ -82,6 +82,8 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
                                               "half_matmul",
                                               "half_conv",
                                               "pack_half_rhs",
+                                              "packed_block_matmul",
+                                              "pack_blocks",
                                               "pack_conv_weight",
                                               "pack_integer_rhs",
                                               "pack_matmul_rhs",

@@ -74,6 +74,7 @@ struct TuningSpaceModel<describe> : TuningSpaceOpInterface::ExternalModel<Tuning
 // One function a file of this folder.
 void attachAttentionKernels(mlir::MLIRContext *context);
 void attachBitsKernels(mlir::MLIRContext *context);
+void attachBlocksKernels(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachConstantKernels(mlir::MLIRContext *context);
 void attachControlKernels(mlir::MLIRContext *context);

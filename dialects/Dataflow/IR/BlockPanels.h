@@ -1,0 +1,50 @@
+//===- BlockPanels.h - Weights that are quantized in blocks -----*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The layout that the dialect's verifiers, the packer and the emitters of
+// products by weights of 2, 4 and 8 bits agree on. Plain C++.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_DATAFLOW_IR_BLOCKPANELS_H
+#define SLUICE_DATAFLOW_IR_BLOCKPANELS_H
+
+#include <cstdint>
+
+namespace sluice::emit {
+
+/// The zero points of blocks. Without them, every block has half of the range, 2^(bits - 1).
+enum class BlockZeros : uint8_t { None, Bytes, Floats };
+
+/// Blocks are multiples of so many elements of k.
+inline constexpr int64_t kBlockStep = 16;
+
+/// How a matrix [k][n] lies in memory: [ceil(n/panel)] panels, each of [ceil(k/block)] blocks. A block has a scale for
+/// each column of the panel, then, where there are some, the columns' zero points, then words [block/rowsOfWord][panel]
+/// of 32 bits: a word has consecutive elements of one column along k, the first in its lowest bits. Columns beyond n
+/// are zero.
+struct BlockPanels {
+  int64_t bits = 4, block = 32;
+  int64_t n = 1, k = 1;
+  int64_t panel = 1;      ///< Columns.
+  int64_t scaleBytes = 4; ///< Of one scale.
+  BlockZeros zeros = BlockZeros::None;
+
+  int64_t numPanels() const { return (n + panel - 1) / panel; }
+  int64_t blocks() const { return (k + block - 1) / block; }
+  /// Elements of a word.
+  int64_t rowsOfWord() const { return 32 / bits; }
+  /// Bytes of a zero point.
+  int64_t zeroBytes() const { return zeros == BlockZeros::None ? 0 : zeros == BlockZeros::Bytes ? 1 : 4; }
+  /// Where a block's zero points and words begin.
+  int64_t zerosAt() const { return panel * scaleBytes; }
+  int64_t wordsAt() const { return zerosAt() + panel * zeroBytes(); }
+  int64_t blockBytes() const { return wordsAt() + panel * (block / 8 * bits); }
+  int64_t panelBytes() const { return blocks() * blockBytes(); }
+  int64_t bytes() const { return numPanels() * panelBytes(); }
+};
+
+} // namespace sluice::emit
+
+#endif // SLUICE_DATAFLOW_IR_BLOCKPANELS_H

@@ -1,0 +1,182 @@
+//===- Blocks.cpp - Products by weights quantized in blocks ---------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dataflow/IR/BlockShapes.h"
+#include "dialects/Dataflow/IR/Shapes.h"
+#include "sluice/Support/Error.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// The greatest extents of a weight and of a block: products of a few of them stay below 2^63.
+static constexpr int64_t kMostExtent = int64_t(1) << 31, kMostBlock = int64_t(1) << 30;
+
+static std::string findBlockProblem(int64_t bits, int64_t block) {
+  if (bits != 2 && bits != 4 && bits != 8)
+    return concat("elements of ", bits, " bits, use 2, 4 or 8");
+  if (block < emit::kBlockStep || block > kMostBlock || block % emit::kBlockStep != 0)
+    return concat("blocks of ", block, " elements, use a multiple of ", emit::kBlockStep, " up to ", kMostBlock);
+  return "";
+}
+
+std::string sluice::dataflow::findPanelsProblem(const emit::BlockPanels &panels) {
+  constexpr int64_t kMostPanel = 4096;
+  if (std::string problem = findBlockProblem(panels.bits, panels.block); !problem.empty())
+    return problem;
+  if (panels.panel < 1 || panels.panel > kMostPanel)
+    return concat("panels of ", panels.panel, " columns, use 1 to ", kMostPanel);
+  if (panels.n < 1 || panels.k < 1 || panels.n > kMostExtent || panels.k > kMostExtent)
+    return concat("panels of ", panels.n, " columns and ", panels.k, " rows, use 1 to ", kMostExtent, " of each");
+  const Count bytes = Count(panels.blocks()) * panels.blockBytes() * panels.numPanels();
+  return bytes > Count::kMost / 2 ? "panels of more bytes than can be counted" : "";
+}
+
+emit::BlockPanels sluice::dataflow::describePanels(BlockPanelsAttr panels) {
+  return {panels.getBits(),
+          panels.getBlock(),
+          panels.getColumns(),
+          panels.getDepth(),
+          panels.getPanel(),
+          static_cast<int64_t>(panels.getScale().getIntOrFloatBitWidth() / 8),
+          static_cast<emit::BlockZeros>(panels.getZeros())};
+}
+
+LogicalResult BlockPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t bits, int64_t block,
+                                      int64_t columns, int64_t depth, int64_t panel, Type scale, BlockZeros zeros) {
+  if (!scale || !(scale.isF32() || scale.isF16() || scale.isBF16()))
+    return emitError() << "scales of type " << scale << ", use f32, f16 or bf16";
+  const std::string problem =
+      findPanelsProblem({bits, block, columns, depth, panel, static_cast<int64_t>(scale.getIntOrFloatBitWidth() / 8),
+                         static_cast<emit::BlockZeros>(zeros)});
+  return problem.empty() ? success() : LogicalResult(emitError() << problem);
+}
+
+emit::BlockZeros sluice::dataflow::zerosOf(Value zeroPoints) {
+  if (!zeroPoints)
+    return emit::BlockZeros::None;
+  return isa<FloatType>(elementOf(zeroPoints)) ? emit::BlockZeros::Floats : emit::BlockZeros::Bytes;
+}
+
+/// Whether bytes, scales and zero points are those of a weight of `depth` rows.
+static LogicalResult checkWeight(std::optional<Location> loc, int64_t bits, int64_t block, int64_t depth, Value weight,
+                                 Value scales, Value zeros) {
+  if (std::string problem = findBlockProblem(bits, block); !problem.empty())
+    return emitOptionalError(loc, problem);
+  if (typeOf(weight).getRank() != 3 || typeOf(scales).getRank() != 2)
+    return emitOptionalError(loc, "its weight and scales have ranks ", typeOf(weight).getRank(), " and ",
+                             typeOf(scales).getRank(), ", 3 and 2 are needed");
+  const int64_t columns = shapeOf(weight)[0];
+  if (depth < 0 || depth > kMostExtent || columns > kMostExtent)
+    return emitOptionalError(loc, "a weight of ", depth, " x ", columns, " elements, use up to ", kMostExtent,
+                             " of each");
+  const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
+  if (shapeOf(weight)[1] != blocks || shapeOf(weight)[2] != bytes)
+    return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2],
+                             " bytes, ", depth, " elements take ", blocks, " x ", bytes);
+  if (shapeOf(scales)[0] != columns || shapeOf(scales)[1] != blocks)
+    return emitOptionalError(loc, "its scales are not ", columns, " x ", blocks);
+  if (!zeros)
+    return success();
+  const int64_t row = zerosOf(zeros) == emit::BlockZeros::Floats ? blocks : (blocks * bits + 7) / 8;
+  if (typeOf(zeros).getRank() != 2 || shapeOf(zeros)[0] != columns || shapeOf(zeros)[1] != row)
+    return emitOptionalError(loc, "its zero points are not ", columns, " x ", row);
+  return success();
+}
+
+static LogicalResult checkPack(std::optional<Location> loc, Value weight, Value scales, Value zeros,
+                               BlockPanelsAttr panels) {
+  if (failed(checkWeight(loc, panels.getBits(), panels.getBlock(), panels.getDepth(), weight, scales, zeros)))
+    return failure();
+  if (shapeOf(weight)[0] != panels.getColumns())
+    return emitOptionalError(loc, "packs ", shapeOf(weight)[0], " columns, its panels have ", panels.getColumns());
+  if (elementOf(scales) != panels.getScale())
+    return emitOptionalError(loc, "packs scales of type ", elementOf(scales), ", its panels have ", panels.getScale());
+  if (zerosOf(zeros) != static_cast<emit::BlockZeros>(panels.getZeros()))
+    return emitOptionalError(loc, "has zero points of another form than its panels");
+  return success();
+}
+
+LogicalResult PackBlocksOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  if (failed(
+          checkPack(loc, adaptor.getWeight(), adaptor.getScales(), adaptor.getZeroPoints(), adaptor.getPanels())))
+    return failure();
+  results.push_back(RankedTensorType::get({describePanels(adaptor.getPanels()).bytes()}, IntegerType::get(context, 8)));
+  return success();
+}
+
+LogicalResult PackBlocksOp::verify() {
+  return checkPack(getLoc(), getWeight(), getScales(), getZeroPoints(), getPanels());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkLhs(std::optional<Location> loc, Value lhs) {
+  if (typeOf(lhs).getRank() < 2)
+    return emitOptionalError(loc, "its left-hand side has rank ", typeOf(lhs).getRank(), ", at least 2 is needed");
+  return success();
+}
+
+static RankedTensorType resultOf(Value lhs, int64_t columns) {
+  SmallVector<int64_t> shape(shapeOf(lhs).drop_back());
+  shape.push_back(columns);
+  return RankedTensorType::get(shape, elementOf(lhs));
+}
+
+/// Of an operator or its adaptor.
+template <typename Matmul>
+static LogicalResult checkMatmul(std::optional<Location> loc, Matmul matmul) {
+  if (failed(checkLhs(loc, matmul.getLhs())))
+    return failure();
+  return checkWeight(loc, matmul.getBits(), matmul.getBlock(), shapeOf(matmul.getLhs()).back(), matmul.getWeight(),
+                     matmul.getScales(), matmul.getZeroPoints());
+}
+
+LogicalResult BlockMatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &results) {
+  if (failed(checkMatmul(loc, adaptor)))
+    return failure();
+  results.push_back(resultOf(adaptor.getLhs(), shapeOf(adaptor.getWeight())[0]));
+  return success();
+}
+
+LogicalResult BlockMatmulOp::verify() { return checkMatmul(getLoc(), *this); }
+
+int64_t BlockMatmulOp::getFlops() { return product({2, shapeOf(getLhs()).back(), elementCount(getType())}); }
+
+StringRef BlockMatmulOp::getCostClass() { return "matmul"; }
+
+template <typename Matmul>
+static LogicalResult checkPackedMatmul(std::optional<Location> loc, Matmul matmul) {
+  if (failed(checkLhs(loc, matmul.getLhs())))
+    return failure();
+  const emit::BlockPanels panels = describePanels(matmul.getPanels());
+  if (shapeOf(matmul.getLhs()).back() != panels.k)
+    return emitOptionalError(loc, "contracts ", shapeOf(matmul.getLhs()).back(), " with ", panels.k);
+  if (typeOf(matmul.getRhs()).getRank() != 1 || shapeOf(matmul.getRhs())[0] != panels.bytes())
+    return emitOptionalError(loc, "packed operand has not the ", panels.bytes(), " bytes of its panels");
+  return success();
+}
+
+LogicalResult PackedBlockMatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                                    SmallVectorImpl<Type> &results) {
+  if (failed(checkPackedMatmul(loc, adaptor)))
+    return failure();
+  results.push_back(resultOf(adaptor.getLhs(), adaptor.getPanels().getColumns()));
+  return success();
+}
+
+LogicalResult PackedBlockMatmulOp::verify() { return checkPackedMatmul(getLoc(), *this); }
+
+int64_t PackedBlockMatmulOp::getFlops() { return product({2, shapeOf(getLhs()).back(), elementCount(getType())}); }
+
+StringRef PackedBlockMatmulOp::getCostClass() { return "matmul"; }

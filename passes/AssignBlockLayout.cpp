@@ -1,0 +1,46 @@
+//===- AssignBlockLayout.cpp - Packed weights of 2, 4 and 8 bits ----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "passes/AssignLayout.h"
+
+#include "dialects/Dataflow/Emit/BlockProduct.h"
+#include "dialects/Dataflow/IR/BlockShapes.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::dataflow;
+
+namespace {
+
+struct PackBlockMatmul : OpRewritePattern<BlockMatmulOp> {
+  PackBlockMatmul(MLIRContext *context, const emit::VectorTarget &target) : OpRewritePattern(context), target(target) {}
+  emit::VectorTarget target;
+
+  LogicalResult matchAndRewrite(BlockMatmulOp op, PatternRewriter &b) const override {
+    Value zeros = op.getZeroPoints();
+    if (!isConstantExpression(op.getWeight()) || !isConstantExpression(op.getScales()) ||
+        (zeros && !isConstantExpression(zeros)) || elementCount(op.getType()) == 0)
+      return failure();
+    const int64_t columns = shapeOf(op.getWeight())[0], depth = shapeOf(op.getLhs()).back();
+    emit::BlockPanels panels{static_cast<int64_t>(op.getBits()), static_cast<int64_t>(op.getBlock()), columns, depth,
+                             emit::blockPanel(columns, target),
+                             static_cast<int64_t>(elementOf(op.getScales()).getIntOrFloatBitWidth() / 8),
+                             zerosOf(zeros)};
+    if (!findPanelsProblem(panels).empty())
+      return failure();
+    auto attribute =
+        BlockPanelsAttr::get(b.getContext(), panels.bits, panels.block, panels.n, panels.k, panels.panel,
+                             elementOf(op.getScales()), static_cast<BlockZeros>(panels.zeros));
+    Value packed = PackBlocksOp::create(b, op.getLoc(), op.getWeight(), op.getScales(), zeros, attribute);
+    b.replaceOpWithNewOp<PackedBlockMatmulOp>(op, op.getType(), op.getLhs(), packed, attribute);
+    return success();
+  }
+};
+
+} // namespace
+
+void sluice::populateBlockLayoutPatterns(RewritePatternSet &patterns, const emit::VectorTarget &target) {
+  patterns.add<PackBlockMatmul>(patterns.getContext(), target);
+}

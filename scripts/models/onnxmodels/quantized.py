@@ -1,0 +1,154 @@
+"""Decoders with quantized weights and caches, as ONNX Runtime GenAI's builder writes them.
+
+The names of nodes, inputs and outputs are that builder's, and so are the operators
+of com.microsoft: MatMulNBits, GroupQueryAttention with rotary positions inside,
+SkipSimplifiedLayerNormalization. Weights are symmetric: no zero points.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Optional
+
+import numpy
+from onnx import TensorProto
+
+from .writer import ModelError, ModelWriter, Shape, Value
+
+CONTRIB = "com.microsoft"
+NONE = Value("", ())
+EPSILON = 1e-5
+# Standard deviation of the drawn weights of a product.
+SPREAD = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizedSize:
+    """`context`: positions with rotary angles. `block`: weights along the depth that share a scale."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    hidden: int
+    feed_forward: int
+    vocabulary: int
+    context: int
+    bits: int
+    block: int
+    accuracy_level: int
+
+    def check(self) -> None:
+        if self.hidden % (2 * self.heads):
+            raise ModelError(f"hidden size {self.hidden} does not split into {self.heads} heads of even width, "
+                             "change --hidden or --heads")
+        if self.heads % self.kv_heads:
+            raise ModelError(f"{self.heads} heads do not share {self.kv_heads} heads of keys, change --kv-heads")
+        if self.bits not in (2, 4, 8):
+            raise ModelError(f"option '--bits' is {self.bits}, give 2, 4 or 8")
+        if self.block < 16 or self.block > 256 or self.block & (self.block - 1):
+            raise ModelError(f"option '--block' is {self.block}, give a power of two from 16 to 256")
+        if self.accuracy_level > 4:
+            raise ModelError(f"option '--accuracy-level' is {self.accuracy_level}, give 0 to 4")
+
+
+class QuantizedDecoder:
+    """LLaMA (Touvron et al. 2023) with grouped heads of keys and values."""
+
+    def __init__(self, writer: ModelWriter, size: QuantizedSize) -> None:
+        size.check()
+        self.writer = writer
+        self.size = size
+        self.head = size.hidden // size.heads
+        self.rows = (writer.batch, "sequence_length")
+
+    def product(self, x: Value, features: int, name: str) -> Value:
+        """x times a weight in blocks along its depth."""
+        depth, size = int(x.shape[-1]), self.size
+        blocks = -(-depth // size.block)
+        with self.writer.scope(name):
+            weight = self.writer.quantized("weight", (features, blocks, size.block * size.bits // 8), size.bits)
+            # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
+            deviation = (((2.0 ** size.bits - 1) ** 2 - 1) / 12) ** 0.5
+            scale = self.writer.parameter("scales", (features, blocks), SPREAD / deviation / 10, SPREAD / deviation,
+                                          trainable=False)
+            return self.writer.node("MatMulNBits", [x, weight, scale], (*self.rows, features), "MatMulNBits",
+                                    domain=CONTRIB, K=depth, N=features, bits=size.bits, block_size=size.block,
+                                    accuracy_level=size.accuracy_level)
+
+    def skip_norm(self, x: Value, residual: Optional[Value], name: str, keeps: bool = True) -> tuple[Value, Value]:
+        """The normalized sum of both, and that sum, where something reads it."""
+        with self.writer.scope(name):
+            scale = self.writer.parameter("weight", (self.size.hidden,), mean=1.0)
+            if residual is None:
+                normal = self.writer.node("SimplifiedLayerNormalization", [x, scale], x.shape, "LayerNorm", axis=-1,
+                                          epsilon=EPSILON, stash_type=1)
+                return normal, x
+            normal, total = Value(f"{name}/output_0", x.shape), Value(f"{name}/output_3", x.shape)
+            outputs = [normal, NONE, NONE, total] if keeps else [normal]
+            self.writer.named_nodes("SkipSimplifiedLayerNormalization", [residual, x, scale], outputs, "SkipLayerNorm",
+                                    domain=CONTRIB, epsilon=EPSILON)
+            return normal, total
+
+    def lengths(self, mask: Value) -> tuple[Value, Value]:
+        """What GroupQueryAttention takes: the number of each member's last key, and of all keys."""
+        writer = self.writer
+        with writer.scope("/model/attn_mask_reformat/attn_mask_subgraph"):
+            axis, one = writer.constant("axis", [1], "int64"), writer.constant("one", [1], "int64")
+            # GenAI's builder keeps the dimension, for lengths [batch, 1].
+            count = writer.node("ReduceSum", [mask, axis], (writer.batch, 1), "ReduceSum", keepdims=1)
+            last = writer.node("Sub", [count, one], (writer.batch, 1), "Sub")
+            lengths = writer.node("Cast", [last], (writer.batch, 1), "Cast", to=TensorProto.INT32)
+            shape = writer.node("Shape", [mask], (2,), "Shape")
+            total = writer.node("Gather", [shape, writer.constant("second", 1, "int64")], (), "Gather", axis=0)
+            return lengths, writer.node("Cast", [total], (), "total", to=TensorProto.INT32)
+
+    def angles(self) -> tuple[Value, Value]:
+        steps = 10000.0 ** (-numpy.arange(0, self.head, 2) / self.head)
+        angles = numpy.outer(numpy.arange(self.size.context), steps)
+        return self.writer.constant("cos_cache", numpy.cos(angles)), self.writer.constant("sin_cache", numpy.sin(angles))
+
+    def attention(self, x: Value, layer: int, lengths: tuple[Value, Value], angles: tuple[Value, Value]) -> Value:
+        writer, size = self.writer, self.size
+        name, wide, narrow = f"/model/layers.{layer}/attn", size.hidden, size.kv_heads * self.head
+        operands = [self.product(x, features, f"{name}/{which}_proj")
+                    for which, features in (("q", wide), ("k", narrow), ("v", narrow))]
+
+        def cache(length: str) -> Shape:
+            return (writer.batch, size.kv_heads, length, self.head)
+
+        past = [writer.input(f"past_key_values.{layer}.{kind}", cache("past_sequence_length"))
+                for kind in ("key", "value")]
+        present = [writer.declare_output(f"present.{layer}.{kind}", cache("total_sequence_length"))
+                   for kind in ("key", "value")]
+        mixed = Value(f"{name}/GroupQueryAttention/output_0", (*self.rows, wide))
+        writer.named_nodes("GroupQueryAttention", [*operands, *past, *lengths, *angles], [mixed, *present],
+                           f"{name}/GroupQueryAttention", domain=CONTRIB, num_heads=size.heads,
+                           kv_num_heads=size.kv_heads, scale=self.head ** -0.5, do_rotary=1, rotary_interleaved=0)
+        return self.product(mixed, wide, f"{name}/o_proj")
+
+    def feed_forward(self, x: Value, layer: int) -> Value:
+        """SwiGLU."""
+        writer, width, name = self.writer, self.size.feed_forward, f"/model/layers.{layer}/mlp"
+        gate, up = (self.product(x, width, f"{name}/{which}_proj") for which in ("gate", "up"))
+        with writer.scope(name):
+            opened = writer.node("Sigmoid", [gate], gate.shape, "act_fn/Sigmoid")
+            swish = writer.node("Mul", [gate, opened], gate.shape, "act_fn/Mul")
+            mixed = writer.node("Mul", [swish, up], gate.shape, "Mul")
+        return self.product(mixed, self.size.hidden, f"{name}/down_proj")
+
+    def build(self) -> None:
+        writer, size = self.writer, self.size
+        ids = writer.input("input_ids", self.rows, TensorProto.INT64)
+        mask = writer.input("attention_mask", (writer.batch, "total_sequence_length"), TensorProto.INT64)
+        lengths, angles = self.lengths(mask), self.angles()
+        table = writer.parameter("model.embed_tokens.weight", (size.vocabulary, size.hidden), SPREAD)
+        x = writer.node("Gather", [table, ids], (*self.rows, size.hidden), "/model/embed_tokens/Gather", axis=0)
+        residual: Optional[Value] = None
+        logits = writer.declare_output("logits", (*self.rows, size.vocabulary))
+        for layer in range(size.layers):
+            normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/input_layernorm")
+            x = self.attention(normal, layer, lengths, angles)
+            normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/post_attention_layernorm")
+            x = self.feed_forward(normal, layer)
+        normal, _ = self.skip_norm(x, residual, f"/model/layers.{size.layers}/final_norm_layernorm", keeps=False)
+        writer.rename(self.product(normal, size.vocabulary, "/lm_head"), logits)
