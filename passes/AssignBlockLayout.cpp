@@ -24,15 +24,17 @@ struct PackBlockMatmul : OpRewritePattern<BlockMatmulOp> {
         (zeros && !isConstantExpression(zeros)) || elementCount(op.getType()) == 0)
       return failure();
     const int64_t columns = shapeOf(op.getWeight())[0], depth = shapeOf(op.getLhs()).back();
-    emit::BlockPanels panels{static_cast<int64_t>(op.getBits()), static_cast<int64_t>(op.getBlock()), columns, depth,
+    emit::BlockPanels panels{static_cast<int64_t>(op.getBits()),
+                             static_cast<int64_t>(op.getBlock()),
+                             columns,
+                             depth,
                              emit::blockPanel(columns, target),
                              static_cast<int64_t>(elementOf(op.getScales()).getIntOrFloatBitWidth() / 8),
                              zerosOf(zeros)};
     if (!findPanelsProblem(panels).empty())
       return failure();
-    auto attribute =
-        BlockPanelsAttr::get(b.getContext(), panels.bits, panels.block, panels.n, panels.k, panels.panel,
-                             elementOf(op.getScales()), static_cast<BlockZeros>(panels.zeros));
+    auto attribute = BlockPanelsAttr::get(b.getContext(), panels.bits, panels.block, panels.n, panels.k, panels.panel,
+                                          elementOf(op.getScales()), static_cast<BlockZeros>(panels.zeros));
     Value packed = PackBlocksOp::create(b, op.getLoc(), op.getWeight(), op.getScales(), zeros, attribute);
     b.replaceOpWithNewOp<PackedBlockMatmulOp>(op, op.getType(), op.getLhs(), packed, attribute);
     return success();

@@ -14,9 +14,9 @@
 
 namespace sluice::emit {
 
-/// Weights [n][blocks * block * bits / 8], scales [n][blocks] and zero points, [n][ceil(blocks * bits / 8)] packed bytes
-/// (of BlockZeros::Bytes) or given by `zero(n, block)` as a float -> panels.bytes() bytes. A word of a panel is four
-/// bytes of a row as they are, on machines whose first byte is the lowest.
+/// Weights [n][blocks * block * bits / 8], scales [n][blocks] and zero points, [n][ceil(blocks * bits / 8)] packed
+/// bytes (of BlockZeros::Bytes) or given by `zero(n, block)` as a float -> panels.bytes() bytes. A word of a panel is
+/// four bytes of a row as they are, on machines whose first byte is the lowest.
 template <typename Zero>
 void packBlockPanels(const BlockPanels &panels, const char *weights, const char *scales, const char *packedZeros,
                      Zero zero, char *packed) {

@@ -66,16 +66,16 @@ private:
     return LLVM::LoadOp::create(ir.b, ir.loc, vector(element), pointer, /*alignment=*/1);
   }
   Value number(double value) {
-    return arith::ConstantOp::create(
-        ir.b, ir.loc, lanes == 1 ? TypedAttr(ir.b.getF32FloatAttr(static_cast<float>(value)))
-                                 : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getF32Type())),
-                                                          ArrayRef(static_cast<float>(value))));
+    return arith::ConstantOp::create(ir.b, ir.loc,
+                                     lanes == 1 ? TypedAttr(ir.b.getF32FloatAttr(static_cast<float>(value)))
+                                                : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getF32Type())),
+                                                                         ArrayRef(static_cast<float>(value))));
   }
   Value word(uint32_t value) {
     const auto bits = ir.b.getIntegerAttr(ir.b.getI32Type(), llvm::APInt(32, value));
     return arith::ConstantOp::create(
-        ir.b, ir.loc, lanes == 1 ? TypedAttr(bits)
-                                 : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getI32Type())), bits));
+        ir.b, ir.loc,
+        lanes == 1 ? TypedAttr(bits) : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getI32Type())), bits));
   }
   Value panelAt(Value panel) { return ir.at(operands.packed, ir.mul(panel, panels.panelBytes()), byte()); }
   Head loadHead(Value block);
@@ -109,8 +109,7 @@ BlockEmitter::Head BlockEmitter::loadHead(Value block) {
   const int64_t scaleBytes = panels.scaleBytes, zeroBytes = panels.zeroBytes();
   for (int64_t v = 0; v < tile.vectors; ++v) {
     Value scale = loadUnaligned(ir.at(block, v * lanes * scaleBytes, byte()), operands.scaleType);
-    head.scales.push_back(operands.scaleType == f32 ? scale
-                                                    : arith::ExtFOp::create(ir.b, ir.loc, vector(f32), scale));
+    head.scales.push_back(operands.scaleType == f32 ? scale : arith::ExtFOp::create(ir.b, ir.loc, vector(f32), scale));
     Value at = ir.at(block, panels.zerosAt() + v * lanes * zeroBytes, byte());
     if (panels.zeros == BlockZeros::Floats)
       head.zeros.push_back(loadUnaligned(at, f32));
@@ -124,7 +123,8 @@ BlockEmitter::Head BlockEmitter::loadHead(Value block) {
     const double power = powerAt(place * panels.bits);
     for (int64_t v = 0; v < tile.vectors; ++v)
       // Whole numbers below 2^9 are added to these powers without rounding.
-      row.push_back(panels.zeros == BlockZeros::None ? number(power + static_cast<double>(int64_t(1) << (panels.bits - 1)))
+      row.push_back(panels.zeros == BlockZeros::None
+                        ? number(power + static_cast<double>(int64_t(1) << (panels.bits - 1)))
                     : panels.zeros == BlockZeros::Bytes
                         ? arith::AddFOp::create(ir.b, ir.loc, head.zeros[v], number(power)).getResult()
                         : number(power));
@@ -143,8 +143,7 @@ void BlockEmitter::unpackWords(const Head &head, Value words, int64_t fields,
     if (field - first == places()) {
       first = field;
       for (int64_t v = 0; v < tile.vectors; ++v)
-        shifted[v] =
-            arith::ShRUIOp::create(ir.b, ir.loc, bits[v], word(static_cast<uint32_t>(first * panels.bits)));
+        shifted[v] = arith::ShRUIOp::create(ir.b, ir.loc, bits[v], word(static_cast<uint32_t>(first * panels.bits)));
     }
     const int64_t place = field - first, bit = place * panels.bits;
     SmallVector<Value, 2> weights;
@@ -241,9 +240,8 @@ void BlockEmitter::emitFew(Value begin, Value end, int64_t rows) {
     emitBlockWidths(ir, item, panels.numPanels(), panels.panel, lastPanel, [&](int64_t valid) {
       if (!isLooped)
         return sinkRow(
-            ir, valid, lanes,
-            [&](int64_t offset, int64_t width) { return sliceRow(ir, sums, lanes, offset, width); }, {ir.constant(0)},
-            column, sink);
+            ir, valid, lanes, [&](int64_t offset, int64_t width) { return sliceRow(ir, sums, lanes, offset, width); },
+            {ir.constant(0)}, column, sink);
       ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value row) {
         Value from = ir.at(scratch, ir.mul(row, panels.panel));
         sinkRow(

@@ -38,10 +38,10 @@ int64_t fewBlockRows(const VectorTarget &target);
 int64_t blockRowBlock(const BlockSpec &spec, const VectorTarget &target);
 
 struct BlockOperands {
-  Source lhs;                ///< [rows][k]
-  mlir::Value packed;        ///< As BlockPanels says.
-  mlir::Type scaleType;      ///< f32, f16 or bf16.
-  mlir::Value rows = {};     ///< Of type i64, where the step gives them; null: the specification's.
+  Source lhs;            ///< [rows][k]
+  mlir::Value packed;    ///< As BlockPanels says.
+  mlir::Type scaleType;  ///< f32, f16 or bf16.
+  mlir::Value rows = {}; ///< Of type i64, where the step gives them; null: the specification's.
 };
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n] for the work items, with sums in f32. The panels are those of blockPanel

@@ -76,8 +76,10 @@ Value blockMatmul(NodeContext &node, Value lhs, Value rhs, bool transposeRhs) {
   const double shift = type.isUnsignedInteger() ? 0 : static_cast<double>(int64_t(1) << (bits - 1));
   auto unsignedRows = [&](Value value) {
     value = toRows(value);
-    return shift == 0 ? node.cast(value, byte)
-                      : node.cast(node.add(node.cast(value, wide), node.splat(wide, shift)), byte);
+    if (shift == 0)
+      return node.cast(value, byte);
+    const Value number = node.cast(value, wide), half = node.splat(wide, shift);
+    return node.cast(node.add(number, half), byte);
   };
   Value packed = packBits(node, unsignedRows(bytes), blocks * block, bits);
   SmallVector<Value> operands{lhs, node.reshape(packed, {columns, blocks, block / each}), toRows(scale)};

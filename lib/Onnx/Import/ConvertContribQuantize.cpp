@@ -95,8 +95,14 @@ struct BlockWeight {
 };
 
 FailureOr<BlockWeight> blockWeight(NodeContext &node) {
-  BlockWeight weight{node.integerOr("N", 0), node.integerOr("K", 0), node.integerOr("bits", 4),
-                     node.integerOr("block_size", 0), node.input(1), node.input(2), node.input(3), node.input(4)};
+  BlockWeight weight{node.integerOr("N", 0),
+                     node.integerOr("K", 0),
+                     node.integerOr("bits", 4),
+                     node.integerOr("block_size", 0),
+                     node.input(1),
+                     node.input(2),
+                     node.input(3),
+                     node.input(4)};
   if (node.integerOr("weight_prepacked", 0) != 0)
     return node.unsupported("its attribute 'weight_prepacked' is " + Twine(node.integerOr("weight_prepacked", 0)));
   if (!isByteCount(weight.bits))
@@ -115,8 +121,8 @@ FailureOr<BlockWeight> blockWeight(NodeContext &node) {
   return weight;
 }
 
-/// The weight as [N, K] numbers of a type.
-FailureOr<Value> dequantizedWeight(NodeContext &node, const BlockWeight &weight, Type type) {
+/// The weight as [N, K] numbers of f32.
+FailureOr<Value> dequantizedWeight(NodeContext &node, const BlockWeight &weight) {
   const auto [rows, depth, bits, block, bytes, scales, given, group] = weight;
   const int64_t blocks = weight.blocks();
   FailureOr<Value> zeros = blockZeroPoints(node, given, rows, blocks, bits);
@@ -142,7 +148,7 @@ FailureOr<Value> dequantizedWeight(NodeContext &node, const BlockWeight &weight,
   Value dequantized = node.mul(node.sub(numbers, zero), scale);
   if (!group)
     dequantized = node.sliceAxis(node.reshape(dequantized, {rows, blocks * block}), 1, 0, depth);
-  return node.cast(dequantized, type);
+  return dequantized;
 }
 
 /// Whether the product reads the weight as it lies in the model: a constant that is packed when the model is linked. A
@@ -156,9 +162,9 @@ bool staysPacked(NodeContext &node, const BlockWeight &weight) {
 
 /// The product of [..., K] by a weight that stays packed.
 FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &weight) {
-  SmallVector<Value> operands{x,
-                              node.reshape(weight.bytes, {weight.rows, weight.blocks(), weight.block / 8 * weight.bits}),
-                              node.reshape(weight.scales, {weight.rows, weight.blocks()})};
+  SmallVector<Value> operands{
+      x, node.reshape(weight.bytes, {weight.rows, weight.blocks(), weight.block / 8 * weight.bits}),
+      node.reshape(weight.scales, {weight.rows, weight.blocks()})};
   if (rankOf(x) < 2)
     operands[0] = node.reshape(x, {1, weight.depth});
   if (Value zeros = weight.zeros) {
@@ -168,8 +174,8 @@ FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &we
       return node.invalid("its zero_points do not fit its blocks");
     operands.push_back(node.reshape(zeros, {weight.rows, row}));
   }
-  Value product = node.create<BlockMatmulOp>(
-      operands, {node.integer("bits", weight.bits), node.integer("block", weight.block)});
+  Value product =
+      node.create<BlockMatmulOp>(operands, {node.integer("bits", weight.bits), node.integer("block", weight.block)});
   return rankOf(x) < 2 ? node.reshape(product, {weight.rows}) : product;
 }
 
@@ -187,14 +193,20 @@ LogicalResult matmulNBits(NodeContext &node) {
       return failure();
     product = *packed;
   } else {
-    FailureOr<Value> dequantized = dequantizedWeight(node, *weight, elementTypeOf(x));
+    // ONNX Runtime rounds the result alone.
+    const Type type = elementTypeOf(x), wide = Float32Type::get(node.context());
+    FailureOr<Value> dequantized = dequantizedWeight(node, *weight);
     if (failed(dequantized))
       return failure();
     Dims shape(shapeOf(x));
     const int64_t length = elementCount(x.getType()) / weight->depth;
-    product = node.matmul(node.reshape(x, {length, weight->depth}), *dequantized, false, /*transposeRhs=*/true);
+    Value rows = node.reshape(node.cast(x, wide), {length, weight->depth});
+    product = node.matmul(rows, *dequantized, false, /*transposeRhs=*/true);
     shape.back() = weight->rows;
     product = node.reshape(product, shape);
+    if (node.has(5))
+      product = node.add(product, node.cast(node.input(5), wide));
+    return node.result(node.cast(product, type));
   }
   return node.result(node.has(5) ? node.add(product, node.input(5)) : product);
 }

@@ -34,16 +34,19 @@ struct Weight {
             depth,
             emit::blockPanel(columns, target),
             scale == "f32" ? 4 : 2,
-            zeros.empty()     ? emit::BlockZeros::None
+            zeros.empty()    ? emit::BlockZeros::None
             : zeros == "ui8" ? emit::BlockZeros::Bytes
                              : emit::BlockZeros::Floats};
   }
   /// Of `lanes` of f32 a vector.
   std::string panelsText(int64_t lanes) const {
-    return "<bits = " + std::to_string(bits) + ", block = " + std::to_string(block) + ", columns = " +
-           std::to_string(columns) + ", depth = " + std::to_string(depth) + ", panel = " +
-           std::to_string(panels(lanes).panel) + ", scale = " + scale + ", zeros = " +
-           (zeros.empty() ? "none" : zeros == "ui8" ? "bytes" : "floats") + ">";
+    return "<bits = " + std::to_string(bits) + ", block = " + std::to_string(block) +
+           ", columns = " + std::to_string(columns) + ", depth = " + std::to_string(depth) +
+           ", panel = " + std::to_string(panels(lanes).panel) + ", scale = " + scale + ", zeros = " +
+           (zeros.empty()    ? "none"
+            : zeros == "ui8" ? "bytes"
+                             : "floats") +
+           ">";
   }
   std::string arguments() const {
     return "%w: " + bytesType() + ", %s: " + scalesType() + (zeros.empty() ? "" : ", %z: " + zerosType());
@@ -60,8 +63,8 @@ struct Weight {
   }
 };
 
-/// The lines that compute a product of `a` of type `lhs`, packed for `lanes` lanes or, where that is 0, not packed; with
-/// a bias and relu in one group where `isFused`.
+/// The lines that compute a product of `a` of type `lhs`, packed for `lanes` lanes or, where that is 0, not packed;
+/// with a bias and relu in one group where `isFused`.
 struct Text {
   std::string arguments, body;
 };

@@ -115,8 +115,9 @@ TEST_CASE("a word of packed blocks has one column's elements, zeros beyond the l
   REQUIRE(panels.blockBytes() == 2 * 4 + 2 + 2 * 8);
   REQUIRE(panels.bytes() == 2 * 2 * panels.blockBytes());
   std::string packed(panels.bytes(), '?');
-  emit::packBlockPanels(panels, weights.data(), reinterpret_cast<const char *>(scales.data()), zeros.data(),
-                        [](int64_t, int64_t) { return 0.0F; }, packed.data());
+  emit::packBlockPanels(
+      panels, weights.data(), reinterpret_cast<const char *>(scales.data()), zeros.data(),
+      [](int64_t, int64_t) { return 0.0F; }, packed.data());
   for (int64_t n = 0; n < 4; ++n)
     for (int64_t b = 0; b < 2; ++b) {
       INFO("column " << n << ", block " << b);

@@ -323,8 +323,8 @@ void checkProductsByBlocks() {
   product(f32({4, 64}), bytes, scales, f32({6, 4}), "bits 4 block 16", f32({4, 6}), "rows; columns; contraction");
   // Parts of the depth would end within a block, or within a byte of zero points.
   product(f32({4, 62}), bytes, scales, "", "bits 4 block 16", f32({4, 6}), "rows; columns");
-  product(f32({4, 48}), tensorOf({6, 3, 8}, "ui8"), f32({6, 3}), tensorOf({6, 2}, "ui8"), "bits 4 block 16", f32({4, 6}),
-          "rows; columns");
+  product(f32({4, 48}), tensorOf({6, 3, 8}, "ui8"), f32({6, 3}), tensorOf({6, 2}, "ui8"), "bits 4 block 16",
+          f32({4, 6}), "rows; columns");
 }
 
 void checkConvolutions() {

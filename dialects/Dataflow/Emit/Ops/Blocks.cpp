@@ -24,8 +24,7 @@ static Value emitField(KernelEmitter &kernel, Value bytes, Value first, int64_t 
   Value wide = bytes.getType() == type ? bytes : arith::ExtUIOp::create(b, loc, type, bytes).getResult();
   Value shift = arith::IndexCastOp::create(b, loc, type, first);
   Value shifted = arith::ShRUIOp::create(b, loc, wide, shift);
-  Value field =
-      arith::AndIOp::create(b, loc, shifted, emitIntConstant(b, loc, type, (int64_t(1) << bits) - 1));
+  Value field = arith::AndIOp::create(b, loc, shifted, emitIntConstant(b, loc, type, (int64_t(1) << bits) - 1));
   return arith::SIToFPOp::create(b, loc, b.getF32Type(), field);
 }
 
@@ -63,7 +62,8 @@ static Value emitWeight(PackedBlockMatmulOp op, KernelEmitter &kernel, Value k, 
   OpBuilder &b = kernel.builder();
   const emit::BlockPanels panels = describePanels(op.getPanels());
   SmallVector<Value> column = kernel.delinearize(n, {panels.numPanels(), panels.panel});
-  SmallVector<Value> row = kernel.delinearize(k, {panels.blocks(), panels.block / panels.rowsOfWord(), panels.rowsOfWord()});
+  SmallVector<Value> row =
+      kernel.delinearize(k, {panels.blocks(), panels.block / panels.rowsOfWord(), panels.rowsOfWord()});
   Value base = kernel.add(kernel.mul(column[0], panels.panelBytes()), kernel.mul(row[0], panels.blockBytes()));
   auto read = [&](int64_t from, Value index, int64_t bytes, Type type) {
     Value at = kernel.add(kernel.add(base, kernel.index(from)), kernel.mul(index, bytes));

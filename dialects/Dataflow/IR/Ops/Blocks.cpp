@@ -78,8 +78,8 @@ static LogicalResult checkWeight(std::optional<Location> loc, int64_t bits, int6
                              " of each");
   const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
   if (shapeOf(weight)[1] != blocks || shapeOf(weight)[2] != bytes)
-    return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2],
-                             " bytes, ", depth, " elements take ", blocks, " x ", bytes);
+    return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2], " bytes, ",
+                             depth, " elements take ", blocks, " x ", bytes);
   if (shapeOf(scales)[0] != columns || shapeOf(scales)[1] != blocks)
     return emitOptionalError(loc, "its scales are not ", columns, " x ", blocks);
   if (!zeros)
@@ -105,8 +105,7 @@ static LogicalResult checkPack(std::optional<Location> loc, Value weight, Value 
 
 LogicalResult PackBlocksOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                              SmallVectorImpl<Type> &results) {
-  if (failed(
-          checkPack(loc, adaptor.getWeight(), adaptor.getScales(), adaptor.getZeroPoints(), adaptor.getPanels())))
+  if (failed(checkPack(loc, adaptor.getWeight(), adaptor.getScales(), adaptor.getZeroPoints(), adaptor.getPanels())))
     return failure();
   results.push_back(RankedTensorType::get({describePanels(adaptor.getPanels()).bytes()}, IntegerType::get(context, 8)));
   return success();
