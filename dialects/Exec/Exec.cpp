@@ -134,6 +134,8 @@ void LaunchOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent
 void SwapInOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "in"); }
 void SwapOutOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "out"); }
 void CopyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "copied"); }
+void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "read"); }
+void WriteOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getEvent(), "wrote"); }
 
 //===----------------------------------------------------------------------===//
 // Symbols
@@ -181,6 +183,10 @@ LogicalResult SlotOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyNamed<MemoryOp>(*this, "memory", getMemoryAttr(), symbols);
 }
 
+LogicalResult HomeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return getMemoryAttr() ? verifyNamed<MemoryOp>(*this, "memory", getMemoryAttr(), symbols) : success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyNamed<StreamOp>(*this, "stream", getStreamAttr(), symbols)))
     return failure();
@@ -199,6 +205,8 @@ static LogicalResult verifyCopySymbols(Copy copy, SymbolTableCollection &symbols
 LogicalResult SwapInOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
 LogicalResult SwapOutOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
 LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) { return verifyCopySymbols(*this, symbols); }
 
 //===----------------------------------------------------------------------===//
 // Interfaces
@@ -217,3 +225,7 @@ OperandRange SwapOutOp::getReadSlots() { return getOperation()->getOperands().ta
 OperandRange SwapOutOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }
 OperandRange CopyOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
 OperandRange CopyOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }
+OperandRange ReadOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
+OperandRange ReadOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }
+OperandRange WriteOp::getReadSlots() { return getOperation()->getOperands().take_front(1); }
+OperandRange WriteOp::getWrittenSlots() { return getOperation()->getOperands().slice(1, 1); }

@@ -17,8 +17,9 @@ class Exec_Attr<string name, string attrMnemonic> : AttrDef<Exec_Dialect, name> 
 //===----------------------------------------------------------------------===//
 
 def Exec_MemoryAttr : Exec_Attr<"Memory", "memory"> {
-  let summary = "A memory, and the bytes that an arena may take of it";
-  let parameters = (ins StringRefParameter<>:$name, DefaultValuedParameter<"int64_t", "INT64_MAX">:$capacity);
+  let summary = "A memory or a file, and the bytes that an arena may take of it";
+  let parameters = (ins StringRefParameter<>:$name, DefaultValuedParameter<"int64_t", "INT64_MAX">:$capacity,
+                        DefaultValuedParameter<"bool", "false">:$file);
 }
 
 def Exec_DeviceAttr : Exec_Attr<"Device", "device"> {

@@ -23,9 +23,9 @@ def Exec_Dialect : Dialect {
     between steps, `exec.step` is one step.
 
     A *slot* is one stay of one tensor in one memory: a range of a memory's
-    arena (`exec.slot`), or a home in host memory (`exec.home`). A *command*
-    (`exec.launch`, `exec.swap_in`, `exec.swap_out`, `exec.copy`) reads and
-    writes slots on one stream and yields an event. Commands of one stream run
+    arena (`exec.slot`), or a home in host memory or a file (`exec.home`). A *command*
+    (`exec.launch`, `exec.swap_in`, `exec.swap_out`, `exec.copy`, `exec.read`,
+    `exec.write`) reads and writes slots on one stream and yields an event. Commands of one stream run
     in the order written; across streams only `wait` orders them; nothing else
     orders anything.
 
@@ -33,18 +33,19 @@ def Exec_Dialect : Dialect {
 
     - C1: a program has one step for all values of its symbols, the last one, and
       perhaps others with bounds; at most one init for each; and a memory. The first
-      memory is the host's, where homes are. A body holds slots and commands,
-      which use what the same body defines.
+      memory is the host's, where homes are unless they name a file. A body holds slots
+      and commands, which use what the same body defines.
     - C2: a program is a symbol table. Every memory, device, link and stream that an
       operation names is declared there, once, and a launch's kernel is a function of
       the program's module. Symbols of all kinds differ; `called` is the name that the
       runtime reports where a device and its memory have the same.
-    - C3: declarations make sense: an arena within its memory's capacity, rates
-      positive, both directions of a link together between one and two times
+    - C3: declarations make sense: an arena within its memory's capacity, no device in
+      a file, and the first memory none, rates positive, both directions of a link together between one and two times
       its rate, threads and speeds positive, tensors of static shape.
     - C4: an arena slot starts at a multiple of 64 and ends within its arena.
     - C5: a home, or a declared state, lies within the parameter file, the state
-      store, or is exactly a declared input or output.
+      store, or is exactly a declared input or output. Homes of parameters alone are in
+      files.
     - C6: a slot is written by one command at most; resident slots, inputs and
       parameters by none.
     - C7: a command reads only slots that are resident, or written by a command
@@ -54,6 +55,8 @@ def Exec_Dialect : Dialect {
       more bytes than either slot has; `swap_in` comes from the host, `swap_out`
       goes to it. It runs on the in stream of the device that it goes to, on the
       out stream of the one that it comes from, or on a compute stream of either.
+      `read` comes from a file, on a stream for reading files, and `write` goes to one,
+      on a stream for writing them; their other ends are not files.
     - C10: before a command writes over other slots' bytes, every command that
       touches those slots happens before it.
     - C11: one command's written ranges are disjoint, and a written range
@@ -123,7 +126,8 @@ def Exec_DeviceKind : Exec_Enum<"DeviceKind", "what runs launches", [
 
 def Exec_StreamKind : Exec_Enum<"StreamKind", "what a stream carries", [
   I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"In", 1, "in">, I32EnumAttrCase<"Out", 2, "out">,
-  I32EnumAttrCase<"Communicate", 3, "communicate">]>;
+  I32EnumAttrCase<"Communicate", 3, "communicate">, I32EnumAttrCase<"FileIn", 4, "file_in">,
+  I32EnumAttrCase<"FileOut", 5, "file_out">]>;
 
 //===----------------------------------------------------------------------===//
 // Interfaces
@@ -228,9 +232,15 @@ class Exec_NamedDeclaration<string opMnemonic, list<Trait> traits = []> : Exec_D
 
 def Exec_MemoryOp : Exec_NamedDeclaration<"memory"> {
   let summary = "a memory, and the arena that the plan takes of it";
-  let description = "Memories are numbered in the order declared; the first is the host's.";
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
-  let assemblyFormat = "$sym_name (`called` $called^)? (`arena` $arena^)? (`capacity` $capacity^)? attr-dict";
+  let description = [{
+    Memories are numbered in the order declared; the first is the host's. A `file` holds
+    parameters and what is written to it; no operator reads or writes it.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, UnitAttr:$file,
+                       DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
+  let assemblyFormat = [{
+    $sym_name (`called` $called^)? (`file` $file^)? (`arena` $arena^)? (`capacity` $capacity^)? attr-dict
+  }];
 }
 
 def Exec_DeviceOp : Exec_NamedDeclaration<"device", [NamesSymbols]> {
@@ -334,24 +344,26 @@ def Exec_SlotOp : Exec_SlotLikeOp<"slot", [NamesSymbols]> {
   }];
 }
 
-def Exec_HomeOp : Exec_SlotLikeOp<"home"> {
-  let summary = "a tensor's home in host memory";
+def Exec_HomeOp : Exec_SlotLikeOp<"home", [NamesSymbols]> {
+  let summary = "a tensor's home in host memory or a file";
   let description = [{
     `position` is an offset into the parameter file or the state store, or the
     number of an input or output. Parameters and inputs hold their data from the
-    start; a state home does if it is `resident`.
+    start; a state home does if it is `resident`. With a `memory`, the home of a
+    parameter that is read from the parameter file, and not mapped.
 
     ```mlir
     %w = exec.home parameter 4096 bytes 256 tensor "w"
+    %v = exec.home parameter 8192 in @disk bytes 256 tensor "v"
     %x = exec.home input 0 bytes 64 tensor "x"
     %h = exec.home state 0 bytes 64 tensor "h" resident
     %h_new = exec.home state 0 bytes 64 tensor "h_new" replaces "h"
     ```
   }];
-  let arguments = (ins Exec_HomeKind:$kind, I64Attr:$position, I64Attr:$bytes, StrAttr:$tensor,
-                       UnitAttr:$resident, OptionalAttr<StrAttr>:$replaces);
+  let arguments = (ins Exec_HomeKind:$kind, I64Attr:$position, OptionalAttr<FlatSymbolRefAttr>:$memory, I64Attr:$bytes,
+                       StrAttr:$tensor, UnitAttr:$resident, OptionalAttr<StrAttr>:$replaces);
   let assemblyFormat = [{
-    $kind $position `bytes` $bytes `tensor` $tensor (`resident` $resident^)? (`replaces` $replaces^)? attr-dict
+    $kind $position (`in` $memory^)? `bytes` $bytes `tensor` $tensor (`resident` $resident^)? (`replaces` $replaces^)? attr-dict
   }];
 }
 
@@ -394,5 +406,7 @@ class Exec_CopyLikeOp<string opMnemonic> : Exec_CommandOp<opMnemonic> {
 def Exec_SwapInOp : Exec_CopyLikeOp<"swap_in"> { let summary = "copies from host memory to a device's"; }
 def Exec_SwapOutOp : Exec_CopyLikeOp<"swap_out"> { let summary = "copies from a device's memory to the host's"; }
 def Exec_CopyOp : Exec_CopyLikeOp<"copy"> { let summary = "copies between two devices' memories"; }
+def Exec_ReadOp : Exec_CopyLikeOp<"read"> { let summary = "copies from a file to a memory"; }
+def Exec_WriteOp : Exec_CopyLikeOp<"write"> { let summary = "copies from a memory to a file"; }
 
 #endif // SLUICE_DIALECTS_EXEC_EXECOPS

@@ -53,7 +53,11 @@ LogicalResult verifyDeclarations(Declarations &known) {
     if (arena < 0 || (memory.getCapacity() && arena > static_cast<int64_t>(*memory.getCapacity())))
       return memory.emitOpError() << "C3: arena of " << arena << " bytes does not fit in the memory's capacity";
   }
+  if (!known.memories.empty() && known.memories.front().getFile())
+    return known.memories.front().emitOpError("C3: the first memory is the host's, and no file");
   for (DeviceOp device : known.devices) {
+    if (known.memories[known.numbers[device.getMemoryAttr()]].getFile())
+      return device.emitOpError("C3: computes in a file");
     double speed = device.getSpeed().convertToDouble();
     if (static_cast<int64_t>(device.getThreads()) < 1 || device.getThreads() > UINT32_MAX || !positive(speed))
       return device.emitOpError("C3: threads must be at least 1 and speed positive");
@@ -106,6 +110,7 @@ public:
   LogicalResult checkResident(BodyVerifier *init);
 
 private:
+  bool isFile(uint32_t memory) { return known.memories[memory].getFile(); }
   uint32_t stateArea() const { return known.memories.size(); }
   uint32_t outputArea(int64_t index) const { return known.memories.size() + 1 + index; }
   int64_t arenaBytes(uint32_t memory) {
@@ -126,6 +131,7 @@ private:
   LogicalResult checkLaunch(LaunchOp op, uint32_t stream);
   LogicalResult checkCopy(Operation *op, Value source, Value destination, int64_t bytes, FlatSymbolRefAttr linkName,
                           uint32_t stream);
+  LogicalResult checkFileCopy(Operation *op, const Slot &from, const Slot &to, StreamKind kind);
   LogicalResult checkWrittenRanges(CommandOpInterface op);
   LogicalResult checkRead(Operation *op, Slot &slot);
   LogicalResult write(Operation *op, Slot &slot, uint32_t command, uint32_t stream);
@@ -187,7 +193,9 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
     slot.end = bytes;
     return success();
   };
-  slot.memory = 0;
+  slot.memory = op.getMemory() ? known.numbers[op.getMemoryAttr()] : 0;
+  if (op.getMemory() && (op.getKind() != HomeKind::Parameter || !isFile(slot.memory)))
+    return op.emitOpError("C5: a home that names a memory is a parameter's, in a file");
   switch (op.getKind()) {
   case HomeKind::Parameter:
     return within(program.getParameterBytes(), "parameter file");
@@ -339,20 +347,34 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
     return op->emitOpError() << "C9: link '" << linkName.getValue() << "' does not join memories '"
                              << known.memories[from.memory].getRuntimeName() << "' and '"
                              << known.memories[to.memory].getRuntimeName() << "'";
+  StreamKind kind = known.streams[stream].getKind();
+  if (isa<ReadOp, WriteOp>(op) || isFile(from.memory) || isFile(to.memory))
+    return checkFileCopy(op, from, to, kind);
   bool directionHolds = isa<SwapInOp>(op)    ? from.memory == 0 && to.memory != 0
                         : isa<SwapOutOp>(op) ? from.memory != 0 && to.memory == 0
                                              : from.memory != 0 && to.memory != 0;
   if (!directionHolds)
     return op->emitOpError("C9: swap_in comes from the host's memory, swap_out goes to it, copy does neither");
-  StreamKind kind = known.streams[stream].getKind();
   uint32_t memory = known.memoryOfStream(stream);
+  const bool copies = kind == StreamKind::Compute || kind == StreamKind::In || kind == StreamKind::Out;
   bool streamHolds =
-      memory != 0 && kind != StreamKind::Communicate &&
+      memory != 0 && copies &&
       ((kind != StreamKind::Out && memory == to.memory) || (kind != StreamKind::In && memory == from.memory));
   if (!streamHolds)
     return op->emitOpError() << "C9: stream '" << known.streams[stream].getSymName()
                              << "' is not of the device that the copy goes to (in or compute) or comes from (out or "
                                 "compute)";
+  return success();
+}
+
+LogicalResult BodyVerifier::checkFileCopy(Operation *op, const Slot &from, const Slot &to, StreamKind kind) {
+  const bool reads = isa<ReadOp>(op) && isFile(from.memory) && !isFile(to.memory);
+  const bool writes = isa<WriteOp>(op) && isFile(to.memory) && !isFile(from.memory);
+  if (!reads && !writes)
+    return op->emitOpError("C9: read comes from a file and write goes to one, the other end is none, and no other copy "
+                           "has a file at an end");
+  if (kind != (reads ? StreamKind::FileIn : StreamKind::FileOut))
+    return op->emitOpError() << "C9: is on a stream that does not " << (reads ? "read" : "write") << " files";
   return success();
 }
 
@@ -384,7 +406,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
 
   LogicalResult shape = llvm::TypeSwitch<Operation *, LogicalResult>(op.getOperation())
                             .Case([&](LaunchOp launch) { return checkLaunch(launch, stream); })
-                            .Case<SwapInOp, SwapOutOp, CopyOp>([&](auto copy) {
+                            .Case<SwapInOp, SwapOutOp, CopyOp, ReadOp, WriteOp>([&](auto copy) {
                               return checkCopy(copy, copy.getSource(), copy.getDestination(), copy.getBytes(),
                                                copy.getLinkAttr(), stream);
                             })

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "FileTierOptions.h"
 #include "ImportedProgram.h"
 #include "ModuleFile.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
@@ -150,6 +151,7 @@ static Status checkRanges(const CompilerOptions &options, const Origin &origin) 
 Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
   auto origin = std::make_shared<Origin>();
   SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
+  SLUICE_RETURN_IF_ERROR(attachDiskFor(machine, modelPath, options));
   origin->described = std::move(machine);
   SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(options.target));
   origin->target = std::move(target);

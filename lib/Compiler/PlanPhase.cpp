@@ -4,11 +4,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "BucketBounds.h"
+#include "FileTierOptions.h"
 #include "Splitting.h"
 #include "dialects/Dataflow/Emit/KernelEmitter.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Search/Mappings.h"
-#include "sluice/Search/MemoryOption.h"
 #include "sluice/Search/ProblemJson.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -104,8 +104,8 @@ Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &opt
     problem.capacityBytes.push_back(memory.capacityBytes);
   SLUICE_RETURN_IF_ERROR(pinToHost(fused, problem));
   SLUICE_RETURN_IF_ERROR(pinToDevice(fused, problem, options.device));
-  for (const std::string &option : fused.choice ? fused.choice->memory : options.memory)
-    SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, option));
+  SLUICE_RETURN_IF_ERROR(
+      limitMemory(problem, fused.choice ? fused.choice->memory : options.memory, options.processBytes));
   if (options.dumpProblem.empty())
     return problem;
   ProblemFile file{*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};

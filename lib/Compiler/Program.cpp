@@ -34,9 +34,6 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
     own->plan = bucket.result.plan;
     program.ofBuckets.push_back(std::move(own));
   }
-  // A plan for a machine with files is data alone: the IR has no form for it, and buildProgram refuses it.
-  if (fused.ofRank.hasFiles())
-    return program;
   Pipeline passes;
   // The machine is in memory: its file may be a pipe, and the host's measurements differ each time.
   passes.onModule("exec-attach-machine", {{"machine", options.machine}, {"ranks", optionText(fused.ranks)}},
@@ -48,8 +45,6 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
 }
 
 Status schedule(Program &program) {
-  if (program.planned->fused->ofRank.hasFiles())
-    return {};
   Pipeline passes;
   addApplyPlan(passes, program.decisions, "schedule");
   for (size_t i = 0; i < program.ofBuckets.size(); ++i)
@@ -58,11 +53,16 @@ Status schedule(Program &program) {
 }
 
 Status buildProgram(Program &program, const CompilerOptions &options) {
-  SLUICE_RETURN_IF_ERROR(program.planned->fused->ofRank.checkCompilable());
+  const Fused &fused = *program.planned->fused;
+  SLUICE_RETURN_IF_ERROR(fused.ofRank.checkCompilable());
+  if (fused.ranks > 1 && fused.ofRank.hasFiles())
+    return makeError(ErrorCode::Unsupported, "ranks cannot read weights from a file, memory '",
+                     fused.ofRank.memories.back().name, "' of machine '", fused.ofRank.name,
+                     "', compile for one device, or for a machine without files");
   Pipeline passes;
   passes.onModule("dataflow-to-exec", {{"name", program.origin->name}});
   passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)},
-                                            {"chunks", program.planned->fused->chunks}});
+                                            {"chunks", fused.chunks}});
   return program.run(passes);
 }
 

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Machine/ControlGroups.h"
 #include "sluice/Machine/HostInfo.h"
 #include "sluice/Machine/Machine.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <sched.h>
@@ -32,9 +32,8 @@ int hostCores() {
 int64_t hostMemoryBytes() {
   int64_t pages = sysconf(_SC_PHYS_PAGES);
   int64_t pageBytes = sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || pageBytes <= 0)
-    return std::numeric_limits<int64_t>::max();
-  return pages * pageBytes;
+  const int64_t limit = controlGroupMemoryBytes();
+  return pages <= 0 || pageBytes <= 0 ? limit : std::min(limit, pages * pageBytes);
 }
 
 static double seconds() {

@@ -176,9 +176,12 @@ Status Machine::checkRunnable() const {
 }
 
 Status Machine::checkCompilable() const {
-  if (hasFiles())
-    return makeError(ErrorCode::Unsupported, "programs cannot swap to a file yet, memory '", memories.back().name,
-                     "' of machine '", name, "', remove it to compile, or use 'sluice plan'");
+  for (const Device &device : devices)
+    for (size_t m = 0; m < memories.size(); ++m)
+      if (device.kind == DeviceKind::Cuda && isFile(MemoryId(m)) && findLink(device.memory, MemoryId(m)).valid())
+        return makeError(ErrorCode::Unsupported, "programs cannot copy between a GPU's memory and a file, link '",
+                         memory(device.memory).name, "' - '", memories[m].name, "' of machine '", name,
+                         "', link the file to the host's memory, or use 'sluice plan'");
   return {};
 }
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Arena.h"
+#include "UnnamedFile.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,27 +32,6 @@ private:
   char *mapping;
   int64_t mapped;
 };
-
-/// A file that is gone with its last mapping; -1 and errno.
-int openUnnamed(const char *directory) {
-  int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-    return fd;
-  // Some file systems have names only.
-  std::string path = std::string(directory) + "/sluice-XXXXXX";
-  fd = mkostemp(path.data(), O_CLOEXEC);
-  if (fd >= 0)
-    unlink(path.c_str());
-  return fd;
-}
-
-/// Blocks for all of it: a full disk is met here, not by a store.
-int takeBlocks(int fd, int64_t bytes) {
-  int error = EINTR;
-  while (error == EINTR)
-    error = bytes > 0 ? posix_fallocate(fd, 0, bytes) : 0;
-  return error;
-}
 
 /// Between guard pages: `bytes` of memory, or of a file.
 Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, const char *directory) {

@@ -152,6 +152,12 @@ double Link::currentBytesPerSec(int direction) {
 int32_t Link::copy(Device &device, uint32_t sourceMemory, void *destination, const void *source, int64_t bytes) {
   if (!desc.throttle)
     return device.copy(destination, source, bytes);
+  return pace(sourceMemory, bytes, [&](int64_t done, int64_t piece) {
+    return device.copy(static_cast<char *>(destination) + done, static_cast<const char *>(source) + done, piece);
+  });
+}
+
+int32_t Link::pace(uint32_t sourceMemory, int64_t bytes, const std::function<int32_t(int64_t, int64_t)> &move) {
   int direction = sourceMemory == desc.memory_a ? 0 : 1;
   int64_t due = nowNs() + desc.latency_ns;
   sleepUntil(due);
@@ -164,8 +170,9 @@ int32_t Link::copy(Device &device, uint32_t sourceMemory, void *destination, con
   int32_t result = 0;
   for (int64_t done = 0; done < bytes && result == 0;) {
     double rate = currentBytesPerSec(direction);
-    int64_t piece = std::min(bytes - done, static_cast<int64_t>(std::clamp(rate * 5e-4, 4096.0, 1e9)));
-    result = device.copy(static_cast<char *>(destination) + done, static_cast<const char *>(source) + done, piece);
+    const auto wanted = static_cast<int64_t>(std::clamp(rate * 5e-4, 4096.0, 1e9)) / 4096 * 4096;
+    int64_t piece = std::min(bytes - done, wanted);
+    result = move(done, piece);
     done += piece;
     due += static_cast<int64_t>(static_cast<double>(piece) / rate * 1e9);
     sleepUntil(due);

@@ -44,14 +44,16 @@ Executor::Executor(Model model, const void *parameters, const sluice_options &op
 Executor::~Executor() = default;
 
 Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, const sluice_grid *const *grids,
-                                                   const void *parameters, const sluice_options &options) {
+                                                   const ParameterSource &parameters, const sluice_options &options) {
   Result<Model> model = readModel(source);
   if (!model)
     return tl::unexpected(model.error());
   if (Status status = checkCpuFeatures(source->cpu_features); !status)
     return tl::unexpected(status.error());
-  std::unique_ptr<Executor> executor(new Executor(std::move(*model), parameters, options));
+  std::unique_ptr<Executor> executor(new Executor(std::move(*model), parameters.memory, options));
   Status status = executor->current.begin();
+  if (status)
+    status = executor->openFiles(parameters.path);
   if (status)
     status = executor->prepare(options.threads, grids);
   // Of several, the first step says which.
@@ -83,35 +85,17 @@ Status Executor::use(const Program &program) {
   inUse = nullptr;
   // What is recorded is in those arenas.
   dropRecording();
-  for (std::unique_ptr<Arena> &arena : arenas)
-    arena.reset();
-  for (size_t m = 0; m < arenas.size(); ++m) {
-    const char *name = tables.memories[m].name;
-    size_t d = 0;
-    while (d < devices.size() && tables.devices[d].memory != m)
-      ++d;
-    if (m != 0 && d == devices.size())
-      return failure("memory '", name, "' belongs to no device, compile it again");
-    Result<std::unique_ptr<Arena>> made =
-        m == 0 ? allocateHome(program.arenaBytes[m], name) : devices[d]->allocate(program.arenaBytes[m], name);
-    if (!made)
-      return tl::unexpected(made.error());
-    arenas[m] = std::move(*made);
-  }
+  if (Status status = allocateArenas(program); !status)
+    return status;
   peaks.assign(arenas.size(), 0);
   if (program.init)
     if (Status status = run(program.init, "init"); !status)
       return status;
-  initBytesIn = bytesIn;
-  bytesIn = bytesOut = stepNs = 0;
+  initBytesIn = bytesIn, initBytesRead = bytesRead;
+  bytesIn = bytesOut = bytesRead = bytesWritten = stepNs = 0;
   times.clear(), deviceTimes.clear();
   inUse = &program;
   return {};
-}
-
-Result<std::unique_ptr<Arena>> Executor::allocateHome(int64_t bytes, const char *name) const {
-  const char *directory = options.spill_directory;
-  return directory ? allocateFileArena(bytes, name, directory) : allocateHostArena(bytes, name);
 }
 
 /// Some commands exchange data with other ranks, beside those that compute.
@@ -132,11 +116,14 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
                         bucket.bounds,
                         {bucket.arena_bytes, bucket.arena_bytes + tables.memories.size()},
                         bucket.planned_bytes_in,
-                        bucket.planned_bytes_out});
+                        bucket.planned_bytes_out,
+                        bucket.planned_bytes_read,
+                        bucket.planned_bytes_written});
   std::vector<int64_t> most;
   for (const sluice_memory_desc &memory : tables.memories)
     most.push_back(memory.arena_bytes);
-  programs.push_back({model.init, model.step, nullptr, most, model.planned_bytes_in, model.planned_bytes_out});
+  programs.push_back({model.init, model.step, nullptr, most, model.planned_bytes_in, model.planned_bytes_out,
+                      model.planned_bytes_read, model.planned_bytes_written});
   auto keep = [](auto &where, auto &&made) -> Status {
     if (!made)
       return tl::unexpected(made.error());
@@ -161,9 +148,11 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
         return status;
   }
   arenas.resize(tables.memories.size());
+  files.resize(tables.memories.size());
   if (Status status = keep(state, allocateHome(model.state_bytes, "state store")); !status)
     return status;
-  copyInitialStates();
+  if (Status status = copyInitialStates(); !status)
+    return status;
   for (const sluice_link_desc &desc : tables.links)
     links.push_back(std::make_unique<Link>(desc));
   streams.resize(tables.streams.size());
@@ -173,23 +162,7 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   if ((exchanges || model.num_ranks > 1) && !isHostAlone && ranks.needsCallingThread())
     return failure("model '", model.name, "' exchanges data on a thread of its own and the communicator serves one ",
                    "thread only, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
-  runsInline = isHostAlone && (!exchanges || ranks.needsCallingThread());
-  return {};
-}
-
-void Executor::copyInitialStates() {
-  if (const sluice_model &model = *tables.source; model.state_initial >= 0)
-    std::memcpy(state->base(), parameters + model.state_initial,
-                static_cast<size_t>(model.parameter_bytes - model.state_initial));
-}
-
-Status Executor::reset() {
-  if (Status status = current.reset(); !status)
-    return status;
-  const sluice_model &model = *tables.source;
-  const int64_t initial = model.state_initial >= 0 ? model.parameter_bytes - model.state_initial : 0;
-  copyInitialStates();
-  std::memset(state->base() + initial, 0, static_cast<size_t>(model.state_bytes - initial));
+  runsInline = isHostAlone && !tables.hasFiles() && (!exchanges || ranks.needsCallingThread());
   return {};
 }
 
@@ -328,6 +301,8 @@ Result<Device *> Executor::findRecorder() const {
     return failure("ranks exchange data, and the host waits for each exchange");
   if (options.spill_directory)
     return failure("what it keeps on the host is in files");
+  if (tables.hasFiles())
+    return failure("it reads and writes files");
   return only;
 }
 
@@ -447,7 +422,7 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
   allocator.giveBack();
   events.clear(), queued.clear(), times.clear(), deviceTimes.clear();
   issued = 0;
-  bytesIn = bytesOut = 0;
+  bytesIn = bytesOut = bytesRead = bytesWritten = 0;
   startNs = nowNs();
   int32_t result = program(&api, &context);
   for (std::unique_ptr<Stream> &stream : streams)
@@ -462,7 +437,8 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
   for (const std::unique_ptr<Device> &device : devices)
     if (Status status = device->endStep(); !status)
       return status;
-  return {};
+  // What was read may be of two versions.
+  return parameterFile ? parameterFile->checkUnchanged() : Status();
 }
 
 void Executor::collectTrace() {
@@ -499,6 +475,9 @@ void Executor::stats(sluice_stats &out) const {
   out.planned_bytes_in = program.plannedBytesIn, out.planned_bytes_out = program.plannedBytesOut;
   out.planned_arena_bytes = program.arenaBytes.data();
   out.bounds = program.bounds;
+  out.bytes_read = bytesRead, out.bytes_written = bytesWritten;
+  out.init_bytes_read = initBytesRead;
+  out.planned_bytes_read = program.plannedBytesRead, out.planned_bytes_written = program.plannedBytesWritten;
   out.device_exchange = nullptr;
   for (const std::unique_ptr<Device> &device : devices)
     if (const char *how = device->exchangesBy())
@@ -533,7 +512,7 @@ Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *w
 // Each operand of each launch comes by here, and small models' kernels take no longer than this does: what makes text
 // is apart.
 std::optional<Executor::Space> Executor::spaceOf(const sluice_slot &slot) const {
-  if (slot.memory >= arenas.size())
+  if (slot.memory >= arenas.size() || !arenas[slot.memory])
     return std::nullopt;
   if (slot.segment == SLUICE_SEGMENT_ARENA)
     return Space{arenas[slot.memory]->base(), arenas[slot.memory]->bytes()};
@@ -571,6 +550,13 @@ std::string Executor::whyUnresolved(const sluice_slot &slot) const {
   const auto said = [](const auto &...parts) { return failure(parts...).value(); };
   if (slot.memory >= arenas.size())
     return said("uses memory ", slot.memory, ", which does not exist");
+  if (isFile(slot.memory))
+    return said("uses ", slot.bytes, " bytes at ", slot.offset, " of ",
+                slot.segment == SLUICE_SEGMENT_PARAMETER ? "the parameters in" : "the arena of", " the file '",
+                tables.memories[slot.memory].name, "', which has ",
+                slot.segment == SLUICE_SEGMENT_PARAMETER ? tables.source->parameter_bytes
+                : files[slot.memory]                     ? files[slot.memory]->bytes()
+                                                         : 0);
   const std::optional<Space> space = spaceOf(slot);
   const auto outside = [&](const char *what, const char *name) {
     return said("uses ", slot.bytes, " bytes at ", slot.offset, " of ", what, " '", name, "', which has ", space->bytes,
@@ -705,37 +691,37 @@ int32_t Executor::copy(const CopyCall &call) {
     if (call.bytes < 0 || call.bytes > call.destination->bytes || call.bytes > call.source->bytes)
       return named("moves " + std::to_string(call.bytes) + " bytes from a slot of " +
                    std::to_string(call.source->bytes) + " to one of " + std::to_string(call.destination->bytes));
-    std::optional<char *> from = resolve(*call.source);
-    const std::optional<char *> to = resolve(*call.destination);
+    std::optional<CopyEnd> from = resolveEnd(*call.source);
+    const std::optional<CopyEnd> to = resolveEnd(*call.destination);
     if (!from || !to)
       return named(whyUnresolved(from ? *call.destination : *call.source));
     if (isRecording && call.source->segment == SLUICE_SEGMENT_PARAMETER) {
-      Result<char *> pinned = pinnedParameters(*call.source, *from);
+      Result<char *> pinned = pinnedParameters(*call.source, from->address);
       if (!pinned)
         return tl::unexpected(pinned.error());
-      from = *pinned;
+      from->address = *pinned;
     }
     if (call.destination->segment == SLUICE_SEGMENT_INPUT || call.destination->segment == SLUICE_SEGMENT_PARAMETER)
       return named("writes an input or a parameter");
-    if (tables.streams[call.stream].kind == SLUICE_STREAM_COMMUNICATE)
-      return named("is issued on a stream that only communicates");
-    const sluice_device_desc &device = tables.devices[tables.streams[call.stream].device];
-    if (device.memory != call.source->memory && device.memory != call.destination->memory)
-      return named("runs on device '" + std::string(device.name) + "', at neither end");
+    if (Status status = checkCopyPath(call); !status)
+      return named(status.error());
 
     const int64_t bytes = std::min({call.bytes, heldBytes(*call.source), heldBytes(*call.destination)});
     Command command = newCommand(call.command, call.stream);
     command.tensor = call.tensor;
-    command.destination = *to, command.source = *from, command.bytes = bytes;
+    command.destination = to->address, command.source = from->address, command.bytes = bytes;
     command.sourceMemory = call.source->memory;
+    const bool reads = isFile(call.source->memory), writes = isFile(call.destination->memory);
+    command.file = from->file ? from->file : to->file;
+    command.fileOffset = from->file ? call.source->offset : call.destination->offset;
+    // Both slots are the tensor's alone, but behind a parameter there is another one.
+    command.room = reads ? call.destination->bytes : std::min(call.source->bytes, call.destination->bytes);
     if (call.source->memory != call.destination->memory) {
-      if (call.link >= links.size() || !links[call.link]->joins(call.source->memory, call.destination->memory))
-        return named("goes over link " + std::to_string(call.link) + ", which does not join memories '" +
-                     tables.memories[call.source->memory].name + "' and '" +
-                     tables.memories[call.destination->memory].name + "'");
       command.link = links[call.link].get();
-      bytesIn += call.destination->memory != 0 ? bytes : 0;
-      bytesOut += call.source->memory != 0 ? bytes : 0;
+      bytesRead += reads ? bytes : 0;
+      bytesWritten += writes ? bytes : 0;
+      bytesIn += call.destination->memory != 0 && !reads && !writes ? bytes : 0;
+      bytesOut += call.source->memory != 0 && !reads && !writes ? bytes : 0;
     }
     issue(command, call.waits, call.numWaits);
     return {};

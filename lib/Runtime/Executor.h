@@ -14,6 +14,7 @@
 #ifndef SLUICE_RUNTIME_EXECUTOR_H
 #define SLUICE_RUNTIME_EXECUTOR_H
 
+#include "BackingFile.h"
 #include "Collective.h"
 #include "Model.h"
 #include "Shapes.h"
@@ -58,13 +59,19 @@ private:
   size_t block = 0, used = 0;
 };
 
+/// Where the model's parameters are: in memory that outlives the executor, and, where `path` is not empty, in a file,
+/// from which a model that streams reads them.
+struct ParameterSource {
+  const void *memory = nullptr;
+  std::string path;
+};
+
 class Executor {
 public:
   /// Loads the code of `grids` (null, or null-terminated) on GPUs, allocates the
-  /// arenas and runs the model's init. `parameters` are `source->parameter_bytes`
-  /// bytes that outlive this object.
+  /// arenas and runs the model's init. `parameters` are `source->parameter_bytes` bytes.
   static Result<std::unique_ptr<Executor>> create(const sluice_model *source, const sluice_grid *const *grids,
-                                                  const void *parameters, const sluice_options &options);
+                                                  const ParameterSource &parameters, const sluice_options &options);
   ~Executor();
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
@@ -95,7 +102,8 @@ public:
 private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
-  void copyInitialStates();
+  Status openFiles(const std::string &parameterPath);
+  Status copyInitialStates();
   /// A step as it is planned for all values of the symbols up to some bounds.
   struct Program {
     int32_t (*init)(const sluice_api *, sluice_context *);
@@ -103,7 +111,9 @@ private:
     const int64_t *bounds; ///< Null: the symbols' upper bounds.
     std::vector<int64_t> arenaBytes;
     int64_t plannedBytesIn, plannedBytesOut;
+    int64_t plannedBytesRead, plannedBytesWritten;
   };
+  Status allocateArenas(const Program &program);
   const Program &programOfStep() const;
   Status use(const Program &program);
   Result<std::unique_ptr<Arena>> allocateHome(int64_t bytes, const char *name) const;
@@ -149,6 +159,15 @@ private:
     int64_t bytes;
   };
   std::optional<Space> spaceOf(const sluice_slot &slot) const;
+  bool isFile(uint32_t memory) const { return tables.isFile(memory); }
+  /// One end of a copy.
+  struct CopyEnd {
+    char *address = nullptr;     ///< Null in a file.
+    BackingFile *file = nullptr; ///< Null in memory, where parameters of a file may be too.
+  };
+  /// Nothing where the slot is not inside of what it lies in.
+  std::optional<CopyEnd> resolveEnd(const sluice_slot &slot);
+  Status checkCopyPath(const CopyCall &call) const;
   /// Nothing where the slot is not inside of what it lies in.
   std::optional<char *> resolve(const sluice_slot &slot);
   std::string whyUnresolved(const sluice_slot &slot) const;
@@ -163,10 +182,12 @@ private:
   Shapes current; ///< Of inputs and outputs. Declared after the tables, which it uses.
   const sluice_options options;
   char *const parameters;
+  std::unique_ptr<BackingFile> parameterFile; ///< Of a model that reads it, opened by its path; else null.
   std::unique_ptr<Arena> state;
   Ranks ranks;
   std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
-  std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use.
+  std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use; null for files.
+  std::vector<std::unique_ptr<BackingFile>> files; ///< Per memory: its arena in a file; null where it is not one, or empty.
   std::vector<Program> programs;                ///< The buckets', then that for the upper bounds.
   const Program *inUse = nullptr;               ///< The one that has its arenas, and whose init has run.
   std::vector<std::unique_ptr<Link>> links;
@@ -205,6 +226,7 @@ private:
   std::string recordingError;
 
   int64_t stepNs = 0, bytesIn = 0, bytesOut = 0, initBytesIn = 0;
+  int64_t bytesRead = 0, bytesWritten = 0, initBytesRead = 0;
   std::vector<int64_t> peaks; ///< Per memory.
 
   /// Null until first used. Declared last, because their threads use everything above.

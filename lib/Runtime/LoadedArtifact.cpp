@@ -208,13 +208,26 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
 
 LoadedArtifact::LoadedArtifact(LoadedArtifact &&other) noexcept
     : library(std::exchange(other.library, nullptr)), mapping(std::exchange(other.mapping, nullptr)),
-      mapped(other.mapped), source(other.source), gridTable(other.gridTable) {}
+      mapped(other.mapped), path(std::move(other.path)), source(other.source), gridTable(other.gridTable) {}
 
 LoadedArtifact::~LoadedArtifact() {
   if (mapping)
     munmap(mapping, static_cast<size_t>(mapped));
   if (library)
     dlclose(library);
+}
+
+/// The hash of mapped bytes, which are not held afterwards: a model may stream them, and has promised to hold less.
+static std::string hashMapped(const void *data, int64_t bytes) {
+  constexpr int64_t kPieceBytes = int64_t(1) << 20;
+  Sha256 hash;
+  for (int64_t done = 0; done < bytes; done += kPieceBytes) {
+    const char *piece = static_cast<const char *>(data) + done;
+    const auto size = static_cast<size_t>(std::min(bytes - done, kPieceBytes));
+    hash.update(piece, size);
+    (void)madvise(const_cast<char *>(piece), size, MADV_DONTNEED);
+  }
+  return hash.finish();
 }
 
 /// Maps the parameters, a rank's pieces one behind the other, and hashes them.
@@ -236,12 +249,14 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
   mapping = whole, mapped = own;
   verify |= own <= kAlwaysHashedBytes;
   auto check = [&](const void *data, int64_t size, const std::string &hash) -> Status {
-    if (verify && sha256Hex(data, static_cast<size_t>(size)) != hash)
+    if (verify && hashMapped(data, size) != hash)
       return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
     return {};
   };
-  if (!isPieces)
+  if (!isPieces) {
+    this->path = path;
     return check(mapping, own, manifest.parameterHash);
+  }
   int64_t filled = 0, begin = 0;
   size_t firstHash = 0;
   for (const ManifestSection &section : manifest.sections) {

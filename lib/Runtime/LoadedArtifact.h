@@ -61,6 +61,8 @@ public:
 
   const sluice_model *model() const { return source; }
   const void *parameters() const { return mapping; }
+  /// The parameter file's; empty where there is none, and for ranks' pieces of one.
+  const std::string &parameterPath() const { return path; }
   /// SLUICE_GRID_TABLE: null where the model has no code for GPUs.
   const sluice_grid *const *grids() const { return gridTable; }
 
@@ -71,6 +73,7 @@ private:
   void *library = nullptr;
   void *mapping = nullptr;
   int64_t mapped = 0;
+  std::string path;
   const sluice_model *source = nullptr;
   const sluice_grid *const *gridTable = nullptr;
 };

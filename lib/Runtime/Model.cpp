@@ -20,6 +20,10 @@ template <typename T>
 constexpr size_t kLeastBytes = sizeof(T);
 template <>
 constexpr size_t kLeastBytes<sluice_tensor_desc> = offsetof(sluice_tensor_desc, range);
+template <>
+constexpr size_t kLeastBytes<sluice_memory_desc> = offsetof(sluice_memory_desc, kind);
+template <>
+constexpr size_t kLeastBytes<sluice_bucket_desc> = offsetof(sluice_bucket_desc, planned_bytes_read);
 
 /// Copies `count` entries that lie as far apart as the first one's `size` says. What is
 /// missing of older models' is zero.
@@ -134,11 +138,17 @@ Status checkMachine(const Model &model) {
     if (memory.arena_bytes > memory.capacity_bytes)
       return failure("memory '", memory.name, "' has ", memory.capacity_bytes, " bytes and the model's arena ",
                      memory.arena_bytes, ", compile it again");
+    if (memory.kind > SLUICE_MEMORY_FILE || (i == 0 && memory.kind != SLUICE_MEMORY_RAM))
+      return failure("memory '", memory.name, "' is of kind ", memory.kind, i == 0 ? " and the host's" : "",
+                     ", compile it again");
   }
   for (size_t i = 0; i < model.devices.size(); ++i) {
     const sluice_device_desc &device = model.devices[i];
     if (!device.name || device.memory >= model.memories.size())
       return failure("model's device ", i, " has no name or no memory, compile it again");
+    if (model.memories[device.memory].kind == SLUICE_MEMORY_FILE)
+      return failure("device '", device.name, "' computes in the file '", model.memories[device.memory].name,
+                     "', compile it again");
     if (!std::isfinite(device.speed) || device.speed <= 0)
       return failure("device '", device.name, "' has speed ", device.speed, ", give one above 0");
     if ((device.kind == SLUICE_DEVICE_CPU) != (device.memory == 0))
@@ -156,7 +166,7 @@ Status checkMachine(const Model &model) {
       return failure("model's link ", i, " is throttled to no positive rate, compile it again");
   }
   for (size_t i = 0; i < model.streams.size(); ++i)
-    if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_COMMUNICATE)
+    if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_FILE_OUT)
       return failure("model's stream ", i, " has no device or no known kind, compile it again");
   return {};
 }

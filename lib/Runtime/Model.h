@@ -8,6 +8,7 @@
 #include "Result.h"
 #include "sluice/Runtime/abi.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -37,6 +38,11 @@ struct Model {
   std::vector<sluice_symbol_desc> symbols;
   std::vector<sluice_bucket_desc> buckets;
 
+  bool isFile(uint32_t memory) const { return memories[memory].kind == SLUICE_MEMORY_FILE; }
+  bool hasFiles() const {
+    return std::any_of(memories.begin(), memories.end(),
+                       [](const sluice_memory_desc &memory) { return memory.kind == SLUICE_MEMORY_FILE; });
+  }
   const char *opName(uint32_t op) const { return source->op_names[op]; }
   const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }
 };

@@ -49,7 +49,7 @@ sluice_options readOptions(const sluice_options *given) {
 }
 
 Status start(sluice_session &session, const sluice_model *model, const sluice_grid *const *grids,
-             const void *parameters, const sluice_options &options) {
+             const ParameterSource &parameters, const sluice_options &options) {
   Result<std::unique_ptr<Executor>> executor = Executor::create(model, grids, parameters, options);
   if (!executor)
     return tl::unexpected(executor.error());
@@ -95,7 +95,8 @@ sluice_session *sluice_open(const char *directory, const sluice_options *options
     if (!artifact)
       return tl::unexpected(artifact.error());
     session.artifact.emplace(std::move(*artifact));
-    return start(session, session.artifact->model(), session.artifact->grids(), session.artifact->parameters(), read);
+    return start(session, session.artifact->model(), session.artifact->grids(),
+                 {session.artifact->parameters(), session.artifact->parameterPath()}, read);
   });
 }
 
@@ -105,7 +106,7 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
     if (model && model->size >= kLeastModelBytes &&
         (model->parameter_bytes != parameter_bytes || (parameter_bytes > 0 && !parameters)))
       return failure("model has ", model->parameter_bytes, " bytes of parameters and was given ", parameter_bytes);
-    return start(session, model, nullptr, parameters, readOptions(options));
+    return start(session, model, nullptr, {parameters, {}}, readOptions(options));
   });
 }
 

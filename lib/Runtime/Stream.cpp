@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Stream.h"
+#include "BackingFile.h"
 #include "ThreadPool.h"
 #include "Wait.h"
 
@@ -36,6 +37,23 @@ std::string StepState::message() {
   return text;
 }
 
+/// A copy from a file or to one.
+static Status moveByFile(const Command &command) {
+  Status status;
+  auto move = [&](int64_t done, int64_t bytes) {
+    const int64_t room = command.room - done, offset = command.fileOffset + done;
+    status = command.destination
+                 ? command.file->read(static_cast<char *>(command.destination) + done, room, offset, bytes)
+                 : command.file->write(static_cast<const char *>(command.source) + done, room, offset, bytes);
+    return status ? 0 : 1;
+  };
+  if (command.link->isThrottled())
+    command.link->pace(command.sourceMemory, command.bytes, move);
+  else
+    move(0, command.bytes);
+  return status;
+}
+
 static void tryCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
   if (state.failed.load(std::memory_order_acquire))
     return;
@@ -63,6 +81,10 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
                                     .value()
                               : failure("operator '", names.ops[command.op], "' failed: ", said).value());
     }
+  } else if (command.file) {
+    if (Status moved = moveByFile(command); !moved)
+      state.fail(command.number,
+                 failure("copy of tensor '", names.tensors[command.tensor], "' failed: ", moved.error()).value());
   } else {
     int32_t result = command.link ? command.link->copy(device, command.sourceMemory, command.destination,
                                                        command.source, command.bytes)

@@ -22,6 +22,7 @@
 
 namespace sluice::runtime {
 
+class BackingFile;
 class Stream;
 
 /// `stream` has completed as many commands as `count`.
@@ -43,6 +44,9 @@ struct Command {
   int64_t bytes;
   Link *link; ///< Null within one memory.
   uint32_t sourceMemory;
+  // Of a copy with a file at one end, whose address above is null.
+  BackingFile *file;
+  int64_t fileOffset, room; ///< What the slot has at the other end, at least `bytes`.
   // Where the step is traced.
   int64_t startNs, endNs;
   std::optional<Device::Span> ran; ///< By the device's own clock.

@@ -5,6 +5,7 @@
 
 #include "sluice/Search/LeastMemory.h"
 
+#include "sluice/Search/MemoryOption.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -21,9 +22,7 @@ public:
       : problem(problem), slowdown(slowdown), share(params), machine(*problem.machine) {
     share.timeNs = params.timeNs > 0 ? std::max<int64_t>(params.timeNs / kBudgets, 1) : 0;
     share.evaluations = params.evaluations > 0 ? std::max<int64_t>(params.evaluations / kBudgets, 1) : 0;
-    for (DeviceId device : machine.computeDevices())
-      if (MemoryId memory = machine.device(device).memory; memory != Machine::hostMemory())
-        memories.push_back(memory);
+    memories = limitableMemories(machine);
   }
 
   Expected<LeastMemoryResult> run() {
@@ -97,7 +96,7 @@ private:
   void keep(SearchResult found) {
     result.capacityBytes = problem.capacityBytes;
     for (MemoryId memory : memories)
-      result.capacityBytes[memory.index()] = found.plan.arenaBytes[memory.index()];
+      result.capacityBytes[memory.index()] = found.plan.bytesUsed(*problem.graph, machine)[memory.index()];
     result.search = std::move(found);
   }
 

@@ -5,31 +5,67 @@
 
 #include "sluice/Search/MemoryOption.h"
 
+#include "FileBelowHost.h"
 #include "sluice/Search/Orders.h"
 #include "sluice/Support/Units.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sluice {
 
-static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, double percent) {
+Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory) {
   DeviceId device;
   for (DeviceId candidate : problem.machine->computeDevices())
     if (!device.valid() && problem.machine->device(candidate).memory == memory)
       device = candidate;
   if (!device.valid())
     return makeError(ErrorCode::InvalidInput, "no device computes in memory '", problem.machine->memory(memory).name,
+<<<<<<< HEAD
                      "', so a percentage of its needs is undefined, give bytes");
   SwapProblem swap{*problem.graph,    *problem.machine,           *problem.costs,
                    problem.placement, modelOrder(*problem.graph), problem.capacityBytes};
   swap.placement.resize(problem.graph->numOperators());
+=======
+                     "', a percentage of its needs has no meaning, give bytes");
+  SearchProblem unlimited = problem;
+  unlimited.capacityBytes.assign(problem.machine->memories.size(), std::numeric_limits<int64_t>::max());
+  SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> turned, FileBelowHost::of(unlimited));
+  const SearchProblem asked = turned ? turned->turned() : problem;
+  SwapProblem swap{*asked.graph,    *asked.machine,           *asked.costs,
+                   asked.placement, modelOrder(*asked.graph), asked.capacityBytes};
+  swap.placement.resize(asked.graph->numOperators());
+>>>>>>> ec194441 (runtime: stream a processor's parameters from a file)
   for (DeviceId &where : swap.placement)
     if (!where.valid())
       where = device;
   SLUICE_RETURN_IF_ERROR(check(swap));
-  const int64_t least = minimumBytes(swap)[memory.index()].bytes, peak = livenessPeakBytes(swap)[memory.index()];
-  double bytes = static_cast<double>(least) + percent / 100 * static_cast<double>(peak - least);
+  std::vector<MinimumBytes> least = minimumBytes(swap);
+  std::vector<int64_t> peak = livenessPeakBytes(swap);
+  if (turned) {
+    least = turned->turnBack(least);
+    peak = turned->turnBack(peak);
+  }
+  return MemoryNeeds{least[memory.index()], peak[memory.index()]};
+}
+
+static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, double percent) {
+  SLUICE_ASSIGN_OR_RETURN(const MemoryNeeds needs, memoryNeeds(problem, memory));
+  const int64_t least = needs.least.bytes;
+  double bytes = static_cast<double>(least) + percent / 100 * static_cast<double>(needs.peakBytes - least);
   return bytes >= 0x1p62 ? int64_t(1) << 62 : alignUp(static_cast<int64_t>(std::ceil(bytes)));
+}
+
+std::vector<MemoryId> limitableMemories(const Machine &machine) {
+  std::vector<MemoryId> memories;
+  const bool streams = fileBelowHost(machine).valid();
+  for (DeviceId device : machine.computeDevices())
+    if (const MemoryId memory = machine.device(device).memory;
+        (streams || memory != Machine::hostMemory()) &&
+        std::find(memories.begin(), memories.end(), memory) == memories.end())
+      memories.push_back(memory);
+  return memories;
 }
 
 Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
@@ -40,9 +76,7 @@ Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
     SLUICE_ASSIGN_OR_RETURN(MemoryId named, problem.machine->findMemory(option.substr(0, equals)));
     memories.push_back(named);
   } else {
-    for (DeviceId device : problem.machine->computeDevices())
-      if (MemoryId memory = problem.machine->device(device).memory; memory != Machine::hostMemory())
-        memories.push_back(memory);
+    memories = limitableMemories(*problem.machine);
     if (memories.empty())
       return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name, "' has no accelerator, option '",
                        option, "', name the memory to limit");

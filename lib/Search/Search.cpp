@@ -5,9 +5,11 @@
 
 #include "sluice/Search/Search.h"
 
+#include "FileBelowHost.h"
 #include "Strategies.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Search/CompactArenas.h"
+#include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -133,6 +135,73 @@ std::vector<std::string> searchSolverNames() {
   return names;
 }
 
+/// A plan in which all parameters are in the host's memory, where that fits: a file changes nothing then.
+static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &problem, const SearchParams &params) {
+  int64_t parameters = 0;
+  for (const Tensor &tensor : problem.graph->tensors())
+    if (tensor.kind == TensorKind::Parameter)
+      parameters = saturatingAdd(parameters, tensor.bytes);
+  if (parameters > problem.capacityBytes[0])
+    return std::nullopt;
+  Machine machine = *problem.machine;
+  std::erase_if(machine.links, [&](const Link &link) {
+    return problem.machine->isFile(link.a) || problem.machine->isFile(link.b);
+  });
+  std::erase_if(machine.memories, [](const Memory &memory) { return memory.kind == MemoryKind::File; });
+  SearchProblem without = problem;
+  without.machine = &machine;
+  without.capacityBytes.resize(machine.memories.size());
+  Expected<SearchResult> result = solveSearch(without, params);
+  if (!result)
+    return std::nullopt;
+  result->plan.arenaBytes.resize(problem.machine->memories.size());
+  if (result->plan.bytesUsed(*problem.graph, *problem.machine)[0] > problem.capacityBytes[0])
+    return std::nullopt;
+  result->minimumBytes.resize(problem.machine->memories.size());
+  result->peakBytes.resize(problem.machine->memories.size());
+  return std::move(*result);
+}
+
+/// Solves an accelerator's problem, with the machine's own names in what it says.
+static Expected<SearchResult> solveTurned(const SearchProblem &problem, const FileBelowHost &turned,
+                                          const SearchParams &params) {
+  SearchParams own = params;
+  own.start = nullptr;
+  if (std::optional<SearchResult> whole = solveWithoutFiles(problem, own))
+    return std::move(*whole);
+  if (!turned.mayRecompute() && own.solver == searchSolverNames().front())
+    own.solver = "no-recompute";
+  SLUICE_ASSIGN_OR_RETURN(SearchResult result, solveSearch(turned.turned(), own));
+  result.plan = turned.turnBack(result.plan);
+  SLUICE_RETURN_IF_ERROR(validatePlan(*problem.graph, *problem.machine, result.plan));
+  auto timeOf = [&](const Plan &plan) {
+    return simulate(*problem.graph, *problem.machine, *problem.costs, plan).makespanNs;
+  };
+  result.makespanNs = timeOf(result.plan);
+  // The search's bounds are of tensors in whole blocks. Here they are of the tensors' own bytes, for the placement that
+  // a single device has.
+  result.lowerBoundNs = result.onceBoundNs = 0;
+  if (problem.machine->computeDevices().size() == 1) {
+    SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> exact, FileBelowHost::of(problem, 1));
+    const SearchProblem of = exact->turned();
+    const LowerBounds bounds = planLowerBounds(*of.graph, *of.machine, *of.costs, of.capacityBytes, result.plan.placement);
+    result.lowerBoundNs = bounds.always();
+    result.onceBoundNs = bounds.once();
+  }
+  result.minimumBytes = turned.turnBack(result.minimumBytes);
+  result.peakBytes = turned.turnBack(result.peakBytes);
+  if (!result.history.empty())
+    result.history.back().makespanNs = result.makespanNs;
+  if (!params.start)
+    return result;
+  SLUICE_RETURN_IF_ERROR(validatePlan(*problem.graph, *problem.machine, *params.start));
+  if (const int64_t startNs = timeOf(*params.start); startNs <= result.makespanNs) {
+    result.plan = *params.start;
+    result.makespanNs = startNs;
+  }
+  return result;
+}
+
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params) {
   std::vector<std::string> names = searchSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end()) {
@@ -147,6 +216,9 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
   if (problem.capacityBytes.size() != problem.machine->memories.size())
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities given, machine '",
                      problem.machine->name, "' has ", problem.machine->memories.size(), " memories, give one each");
+  SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> turned, FileBelowHost::of(problem));
+  if (turned)
+    return solveTurned(problem, *turned, params);
   SearchState state(problem, params);
   SLUICE_RETURN_IF_ERROR(checkProblem(state));
   SLUICE_RETURN_IF_ERROR(choosePlacement(state));

@@ -35,8 +35,9 @@ exec::StreamKind toExec(StreamKind kind) {
   case StreamKind::Communicate:
     return exec::StreamKind::Communicate;
   case StreamKind::FileIn:
+    return exec::StreamKind::FileIn;
   case StreamKind::FileOut:
-    break; // Machine::checkCompilable refuses machines with files.
+    return exec::StreamKind::FileOut;
   }
   llvm_unreachable("unknown stream kind");
 }
@@ -51,8 +52,8 @@ static DeviceKind fromExec(exec::DeviceKind kind) {
 }
 
 static StreamKind fromExec(exec::StreamKind kind) {
-  return fromExec<StreamKind>(kind,
-                              {StreamKind::Compute, StreamKind::SwapIn, StreamKind::SwapOut, StreamKind::Communicate});
+  return fromExec<StreamKind>(kind, {StreamKind::Compute, StreamKind::SwapIn, StreamKind::SwapOut,
+                                     StreamKind::Communicate, StreamKind::FileIn, StreamKind::FileOut});
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +64,8 @@ exec::MachineAttr machineToAttribute(MLIRContext *context, const Machine &machin
   Builder b(context);
   SmallVector<Attribute> memories, devices, links;
   for (const Memory &memory : machine.memories)
-    memories.push_back(exec::MemoryAttr::get(context, memory.name, memory.capacityBytes));
+    memories.push_back(exec::MemoryAttr::get(context, memory.name, memory.capacityBytes,
+                                              memory.kind == MemoryKind::File));
   for (const Device &device : machine.devices)
     devices.push_back(exec::DeviceAttr::get(context, device.name, toExec(device.kind),
                                             machine.memory(device.memory).name, device.threads,
@@ -81,7 +83,8 @@ Machine machineFromAttribute(exec::MachineAttr attribute) {
   llvm::StringMap<MemoryId> memories;
   for (auto memory : attribute.getMemories().getAsRange<exec::MemoryAttr>()) {
     memories[memory.getName()] = MemoryId(machine.memories.size());
-    machine.memories.push_back({memory.getName().str(), memory.getCapacity()});
+    machine.memories.push_back(
+        {memory.getName().str(), memory.getCapacity(), memory.getFile() ? MemoryKind::File : MemoryKind::Ram});
   }
   for (auto each : attribute.getDevices().getAsRange<exec::DeviceAttr>()) {
     Device device;

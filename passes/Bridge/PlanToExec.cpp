@@ -6,6 +6,7 @@
 
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "passes/Bridge/PlanAttributes.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/IR/Verifier.h"
@@ -38,7 +39,8 @@ private:
   Status addInit(DenseI64ArrayAttr bounds);
   Status addStep(DenseI64ArrayAttr bounds);
   Value addSlot(ResidencyId id);
-  Value addHome(TensorId tensor);
+  /// In the host's memory, or in a file.
+  Value addHome(TensorId tensor, MemoryId memory);
   Value addArena(const Residency &residency, bool resident);
   Status addCommand(CommandId id);
   /// One end of a copy.
@@ -47,7 +49,8 @@ private:
     Value slot;
   };
   Value addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits);
-  Expected<std::string> streamInto(MemoryId memory);
+  Expected<std::string> streamInto(MemoryId memory, StreamKind kind);
+  MemoryId homeMemory(TensorId tensor) const;
   std::string symbolFor(std::string name, StringRef kind);
   const std::string &streamOf(const Stream &stream, size_t number = 0);
   Type slotType() { return exec::SlotType::get(builder.getContext()); }
@@ -177,7 +180,8 @@ void Builder::declareMachine() {
     int64_t arena = 0;
     for (const PlannedStep &step : steps)
       arena = std::max(arena, step.plan->arenaBytes[i]);
-    exec::MemoryOp::create(builder, loc, text(symbol), called(memory.name, symbol), i64(arena),
+    exec::MemoryOp::create(builder, loc, text(symbol), called(memory.name, symbol),
+                           memory.kind == MemoryKind::File ? builder.getUnitAttr() : UnitAttr(), i64(arena),
                            limited ? i64(memory.capacityBytes) : IntegerAttr());
   }
   for (const Device &device : machine.devices) {
@@ -187,8 +191,10 @@ void Builder::declareMachine() {
   }
   for (const Link &link : machine.links) {
     linkSymbols.push_back(symbolFor(machine.memory(link.a).name + "." + machine.memory(link.b).name, "link"));
+    // Rates of both directions may differ: the runtime throttles by those of one.
+    const double duplex = std::clamp(link.duplexBytesPerSec, link.bytesPerSec, 2 * link.bytesPerSec);
     exec::LinkOp::create(builder, loc, text(linkSymbols.back()), ref(memorySymbols[link.a.index()]),
-                         ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
+                         ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(duplex),
                          i64(link.latencyNs), link.throttle ? builder.getUnitAttr() : UnitAttr());
   }
   declarations = builder.saveInsertionPoint();
@@ -210,11 +216,13 @@ void Builder::declareMachine() {
                           port.length);
 }
 
-Value Builder::addHome(TensorId tensor) {
+Value Builder::addHome(TensorId tensor, MemoryId memory) {
   const Tensor &data = graph->tensor(tensor);
   const Home &home = homes[tensor.index()];
   bool resident = home.kind == exec::HomeKind::State && !data.updates.valid();
-  return exec::HomeOp::create(builder, loc, slotType(), home.kind, home.position, data.bytes, data.name, resident,
+  return exec::HomeOp::create(builder, loc, slotType(), home.kind, home.position,
+                              machine.isFile(memory) ? ref(memorySymbols[memory.index()]) : FlatSymbolRefAttr(),
+                              data.bytes, data.name, resident,
                               data.updates.valid() ? text(graph->tensor(data.updates).name) : StringAttr());
 }
 
@@ -234,13 +242,18 @@ Value Builder::addSlot(ResidencyId id) {
   Value &slot = slots[id.index()];
   const Residency &residency = plan->residencies[id.index()];
   if (!slot)
-    slot = residency.segment == Segment::Home ? addHome(residency.tensor) : addArena(residency, residency.initial);
+    slot = residency.segment == Segment::Home ? addHome(residency.tensor, residency.memory)
+                                              : addArena(residency, residency.initial);
   return slot;
 }
 
 Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, StringRef stream, ArrayRef<Value> waits) {
   int64_t bytes = graph->tensor(tensor).bytes;
   StringRef over = linkSymbols[link.index()];
+  if (machine.isFile(from.memory))
+    return exec::ReadOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
+  if (machine.isFile(to.memory))
+    return exec::WriteOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
   if (from.memory == Machine::hostMemory())
     return exec::SwapInOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
   if (to.memory == Machine::hostMemory())
@@ -248,12 +261,21 @@ Value Builder::addCopy(Place from, Place to, TensorId tensor, LinkId link, Strin
   return exec::CopyOp::create(builder, loc, eventType(), from.slot, to.slot, bytes, over, stream, waits);
 }
 
-/// The in stream of the device that owns a memory; declared where no step has a use for one.
-Expected<std::string> Builder::streamInto(MemoryId memory) {
+/// The stream of the device that owns a memory on which tensors come to it; declared where no step has a use for one.
+Expected<std::string> Builder::streamInto(MemoryId memory, StreamKind kind) {
   for (size_t i = 0; i < machine.devices.size(); ++i)
     if (machine.devices[i].memory == memory)
-      return streamOf({DeviceId(i), StreamKind::SwapIn});
+      return streamOf({DeviceId(i), kind});
   return makeError(ErrorCode::Internal, "memory '", machine.memory(memory).name, "' has no device");
+}
+
+/// Where the step finds a tensor's home: where its plan says, else where homes are by default.
+MemoryId Builder::homeMemory(TensorId tensor) const {
+  for (const Residency &residency : plan->residencies)
+    if (residency.segment == Segment::Home && residency.tensor == tensor)
+      return residency.memory;
+  const MemoryId file = fileBelowHost(machine);
+  return file.valid() ? file : Machine::hostMemory();
 }
 
 Status Builder::addInit(DenseI64ArrayAttr bounds) {
@@ -271,14 +293,16 @@ Status Builder::addInit(DenseI64ArrayAttr bounds) {
       return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
                        "' between steps, where callers cannot reach it; begin the step with a copy from its home");
-    LinkId link = machine.findLink(Machine::hostMemory(), residency.memory);
+    const MemoryId from = homeMemory(residency.tensor);
+    LinkId link = machine.findLink(from, residency.memory);
     if (!link.valid())
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
-                       "', which no link joins to the host; use it from its home");
-    SLUICE_ASSIGN_OR_RETURN(std::string stream, streamInto(residency.memory));
+                       "', which no link joins to '", machine.memory(from).name, "', where its home is; use it from there");
+    SLUICE_ASSIGN_OR_RETURN(std::string stream,
+                            streamInto(residency.memory, machine.isFile(from) ? StreamKind::FileIn : StreamKind::SwapIn));
     const Place arena{residency.memory, addArena(residency, false)};
-    const Place home{Machine::hostMemory(), addHome(residency.tensor)};
+    const Place home{from, addHome(residency.tensor, from)};
     addCopy(home, arena, residency.tensor, link, stream, {});
   }
   return {};
@@ -344,6 +368,11 @@ Status Builder::addStep(DenseI64ArrayAttr bounds) {
   homeReaders.assign(graph->numTensors(), {});
   for (size_t i = 0; i < plan->residencies.size(); ++i) {
     const Residency &residency = plan->residencies[i];
+    if (residency.segment == Segment::Home && machine.isFile(residency.memory) &&
+        graph->tensor(residency.tensor).kind != TensorKind::Parameter)
+      return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
+                       "' has its home in file '", machine.memory(residency.memory).name,
+                       "', where callers cannot reach it; give the host's memory room for it");
     if (residency.segment == Segment::Home && !homes[residency.tensor.index()].known)
       return makeError(ErrorCode::Internal, "tensor '", graph->tensor(residency.tensor).name,
                        "' has a home in the plan and is not a parameter, input, output or state");

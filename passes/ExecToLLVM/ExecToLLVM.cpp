@@ -62,6 +62,7 @@ private:
     LLVM::LLVMFuncOp init, step; ///< No init: null.
     uint32_t numCommands = 0;
     int64_t bytesIn = 0, bytesOut = 0;
+    int64_t bytesRead = 0, bytesWritten = 0; ///< From and to files.
   };
 
   struct Calls {
@@ -131,7 +132,7 @@ std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
     return words(numbers[arena.getMemoryAttr()], SLUICE_SEGMENT_ARENA, 0, arena.getAt(), arena.getBytes());
   auto home = slot.getDefiningOp<HomeOp>();
   bool numbered = home.getKind() == HomeKind::Input || home.getKind() == HomeKind::Output;
-  return words(0, static_cast<uint32_t>(home.getKind()), numbered ? home.getPosition() : 0,
+  return words(home.getMemory() ? numbers[home.getMemoryAttr()] : 0, static_cast<uint32_t>(home.getKind()), numbered ? home.getPosition() : 0,
                numbered ? 0 : home.getPosition(), home.getBytes());
 }
 
@@ -319,13 +320,15 @@ LLVM::GlobalOp ProgramLowering::addSymbols(ArrayRef<ProgramSymbol> symbols) {
 LLVM::GlobalOp ProgramLowering::addMemories() {
   auto list = llvm::to_vector(program.getBody().getOps<MemoryOp>());
   Type i64 = tables.i64(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, i64, i64});
+  Type i32 = tables.i32();
+  Type type = tables.structOf({i64, ptr, i64, i64, i32});
   return tables.addTable("sluice.memories", type, list.size(), [&](size_t i) {
     MemoryOp memory = list[i];
     int64_t capacity = memory.getCapacity() ? static_cast<int64_t>(*memory.getCapacity()) : INT64_MAX;
     return tables.aggregate(type,
                             {tables.integer(i64, sizeof(sluice_memory_desc)), tables.string(memory.getRuntimeName()),
-                             tables.integer(i64, memory.getArena()), tables.integer(i64, capacity)});
+                             tables.integer(i64, memory.getArena()), tables.integer(i64, capacity),
+                             tables.integer(i32, memory.getFile() ? SLUICE_MEMORY_FILE : SLUICE_MEMORY_RAM)});
   });
 }
 
@@ -383,14 +386,15 @@ LLVM::GlobalOp ProgramLowering::addBuckets(ArrayRef<StepOp> steps, ArrayRef<Body
   }
   LLVM::GlobalOp table = tables.addIntegers("sluice.bucket_numbers", numbers);
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
-  Type type = tables.structOf({i64, ptr, ptr, i64, i64, i32, ptr, ptr});
+  Type type = tables.structOf({i64, ptr, ptr, i64, i64, i32, ptr, ptr, i64, i64});
   return tables.addTable("sluice.buckets", type, steps.size(), [&](size_t i) {
     const auto numSymbols = static_cast<int64_t>(StepOp(steps[i]).getBounds()->size());
     return tables.aggregate(type,
                             {tables.integer(i64, sizeof(sluice_bucket_desc)), tables.address(table, i64, starts[i]),
                              tables.address(table, i64, starts[i] + numSymbols), tables.integer(i64, bodies[i].bytesIn),
                              tables.integer(i64, bodies[i].bytesOut), tables.integer(i32, bodies[i].numCommands),
-                             functionAddress(bodies[i].init), functionAddress(bodies[i].step)});
+                             functionAddress(bodies[i].init), functionAddress(bodies[i].step),
+                             tables.integer(i64, bodies[i].bytesRead), tables.integer(i64, bodies[i].bytesWritten)});
   });
 }
 
@@ -463,6 +467,8 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   number(i32, numBuckets);
   optional(buckets);
   function(advance);
+  number(i64, whole.bytesRead);
+  number(i64, whole.bytesWritten);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {
@@ -484,9 +490,13 @@ void ProgramLowering::addEntry(LLVM::GlobalOp model) {
 ProgramLowering::Body ProgramLowering::addStep(StepOp step, const Calls &calls, StringRef prefix) {
   Body body;
   for (Operation &op : step.getBody().getOps()) {
-    int64_t bytes = isa<SwapInOp, SwapOutOp, CopyOp>(&op) ? op.getAttrOfType<IntegerAttr>("bytes").getInt() : 0;
-    body.bytesIn += isa<SwapOutOp>(&op) ? 0 : bytes;
-    body.bytesOut += isa<SwapInOp>(&op) ? 0 : bytes;
+    if (!isa<SwapInOp, SwapOutOp, CopyOp, ReadOp, WriteOp>(&op))
+      continue;
+    const int64_t bytes = op.getAttrOfType<IntegerAttr>("bytes").getInt();
+    body.bytesIn += isa<SwapInOp, CopyOp>(&op) ? bytes : 0;
+    body.bytesOut += isa<SwapOutOp, CopyOp>(&op) ? bytes : 0;
+    body.bytesRead += isa<ReadOp>(&op) ? bytes : 0;
+    body.bytesWritten += isa<WriteOp>(&op) ? bytes : 0;
   }
   body.numCommands = static_cast<uint32_t>(calls.step.size());
   if (!calls.init.empty())

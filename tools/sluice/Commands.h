@@ -13,6 +13,7 @@ void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);
 void addGenerateCommand(CLI::App &app, Action &action);
 void addPlanCommand(CLI::App &app, Action &action);
+void addFitCommand(CLI::App &app, Action &action);
 void addProfileCommand(CLI::App &app, Action &action);
 void addTuneCommand(CLI::App &app, Action &action);
 void addReportCommand(CLI::App &app, Action &action);

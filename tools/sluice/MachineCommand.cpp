@@ -7,11 +7,13 @@
 #include "Commands.h"
 #include "LinkProbe.h"
 #include "SharedOptions.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -111,10 +113,17 @@ Expected<Machine> detect() {
     machine.links.push_back({Machine::hostMemory(), gpu.memory});
     machine.devices.push_back(std::move(gpu));
   }
+  // With GPUs, the host's memory is what they swap to.
+  if (count == 0) {
+    SLUICE_ASSIGN_OR_RETURN(const DiskRates disk, measureDisk(std::filesystem::temp_directory_path().string()));
+    attachDisk(machine, disk);
+  }
   if (count > 0)
     machine.name = count > 1 ? concat("host and ", count, " GPUs") : "host and a GPU";
   for (size_t l = 0; l < machine.links.size(); ++l) {
     Link &link = machine.links[l];
+    if (machine.isFile(link.a) || machine.isFile(link.b))
+      continue;
     SLUICE_ASSIGN_OR_RETURN(LinkMeasurement measured, measureLink(machine, LinkId(l), kRepeat));
     setMeasured(link, measured);
   }

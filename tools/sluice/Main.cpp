@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   addCompileCommand(app, action);
   addRunCommand(app, action);
   addGenerateCommand(app, action);
+  addFitCommand(app, action);
   addPlanCommand(app, action);
   addProfileCommand(app, action);
   addTuneCommand(app, action);

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AdaptiveRun.h"
+#include "ChildProcess.h"
 #include "Commands.h"
 #include "KeptRun.h"
 #include "MeasuredMappings.h"
@@ -43,6 +44,10 @@ struct RunOptions {
   CompileOptions compile;
   size_t measured = 0; ///< Mappings.
 };
+
+/// What a process of this program holds beside the model once it runs one: threads, buffers, and code that it has not
+/// used yet.
+constexpr int64_t kRunBytes = int64_t(12) << 20;
 
 /// An artifact ready to run: the user's, or one made for this run.
 struct OpenModel {
@@ -198,6 +203,38 @@ Expected<OpenModel> compileAndOpen(const RunOptions &options) {
   open.pruned = compilation->prunedLayers();
   if (options.adaptive)
     open.adaptive.emplace(options.model, compilation->options(), options.drift);
+  return open;
+}
+
+/// The same where the options limit what this process holds: another one compiles.
+Expected<OpenModel> compileApartAndOpen(const RunOptions &options) {
+  OpenModel open;
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
+  open.made.emplace(std::move(made));
+  const std::string directory = open.made->file("model");
+  const int64_t processBytes = residentBytes() + kRunBytes;
+  auto compile = [&]() -> Expected<Json> {
+    OpenModel child;
+    SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+    resolved.processBytes = processBytes;
+    SLUICE_ASSIGN_OR_RETURN(auto compilation, compileFor(options, std::move(resolved), child));
+    SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
+    Json fixed = Json::array();
+    for (const auto &[name, tensor] : compilation->options().fixedInputs)
+      fixed.push_back(name);
+    return Json{{"fixed", std::move(fixed)}, {"quantized", child.quantized}};
+  };
+  SLUICE_ASSIGN_OR_RETURN(const Json compiled, runInChild(compile));
+  clearProgress();
+  open.fixed = compiled["fixed"].get<std::vector<std::string>>();
+  open.quantized = compiled["quantized"].get<bool>();
+  SLUICE_ASSIGN_OR_RETURN(RunSession session,
+                          RunSession::open(directory, options.compile.threads(), options.traces(), options.spill));
+  const sluice_model &model = session.model();
+  SLUICE_ASSIGN_OR_RETURN(open.given,
+                          readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect));
+  open.sizes = options.compile.dims().values;
+  open.session = std::move(session);
   return open;
 }
 
@@ -381,6 +418,14 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   }
   printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", outcome.stats.planned_bytes_in));
   printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", outcome.stats.planned_bytes_out));
+  if (outcome.stats.planned_bytes_read > 0 || outcome.stats.init_bytes_read > 0)
+    printLine("read", concat(outcome.stats.bytes_read, " bytes a step, planned ", outcome.stats.planned_bytes_read, ", ",
+                             outcome.stats.init_bytes_read, " before the first"));
+  if (outcome.stats.planned_bytes_written > 0)
+    printLine("written",
+              concat(outcome.stats.bytes_written, " bytes a step, planned ", outcome.stats.planned_bytes_written));
+  if (outcome.stats.planned_bytes_read > 0)
+    printLine("process", concat("held ", formatBytes(peakResidentBytes()), " at most"));
   for (uint32_t m = 0; m < model.num_memories; ++m)
     printLine("arena", concat(tableEntry(model.memories, m).name, ": ", outcome.stats.arena_peak_bytes[m],
                               " bytes touched, planned ", outcome.stats.planned_arena_bytes[m]));
@@ -421,6 +466,11 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
   json["bytesOut"] = outcome.stats.bytes_out;
   json["plannedBytesIn"] = outcome.stats.planned_bytes_in;
   json["plannedBytesOut"] = outcome.stats.planned_bytes_out;
+  json["bytesRead"] = outcome.stats.bytes_read;
+  json["bytesWritten"] = outcome.stats.bytes_written;
+  json["plannedBytesRead"] = outcome.stats.planned_bytes_read;
+  json["plannedBytesWritten"] = outcome.stats.planned_bytes_written;
+  json["peakResidentBytes"] = peakResidentBytes();
   for (uint32_t s = 0; outcome.stats.bounds && s < model.num_symbols; ++s)
     json["bucket"][tableEntry(model.symbols, s).name] = outcome.stats.bounds[s];
   json["arenas"] = Json::object();
@@ -660,7 +710,10 @@ Status runRun(const RunOptions &options) {
     SLUICE_ASSIGN_OR_RETURN(Disturbance parsed, Disturbance::parse(options.slow));
     slow = std::move(parsed);
   }
-  SLUICE_ASSIGN_OR_RETURN(OpenModel open, isCompiled ? openCompiled(options) : compileAndOpen(options));
+  const bool isApart = !isCompiled && !options.adaptive && options.measured == 0 && options.compile.limitsProcess();
+  SLUICE_ASSIGN_OR_RETURN(OpenModel open, isCompiled ? openCompiled(options)
+                                          : isApart  ? compileApartAndOpen(options)
+                                                     : compileAndOpen(options));
   StepRunner runner(options, open, std::move(slow));
   SLUICE_RETURN_IF_ERROR(runner.check());
   SLUICE_RETURN_IF_ERROR(runner.prepare());

@@ -6,6 +6,7 @@
 #include "SharedOptions.h"
 #include "Commands.h"
 #include "RunInputs.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Tiling/Partition.h"
@@ -94,10 +95,16 @@ void CompileOptions::addTo(CLI::App &app) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 99.0))
       ->group(kPlanning);
+<<<<<<< HEAD
   addOption(
       app, "--memory", options.memory,
       "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, the limit of "
       "every accelerator's memory")
+=======
+  addOption(app, "--memory", options.memory,
+            "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's, or, where "
+            "the CPU alone computes, all that the process may hold: weights that do not fit stream from the disk")
+>>>>>>> ec194441 (runtime: stream a processor's parameters from a file)
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);
@@ -294,6 +301,27 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
       showProgress(progress, limitNs);
     };
   return resolved;
+}
+
+std::string CompileOptions::firstPlanned() const {
+  for (const char *name : {"--memory", "--search-time", "--search-evals", "--solver", "--plan", "--dump-problem"})
+    if (command->get_option(name)->count() > 0)
+      return name;
+  return {};
+}
+
+bool CompileOptions::limitsProcess() const {
+  Expected<Machine> machine = options.machine == "host" ? Machine() : loadMachine(options.machine);
+  if (!machine)
+    return false;
+  const bool isPlain = options.machine == "host";
+  if (!isPlain && !fileBelowHost(*machine).valid())
+    return false;
+  const std::string host = isPlain ? "host" : machine->memory(Machine::hostMemory()).name;
+  return std::any_of(options.memory.begin(), options.memory.end(), [&](const std::string &limit) {
+    const size_t equals = limit.find('=');
+    return equals == std::string::npos || limit.substr(0, equals) == host;
+  });
 }
 
 std::string CompileOptions::firstGiven(std::string_view besides) const {

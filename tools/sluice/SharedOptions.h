@@ -27,9 +27,14 @@ public:
   /// The name of an option of planning or code generation that was given, other than
   /// `besides`; empty: none.
   std::string firstGiven(std::string_view besides = {}) const;
+  /// The name of an option that limits memory or the search, or names its solvers or files; empty: none was given.
+  std::string firstPlanned() const;
   /// --dim.
   const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
+  /// Whether parameters may stream from a file into the host's memory, of which the options limit how much the process
+  /// holds. The machine's file is read, nothing is measured.
+  bool limitsProcess() const;
   /// Takes --prune-partitions back.
   void keepWhole() { options.prune = {}; }
 

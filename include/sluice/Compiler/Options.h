@@ -76,7 +76,6 @@ struct PrunedLayer {
   double weightLoss = 0; ///< Share of the magnitude of its weights.
 };
 
-/// The one options record every tool uses. Each field's default serves.
 /// Buckets whose bounds are chosen: see chooseBuckets.
 struct BucketOptions {
   int64_t count = 0;     ///< At most so many plans; 0: no bounds are chosen.
@@ -86,6 +85,10 @@ struct BucketOptions {
 /// "auto:4", "sequence=auto:4". Fails on other texts, and on a number of plans that is not 1 to 64.
 Expected<BucketOptions> parseBuckets(std::string_view text);
 
+/// An application with the runtime and nothing else: its libraries, the model's code, stacks and buffers.
+inline constexpr int64_t kRuntimeProcessBytes = int64_t(16) << 20;
+
+/// The one options record every tool uses. Each field's default serves.
 struct CompilerOptions {
   /// A preset's name or a machine file.
   std::string machine = "host";
@@ -102,6 +105,9 @@ struct CompilerOptions {
   double leastGain = 0.05;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
+  /// What the process that runs the model holds beside the model's arenas, homes and code: a part of each limit of the
+  /// host's memory, where parameters stream into it from a file.
+  int64_t processBytes = kRuntimeProcessBytes;
   int64_t searchTimeNs = 5'000'000'000;
   /// 0: the clock decides.
   int64_t searchEvaluations = 0;

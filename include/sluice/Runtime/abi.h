@@ -24,12 +24,12 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 13
+#define SLUICE_ABI_MINOR 14
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
   SLUICE_SEGMENT_ARENA = 0,     /* offset into the memory's arena */
-  SLUICE_SEGMENT_PARAMETER = 1, /* host: offset into the parameter file */
+  SLUICE_SEGMENT_PARAMETER = 1, /* host, or a file: offset into the parameter file */
   SLUICE_SEGMENT_INPUT = 2,     /* host: input number `index` of this step */
   SLUICE_SEGMENT_OUTPUT = 3,    /* host: output number `index` of this step */
   SLUICE_SEGMENT_STATE = 4      /* host: offset into the state store */
@@ -175,7 +175,7 @@ typedef struct sluice_context sluice_context;
  * Commands of a program (init, step) are numbered in issue order from 0;
  * `waits` are numbers of earlier commands on other streams that must be
  * complete first. A kernel's slots are all in its device's memory, a copy's
- * stream is of a device at either end; `link` is UINT32_MAX for a copy within
+ * stream is of a device at either end, or for files where one end is a file; `link` is UINT32_MAX for a copy within
  * one memory. What the tables point to is read before the call returns. */
 typedef struct sluice_api {
   size_t size;
@@ -229,11 +229,16 @@ typedef struct sluice_symbol_desc {
 
 enum sluice_device_kind { SLUICE_DEVICE_CPU = 0, SLUICE_DEVICE_EMULATED = 1, SLUICE_DEVICE_CUDA = 2 };
 
+enum sluice_memory_kind { SLUICE_MEMORY_RAM = 0, SLUICE_MEMORY_FILE = 1 };
+
 typedef struct sluice_memory_desc {
   size_t size;
   const char *name;
   int64_t arena_bytes;    /* what the plan uses; the runtime enforces it */
   int64_t capacity_bytes; /* INT64_MAX: unknown */
+  /* sluice_memory_kind. In a file are parameters, which are read from the parameter file instead of mapped, and an
+   * arena, to which copies alone come. Since minor version 14. */
+  uint32_t kind;
 } sluice_memory_desc;
 
 typedef struct sluice_device_desc {
@@ -257,7 +262,9 @@ enum sluice_stream_kind {
   SLUICE_STREAM_COMPUTE = 0,
   SLUICE_STREAM_IN = 1,
   SLUICE_STREAM_OUT = 2,
-  SLUICE_STREAM_COMMUNICATE = 3 /* launches of what exchanges data with other ranks. Since minor version 6 */
+  SLUICE_STREAM_COMMUNICATE = 3, /* launches of what exchanges data with other ranks. Since minor version 6 */
+  SLUICE_STREAM_FILE_IN = 4,     /* copies from files, of any device. Since minor version 14, as the next */
+  SLUICE_STREAM_FILE_OUT = 5     /* copies to files */
 };
 
 typedef struct sluice_stream_desc {
@@ -276,6 +283,7 @@ typedef struct sluice_bucket_desc {
   uint32_t num_commands;
   int32_t (*init)(const sluice_api *api, sluice_context *context);
   int32_t (*step)(const sluice_api *api, sluice_context *context);
+  int64_t planned_bytes_read, planned_bytes_written; /* since minor version 14 */
 } sluice_bucket_desc;
 
 typedef struct sluice_model {
@@ -332,6 +340,9 @@ typedef struct sluice_model {
    * as they are. A next length above its symbol's `most` leaves no room for another step. Null where no symbol is a
    * length. Since minor version 13. */
   void (*advance)(const int64_t *symbols, int64_t *next);
+  /* Planned bytes one step reads from files and writes to them; where there are symbols, at most. Since minor version
+   * 14. */
+  int64_t planned_bytes_read, planned_bytes_written;
 } sluice_model;
 
 /* The one exported symbol; but models for GPUs also export, by this name, addresses

@@ -62,7 +62,8 @@ typedef struct sluice_options {
   /* Must outlive the session; NULL for a model that runs alone. */
   const sluice_communicator *communicator;
   /* What the plan keeps in host memory, and the states, are in files without names
-   * in this directory, so that the system may write them out; NULL: in memory. */
+   * in this directory, so that the system may write them out; NULL: in memory. What a plan writes to a file is there too;
+   * NULL: in TMPDIR, else /var/tmp. */
   const char *spill_directory;
   /* A byte that the caller makes non-zero to stop a step that runs: the loops of the step end before their next
    * iteration, and the step fails. It must outlive the session. NULL: nothing stops a step. */
@@ -73,7 +74,8 @@ typedef struct sluice_options {
  * loads what stays on devices. Refuses another ABI major, a CPU that lacks a
  * feature, a parameter file of another size or hash. A file above 64 MiB is
  * hashed only where `verify` asks. It is mapped, not read: it must not change
- * while the session is open. `options` may be NULL. */
+ * while the session is open. Parameters that a plan keeps in a file are read from it at each step, with direct I/O where
+ * the file system has it; a step fails where the file has changed. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* The same for a model linked into the application. The parameters, aligned to
  * 64 bytes, stay the caller's and must outlive the session. */
@@ -176,6 +178,9 @@ typedef struct sluice_stats {
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;
+  /* Read from files, and written to them, by the last step, and by the current plan's. Since minor version 14. */
+  int64_t bytes_read, bytes_written, planned_bytes_read, planned_bytes_written;
+  int64_t init_bytes_read; /* read from files before the first step of the current plan */
 } sluice_stats;
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);

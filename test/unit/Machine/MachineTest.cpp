@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Machine/ControlGroups.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Machine/Machine.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Machine/RankMachine.h"
@@ -10,6 +12,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -299,11 +302,93 @@ TEST_CASE("files, trunks and rates each way pass through JSON", "[machine]") {
   CHECK(machineFromJson(JsonReader(json, ""))->links[1].duplexBytesPerSec == 5e9);
 }
 
-TEST_CASE("machines with files cannot be compiled for", "[machine]") {
+TEST_CASE("machines whose GPU alone reaches a file cannot be compiled for", "[machine]") {
   CHECK(machinePreset("emulated")->checkCompilable());
-  Status status = machineWithFile().checkCompilable();
+  Machine machine = machineWithFile();
+  CHECK(machine.checkCompilable());
+  machine.devices[1].kind = DeviceKind::Cuda;
+  Status status = machine.checkCompilable();
   REQUIRE_FALSE(status);
-  CHECK_THAT(status.error().message, Contains("programs cannot swap to a file yet, memory 'ssd' of machine"));
+  CHECK_THAT(status.error().message,
+             Contains("programs cannot copy between a GPU's memory and a file, link 'accel0' - 'ssd' of machine"));
+  machine.links[1].a = Machine::hostMemory();
+  CHECK(machine.checkCompilable());
+}
+
+TEST_CASE("the file below a memory that computes", "[machine]") {
+  CHECK_FALSE(fileBelowHost(*machinePreset("emulated")).valid());
+  CHECK_FALSE(fileBelowHost(machineWithFile()).valid());
+  Machine plain = *machineFromJson(JsonReader(*parseJson(R"({"schema": 1, "name": "plain",
+    "memories": [{"name": "host"}], "devices": [{"name": "cpu", "memory": "host"}]})", ""), ""));
+  CHECK_FALSE(fileBelowHost(plain).valid());
+  attachDisk(plain, {2e9, 1e9, 50'000});
+  REQUIRE(plain.check());
+  CHECK(plain.checkRunnable());
+  CHECK(plain.checkCompilable());
+  CHECK(fileBelowHost(plain) == MemoryId(1u));
+  CHECK(plain.link(LinkId(0u)).rateFrom(MemoryId(1u)) == 2e9);
+  CHECK(plain.link(LinkId(0u)).rateFrom(Machine::hostMemory()) == 1e9);
+}
+
+TEST_CASE("a disk is measured with direct I/O in bounded time", "[machine]") {
+  const std::filesystem::path directory = std::filesystem::temp_directory_path() / "sluice-measured-disk";
+  std::filesystem::create_directories(directory);
+  Expected<DiskRates> rates = measureDisk(directory.string());
+  REQUIRE(rates);
+  CHECK(rates->readBytesPerSec > 1e5);
+  CHECK(rates->writeBytesPerSec > 1e5);
+  CHECK(rates->readLatencyNs > 0);
+  CHECK(std::filesystem::is_empty(directory));
+  const std::string file = (directory / "file").string();
+  std::ofstream(file) << std::string(3 << 20, 'x');
+  rates = measureReads(file);
+  REQUIRE(rates);
+  CHECK(rates->readBytesPerSec > 1e5);
+  std::filesystem::resize_file(file, 1000);
+  CHECK_THAT(measureReads(file).error().message, Contains("less than 1 MiB") && Contains(file));
+  CHECK_THAT(measureDisk((directory / "none").string()).error().message, Contains("cannot measure the disk") &&
+                                                                            Contains("none"));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("limits of control groups of both versions are read", "[machine]") {
+  const std::filesystem::path root = std::filesystem::temp_directory_path() / "sluice-control-groups";
+  std::filesystem::remove_all(root);
+  auto write = [&](const std::string &path, const std::string &text) {
+    std::filesystem::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  };
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  CHECK(controlGroupMemoryBytes(root.string()) == kNoLimit);
+  SECTION("version 2: the least of a group and those above it") {
+    write("proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n");
+    write("proc/self/cgroup", "0::/a/b\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == kNoLimit);
+    write("sys/fs/cgroup/a/b/memory.max", "max\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == kNoLimit);
+    write("sys/fs/cgroup/a/memory.max", "5000000\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == 5'000'000);
+    write("sys/fs/cgroup/a/b/memory.max", "4000000\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == 4'000'000);
+  }
+  SECTION("version 1: the hierarchy that limits memory") {
+    write("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+                                 "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+                                 "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    write("proc/self/cgroup", "4:memory:/job\n1:cpu:/other\n0::/\n");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    write("sys/fs/cgroup/cpu/other/memory.limit_in_bytes", "1\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == kNoLimit);
+    write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "314572800\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == 314'572'800);
+  }
+  SECTION("a container, whose mount shows its own group") {
+    write("proc/self/mountinfo", "40 39 0:30 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
+    write("proc/self/cgroup", "7:memory:/docker/abc\n");
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1048576\n");
+    CHECK(controlGroupMemoryBytes(root.string()) == 1'048'576);
+  }
+  std::filesystem::remove_all(root);
 }
 
 TEST_CASE("a rank's machine keeps files and trunks", "[machine]") {

@@ -1,0 +1,165 @@
+//===- FitCommand.cpp - sluice fit ----------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "SharedOptions.h"
+#include "sluice/Machine/FileTier.h"
+#include "sluice/Search/MemoryOption.h"
+#include "sluice/Support/Units.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace sluice::driver {
+namespace {
+
+struct FitOptions {
+  std::string model, format = "text";
+  CompileOptions compile;
+};
+
+/// A step within so many percent of the peak.
+struct Fit {
+  int percent = 0;
+  int64_t limitBytes = 0;
+  std::optional<SearchResult> result; ///< None where the model does not fit.
+  int64_t bytesCopied = 0;            ///< Into the memory, by a step.
+};
+
+/// What a model needs of the memory in which it computes.
+struct Needs {
+  std::string memory, op;
+  int64_t leastBytes = 0, peakBytes = 0, processBytes = 0;
+};
+
+/// Greedy plans alone, of which each share of the memory gets so many, and so much time.
+constexpr int64_t kEvaluations = 40, kShareNs = 150'000'000;
+
+Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &needs, int percent,
+                        const CompilerOptions &options) {
+  Fit fit;
+  fit.percent = percent;
+  fit.limitBytes = static_cast<int64_t>(static_cast<double>(needs.peakBytes) * percent / 100);
+  if (fit.limitBytes < needs.leastBytes)
+    return fit;
+  problem.capacityBytes[memory.index()] = fit.limitBytes - needs.processBytes;
+  SearchParams params;
+  params.solver = "greedy";
+  params.evaluations = kEvaluations;
+  params.timeNs = kShareNs;
+  params.seed = options.seed;
+  params.threads = options.threads;
+  params.interrupt = options.interrupt;
+  Expected<SearchResult> result = solveSearch(problem, params);
+  if (!result && result.error().code == ErrorCode::Infeasible)
+    return fit; // The least is of one operator; addresses may waste some.
+  if (!result)
+    return propagate(result);
+  const Plan &plan = result->plan;
+  fit.bytesCopied = saturatingAdd(plan.bytesRead(*problem.graph, *problem.machine), plan.bytesSwappedIn(*problem.graph));
+  fit.result = std::move(*result);
+  return fit;
+}
+
+void printFits(const Needs &needs, const std::vector<Fit> &fits) {
+  printLine("least", concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '", needs.op,
+                            needs.processBytes > 0 ? concat("' and ", formatBytes(needs.processBytes), " of the process")
+                                                   : std::string("'")));
+  printLine("peak", concat(formatBytes(needs.peakBytes), ", with nothing copied in a step"));
+  std::cout << '\n';
+  Table table({"memory", "of the peak", "simulated step", "of the fastest", "copied in a step"});
+  const int64_t fastestNs = fits.back().result ? fits.back().result->makespanNs : 0;
+  for (const Fit &fit : fits) {
+    std::vector<std::string> row = {formatBytes(fit.limitBytes), concat(fit.percent, "%")};
+    if (fit.result) {
+      row.push_back(formatDuration(fit.result->makespanNs));
+      row.push_back(fastestNs > 0 ? concat(std::round(100.0 * static_cast<double>(fit.result->makespanNs) /
+                                                      static_cast<double>(fastestNs)) /
+                                               100,
+                                           "x")
+                                  : "-");
+      row.push_back(formatBytes(fit.bytesCopied));
+    } else {
+      row.push_back("does not fit");
+    }
+    table.add(std::move(row));
+  }
+  table.print();
+}
+
+Json fitsToJson(const Needs &needs, const std::vector<Fit> &fits) {
+  Json json = {{"memory", needs.memory},
+               {"leastBytes", needs.leastBytes},
+               {"peakBytes", needs.peakBytes},
+               {"processBytes", needs.processBytes},
+               {"operator", needs.op}};
+  for (const Fit &fit : fits) {
+    Json entry = {{"percent", fit.percent}, {"limitBytes", fit.limitBytes}, {"fits", fit.result.has_value()}};
+    if (fit.result) {
+      entry["makespanNs"] = fit.result->makespanNs;
+      entry["lowerBoundNs"] = fit.result->lowerBoundNs;
+      entry["bytesCopied"] = fit.bytesCopied;
+    }
+    json["steps"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Status runFit(const FitOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  // A limit is what makes a computer's disk a part of the machine.
+  resolved.memory = {"100%"};
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
+                          Compilation::create(options.model, std::move(resolved)));
+  SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Fuse));
+  clearProgress();
+  const Machine &machine = compilation->machine();
+  const std::vector<MemoryId> memories = limitableMemories(machine);
+  if (memories.empty())
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                     "' has no memory to limit, option '--machine', give one with an accelerator or a file");
+  const MemoryId memory = memories.front();
+  SearchProblem problem{&compilation->graph(), &machine, &compilation->costs(), {}, {}};
+  for (const Memory &each : machine.memories)
+    problem.capacityBytes.push_back(each.capacityBytes);
+  SLUICE_ASSIGN_OR_RETURN(const MemoryNeeds found, memoryNeeds(problem, memory));
+  Needs needs;
+  needs.memory = machine.memory(memory).name;
+  needs.op = found.least.op.valid() ? compilation->graph().op(found.least.op).name : "";
+  needs.processBytes = fileBelowHost(machine).valid() ? kRuntimeProcessBytes : 0;
+  needs.leastBytes = saturatingAdd(found.least.bytes, needs.processBytes);
+  needs.peakBytes = saturatingAdd(found.peakBytes, needs.processBytes);
+  std::vector<Fit> fits;
+  for (int percent : {25, 50, 75, 100}) {
+    SLUICE_ASSIGN_OR_RETURN(Fit fit, fitWithin(problem, memory, needs, percent, compilation->options()));
+    fits.push_back(std::move(fit));
+  }
+  if (options.format == "json")
+    printJson(fitsToJson(needs, fits));
+  else
+    printFits(needs, fits);
+  return {};
+}
+
+} // namespace
+
+void addFitCommand(CLI::App &app, Action &action) {
+  auto options = std::make_shared<FitOptions>();
+  CLI::App *command = driver::addCommand(
+      app, "fit", "Say how little memory a model runs in, and how long a step takes in more; weights are not read");
+  addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
+  addFormatOption(*command, options->format);
+  options->compile.addTo(*command);
+  command->callback([options, &action] {
+    if (const std::string given = options->compile.firstPlanned(); !given.empty())
+      throw CLI::ValidationError(given, "'fit' tries several limits and plans each quickly, leave this option out");
+    action = [options] { return runFit(*options); };
+  });
+}
+
+} // namespace sluice::driver
