@@ -22,13 +22,7 @@ Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory)
       device = candidate;
   if (!device.valid())
     return makeError(ErrorCode::InvalidInput, "no device computes in memory '", problem.machine->memory(memory).name,
-<<<<<<< HEAD
                      "', so a percentage of its needs is undefined, give bytes");
-  SwapProblem swap{*problem.graph,    *problem.machine,           *problem.costs,
-                   problem.placement, modelOrder(*problem.graph), problem.capacityBytes};
-  swap.placement.resize(problem.graph->numOperators());
-=======
-                     "', a percentage of its needs has no meaning, give bytes");
   SearchProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine->memories.size(), std::numeric_limits<int64_t>::max());
   SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> turned, FileBelowHost::of(unlimited));
@@ -36,7 +30,6 @@ Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory)
   SwapProblem swap{*asked.graph,    *asked.machine,           *asked.costs,
                    asked.placement, modelOrder(*asked.graph), asked.capacityBytes};
   swap.placement.resize(asked.graph->numOperators());
->>>>>>> ec194441 (runtime: stream a processor's parameters from a file)
   for (DeviceId &where : swap.placement)
     if (!where.valid())
       where = device;

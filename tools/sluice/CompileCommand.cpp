@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "MeasuredMappings.h"
 #include "SharedOptions.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -45,9 +46,15 @@ Status writeBytecode(mlir::ModuleOp module, const std::string &path) {
 
 std::string describePlan(const PlanFile &file) {
   const Plan &plan = file.plan;
-  std::string text = concat(formatDuration(file.summary.makespanNs), " planned, ",
-                            formatBytes(plan.bytesSwappedIn(file.problem.graph)), " in and ",
-                            formatBytes(plan.bytesSwappedOut(file.problem.graph)), " out a step");
+  const Graph &graph = file.problem.graph;
+  const Machine &machine = file.problem.machine;
+  std::string text = concat(formatDuration(file.summary.makespanNs), " planned, ");
+  if (fileBelowHost(machine).valid())
+    text += concat(formatBytes(plan.bytesRead(graph, machine)), " read and ",
+                   formatBytes(plan.bytesWritten(graph, machine)), " written a step");
+  else
+    text += concat(formatBytes(plan.bytesSwappedIn(graph)), " in and ", formatBytes(plan.bytesSwappedOut(graph)),
+                   " out a step");
   for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
     text += concat(", ", formatBytes(plan.arenaBytes[m]), " of '", file.problem.machine.memories[m].name, "'");
   return text;

@@ -95,16 +95,10 @@ void CompileOptions::addTo(CLI::App &app) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 99.0))
       ->group(kPlanning);
-<<<<<<< HEAD
-  addOption(
-      app, "--memory", options.memory,
-      "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, the limit of "
-      "every accelerator's memory")
-=======
   addOption(app, "--memory", options.memory,
-            "NAME=SIZE, or NAME=P% of the way from the least to the peak; without NAME every accelerator's, or, where "
-            "the CPU alone computes, all that the process may hold: weights that do not fit stream from the disk")
->>>>>>> ec194441 (runtime: stream a processor's parameters from a file)
+            "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, the limit "
+            "of every accelerator's memory or, if only the CPU computes, of all memory of the process: weights that do "
+            "not fit are then streamed from the disk")
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);

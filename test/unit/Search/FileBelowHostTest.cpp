@@ -26,6 +26,7 @@ Machine plainMachine() {
   machine.memories.push_back({"host"});
   Device cpu;
   cpu.name = "cpu";
+  cpu.memory = Machine::hostMemory();
   machine.devices.push_back(cpu);
   attachDisk(machine, {1e9, 0.5e9, 10'000});
   REQUIRE(machine.check());
