@@ -102,6 +102,10 @@ static Status checkTensor(const Graph &graph, TensorId id) {
   };
   if (tensor.bytes < 0 || tensor.bytes > kMaxBytes)
     return bad("size of ", tensor.bytes, " bytes is not in [0, 2^56]");
+  if (tensor.touchedBytes < 0 || tensor.touchedBytes > tensor.bytes)
+    return bad("touched bytes of ", tensor.touchedBytes, " are not in [0, ", tensor.bytes, "]");
+  if (tensor.touchedBytes > 0 && tensor.kind != TensorKind::Parameter)
+    return bad("it has touched bytes and is no parameter");
   if (tensor.producer.valid()) {
     if (tensor.producer.index() >= graph.numOperators())
       return bad("producer ", tensor.producer.value, " does not exist");

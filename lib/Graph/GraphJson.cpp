@@ -40,6 +40,8 @@ Json graphToJson(const Graph &graph) {
     entry["bytes"] = tensor.bytes;
     if (!tensor.type.empty())
       entry["type"] = tensor.type;
+    if (tensor.touchedBytes != 0)
+      entry["touchedBytes"] = tensor.touchedBytes;
     if (tensor.isOutput)
       entry["output"] = true;
     if (tensor.updates.valid())
@@ -102,10 +104,11 @@ static Status readInto(T &target, Expected<T> value) {
 static Expected<Tensor> readTensor(const JsonReader &reader, size_t numTensors) {
   Tensor tensor;
   std::string kind;
-  Status status = reader.onlyKeys({"name", "kind", "bytes", "type", "output", "updates"});
+  Status status = reader.onlyKeys({"name", "kind", "bytes", "touchedBytes", "type", "output", "updates"});
   status = status.and_then([&] { return readInto(tensor.name, reader.string("name")); })
                .and_then([&] { return readInto(kind, reader.string("kind")); })
                .and_then([&] { return readInto(tensor.bytes, reader.integer("bytes")); })
+               .and_then([&] { return readInto(tensor.touchedBytes, reader.integer("touchedBytes", 0)); })
                .and_then([&] { return readInto(tensor.type, reader.string("type", "")); })
                .and_then([&] { return readInto(tensor.isOutput, reader.boolean("output", false)); });
   if (!status)

@@ -5,6 +5,7 @@
 
 #include "sluice/Plan/Plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sluice/Support/Units.h"
@@ -57,7 +58,7 @@ std::vector<int64_t> Plan::bytesUsed(const Graph &graph, const Machine &machine)
     // A state and its new value have one place.
     const TensorId old = graph.tensor(r.tensor).updates;
     if (!std::exchange(isCounted[(old.valid() ? old : r.tensor).index()], 1))
-      used[0] = saturatingAdd(used[0], r.bytes);
+      used[0] = saturatingAdd(used[0], std::min(r.bytes, graph.tensor(r.tensor).homeBytes()));
   }
   return used;
 }

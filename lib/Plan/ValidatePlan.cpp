@@ -146,7 +146,7 @@ private:
         continue;
       const Residency &r = plan.residencies[home[i].index()];
       if (r.memory == Machine::hostMemory())
-        bytes = saturatingAdd(bytes, r.bytes);
+        bytes = saturatingAdd(bytes, std::min(r.bytes, graph.tensor(TensorId(i)).homeBytes()));
     }
     const Memory &host = machine.memory(Machine::hostMemory());
     if (bytes > host.capacityBytes)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace sluice::runtime {
@@ -437,8 +438,13 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
   for (const std::unique_ptr<Device> &device : devices)
     if (Status status = device->endStep(); !status)
       return status;
+  if (!parameterFile)
+    return {};
+  // Rows that operators looked up where the file is mapped are held no longer than a step.
+  if (bytesRead > 0)
+    (void)madvise(parameters, static_cast<size_t>(model()->parameter_bytes), MADV_DONTNEED);
   // What was read may be of two versions.
-  return parameterFile ? parameterFile->checkUnchanged() : Status();
+  return parameterFile->checkUnchanged();
 }
 
 void Executor::collectTrace() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace sluice::runtime {
@@ -29,6 +30,9 @@ Status Executor::openFiles(const std::string &parameterPath) {
     return failure("'", parameterPath, "' has ", (*file)->bytes(), " bytes and the model's parameters ",
                    tables.source->parameter_bytes, ", compile the model again");
   parameterFile = std::move(*file);
+  // Only rows are looked up in the mapping, and pages around them are not wanted.
+  if (tables.source->planned_bytes_read > 0)
+    (void)madvise(parameters, static_cast<size_t>(tables.source->parameter_bytes), MADV_RANDOM);
   return {};
 }
 

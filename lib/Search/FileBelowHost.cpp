@@ -58,8 +58,11 @@ void FileBelowHost::turnMachine() {
 
 bool FileBelowHost::staysAtHome(TensorId t) const {
   const Tensor &tensor = problem.graph->tensor(t);
+  // Rows that are looked up are read where the file is mapped.
+  constexpr int64_t kFewer = 4;
+  const bool isLookedUp = tensor.touchedBytes > 0 && tensor.touchedBytes <= tensor.bytes / kFewer;
   return tensor.kind == TensorKind::Input || tensor.kind == TensorKind::State || tensor.isOutput ||
-         tensor.updates.valid();
+         tensor.updates.valid() || isLookedUp;
 }
 
 void FileBelowHost::turnTensors() {
@@ -80,7 +83,7 @@ void FileBelowHost::turnTensors() {
     // A state and its new value have one place; what nobody touches has none.
     const bool isTouched = own.producer.valid() || !own.consumers.empty() || own.updatedBy.valid();
     if (staysAtHome(id) && !own.updates.valid() && isTouched)
-      homes = saturatingAdd(homes, own.bytes);
+      homes = saturatingAdd(homes, own.homeBytes());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
+#include "sluice/Support/Count.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -256,7 +257,57 @@ private:
 
 Expected<BridgedGraph> buildGraph(func::FuncOp function) {
   SLUICE_RETURN_IF_ERROR(checkFunction(function));
-  return Builder(function).run();
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, Builder(function).run());
+  findLookups(bridge);
+  return bridge;
+}
+
+/// The blocks of 4 KiB, in bytes, that an operator reads at most of an operand of which it looks rows up; none where it may
+/// read all.
+static std::optional<Count> lookedUpBytes(Operation *op, unsigned operand) {
+  constexpr int64_t kBlockBytes = 4096;
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    const auto table = cast<RankedTensorType>(gather.getData().getType());
+    const auto indices = cast<RankedTensorType>(gather.getIndices().getType());
+    if (operand != 0 || gather.getData() == gather.getIndices() || gather.getAxis() != 0 || table.getRank() == 0 ||
+        table.getDimSize(0) == 0 || !indices.hasStaticShape())
+      return std::nullopt;
+    const int64_t rowBytes = tensorBytes(table) / table.getDimSize(0);
+    return Count(indices.getNumElements()) * ((rowBytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes + kBlockBytes);
+  }
+  auto fused = dyn_cast<FusedOp>(op);
+  if (!fused)
+    return std::nullopt;
+  Count bytes;
+  for (OpOperand &use : fused.getBody().getArgument(operand).getUses()) {
+    const std::optional<Count> inner = lookedUpBytes(use.getOwner(), use.getOperandNumber());
+    if (!inner)
+      return std::nullopt;
+    bytes += *inner;
+  }
+  return bytes;
+}
+
+/// Fills Tensor::touchedBytes.
+static void findLookups(BridgedGraph &bridge) {
+  for (size_t t = 0; t < bridge.graph.numTensors(); ++t) {
+    Tensor &tensor = bridge.graph.mutableTensor(TensorId(t));
+    if (tensor.kind != TensorKind::Parameter || tensor.consumers.empty())
+      continue;
+    std::optional<Count> touched = Count();
+    for (OperatorId consumer : tensor.consumers) {
+      const std::vector<TensorId> &inputs = bridge.graph.op(consumer).inputs;
+      const auto position = std::find(inputs.begin(), inputs.end(), TensorId(t)) - inputs.begin();
+      for (auto [operand, slot] : llvm::enumerate(bridge.operandSlots[consumer.index()])) {
+        if (slot != position || !touched)
+          continue;
+        const std::optional<Count> bytes = lookedUpBytes(bridge.operators[consumer.index()], operand);
+        touched = bytes ? std::optional(*touched + *bytes) : std::nullopt;
+      }
+    }
+    if (touched && *touched < tensor.bytes)
+      tensor.touchedBytes = touched->value();
+  }
 }
 
 static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {

@@ -14,13 +14,15 @@ def read_graph(value, where):
     top = len(given) - 1
     for i, entry in enumerate(given):
         at = f"{where}.tensors[{i}]"
-        name, kind, size, _, output, updates = members(
-            entry, at, name=text, kind=text, bytes=integer, type=(text, ""), output=(boolean, False),
-            updates=(lambda v, w: integer(v, w, 0, top), None))
+        name, kind, size, touched, _, output, updates = members(
+            entry, at, name=text, kind=text, bytes=integer, touchedBytes=(integer, 0), type=(text, ""),
+            output=(boolean, False), updates=(lambda v, w: integer(v, w, 0, top), None))
         if kind not in ("activation", "parameter", "input", "state"):
             raise Broken("format", f"tensor kind {quote(kind)} is unknown", at)
-        graph.tensors.append(Record(name=name, kind=kind, bytes=size, output=output, updates=updates, updated_by=None,
-                                    producer=None, readers=[], where=at))
+        if not 0 <= touched <= size or touched and kind != "parameter":
+            raise Broken("format", "its touched bytes are more than it has, or it is no parameter", at)
+        graph.tensors.append(Record(name=name, kind=kind, bytes=size, touched=touched or size, output=output,
+                                    updates=updates, updated_by=None, producer=None, readers=[], where=at))
     for i, tensor in enumerate(graph.tensors):
         if tensor.updates is not None:
             graph.tensors[tensor.updates].updated_by = i

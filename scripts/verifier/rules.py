@@ -82,7 +82,8 @@ class Checker:
             old = self.homes.get(self.graph.tensors[tensor].updates)
             if old is not None and plan.residencies[old].memory != plan.residencies[home].memory:
                 self.report("home", f"{self.name(home)} is in another memory than its state's home", f"residencies[{home}]")
-            used += plan.residencies[home].bytes * (plan.residencies[home].memory == 0 and old is None)
+            if plan.residencies[home].memory == 0 and old is None:
+                used += min(plan.residencies[home].bytes, self.graph.tensors[tensor].touched)
         most = min(self.problem.capacities[0], self.machine.capacities[0])
         if any(self.machine.files) and used > most:
             self.report("capacity", f"arena and homes of memory {quote(self.machine.memories[0])} have {used} bytes and "

@@ -33,6 +33,9 @@ struct Tensor {
   TensorKind kind = TensorKind::Activation;
   /// Unaligned size of the data.
   int64_t bytes = 0;
+  /// Of a parameter of which all readers look some rows up, as an embedding's: the blocks of 4 KiB, in bytes, that a step
+  /// reads of it at most. 0: all of it.
+  int64_t touchedBytes = 0;
   /// For display and cost keys: "f32[1,64,56,56]".
   std::string type;
   /// The step's caller reads it: it must be in host memory when a step ends.
@@ -43,6 +46,9 @@ struct Tensor {
   TensorId updates;
   /// The other way round, of a State tensor; set by the graph.
   TensorId updatedBy;
+
+  /// What its home takes of a memory into which a file is mapped.
+  int64_t homeBytes() const { return touchedBytes > 0 ? touchedBytes : bytes; }
 
   OperatorId producer;               ///< Invalid unless an operator writes it.
   std::vector<OperatorId> consumers; ///< Ascending, each once.

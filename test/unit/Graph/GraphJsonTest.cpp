@@ -17,7 +17,8 @@ static const char *const kText = R"({
     {"name": "x", "kind": "input", "bytes": 8, "type": "f32[2]"},
     {"name": "s", "kind": "state", "bytes": 8},
     {"name": "y", "kind": "activation", "bytes": 8, "output": true},
-    {"name": "n", "kind": "state", "bytes": 8, "updates": 1}],
+    {"name": "n", "kind": "state", "bytes": 8, "updates": 1},
+    {"name": "w", "kind": "parameter", "bytes": 80, "touchedBytes": 16}],
   "operators": [
     {"name": "f", "kind": "add", "inputs": [0, 1], "outputs": [2, 3], "flops": 2, "bytesMoved": 30,
      "workspaceBytes": 5, "signature": "abc", "inPlace": [[1, 1]], "colocation": 0, "communicates": true}]})";
@@ -30,6 +31,8 @@ TEST_CASE("graphs survive the round trip", "[graph]") {
   REQUIRE(graph);
   CHECK(graph->tensor(TensorId(3)).updates == TensorId(1));
   CHECK(graph->tensor(TensorId(2)).isOutput);
+  CHECK(graph->tensor(TensorId(4)).homeBytes() == 16);
+  CHECK(graph->tensor(TensorId(3)).homeBytes() == 8);
   CHECK(graph->op(OperatorId(0)).inPlace == std::vector{std::pair(1u, 1u)});
   CHECK(graph->op(OperatorId(0)).communicates);
   CHECK(graphToJson(*graph) == json);
@@ -49,10 +52,12 @@ TEST_CASE("what is wrong in a graph's JSON is named by path", "[graph]") {
       {"/tensors/0/kind", "weird", "tensor kind 'weird' is unknown"},
       {"/tensors/0/bytes", -8, "size of -8 bytes"},
       {"/tensors/0/bytes", "8", "g.json:tensors[0].bytes"},
+      {"/tensors/0/touchedBytes", 4, "it has touched bytes and is no parameter, tensor 'x'"},
+      {"/tensors/4/touchedBytes", 81, "touched bytes of 81 are not in [0, 80], tensor 'w'"},
       {"/tensors/0/extra", 1, "'extra' is unknown, at 'g.json:tensors[0]'"},
       {"/tensors/3/updates", 9, "tensor 9 does not exist"},
       {"/tensors/3/updates", -1, "tensor -1 does not exist"},
-      {"/operators/0/inputs/0", 4, "g.json:operators[0].inputs[0]"},
+      {"/operators/0/inputs/0", 5, "g.json:operators[0].inputs[0]"},
       {"/operators/0/inputs/0", 4294967296, "does not exist"},
       {"/operators/0/inPlace/0/0", 2, "input 2 does not exist"},
       {"/operators/0/inPlace/0", Json::array({1}), "expected two numbers"},

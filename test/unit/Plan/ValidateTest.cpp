@@ -390,6 +390,12 @@ TEST_CASE("each rule of files is checked", "[plan]") {
        "has its home in another memory than its state"},
       // Arena of 64, and homes of x, w and y.
       {"the host's homes fit", [](FileExample &e) { e.machine.memories[0].capacityBytes = 256; }, nullptr},
+      {"rows that are looked up are less than their table",
+       [](FileExample &e) {
+         e.machine.memories[0].capacityBytes = 208;
+         e.graph.mutableTensor(e.w).touchedBytes = 16;
+       },
+       nullptr},
       {"the host's homes do not", [](FileExample &e) { e.machine.memories[0].capacityBytes = 255; },
        "arena and homes in memory 'host' take 256 bytes of a capacity of 255"},
       {"the file's arena", [](FileExample &e) { e.machine.memories[2].capacityBytes = 32; },

@@ -177,6 +177,38 @@ TEST_CASE("states and what the caller gives stay in the host's memory", "[search
   }
 }
 
+TEST_CASE("a table of which few rows are looked up stays where the file is mapped", "[search][file]") {
+  Instance instance = plainStates();
+  Graph &graph = instance.graph;
+  const TensorId table(4u);
+  REQUIRE(graph.tensor(table).name == "w_a");
+  auto needs = [&] { return *memoryNeeds(limited(instance, "100%"), Machine::hostMemory()); };
+  const MemoryNeeds before = needs();
+  graph.mutableTensor(table).touchedBytes = 8192;
+  REQUIRE(graph.check());
+  CHECK(needs().peakBytes == before.peakBytes - 102'400 + 8192);
+  const SearchProblem problem = limited(instance, "20%");
+  Expected<SearchResult> result = solveSearch(problem, quick());
+  REQUIRE(result);
+  Machine within = instance.machine;
+  within.memories[0].capacityBytes = problem.capacityBytes[0];
+  CHECK(validatePlan(graph, within, result->plan));
+  int homes = 0;
+  for (const Residency &residency : result->plan.residencies)
+    if (residency.tensor == table) {
+      CHECK(residency.segment == Segment::Home);
+      CHECK(residency.memory == Machine::hostMemory());
+      ++homes;
+    }
+  CHECK(homes == 1);
+  // Without these rows' number, all of the table counts.
+  graph.mutableTensor(table).touchedBytes = 0;
+  CHECK_FALSE(validatePlan(graph, within, result->plan));
+  // Many rows are as good as all.
+  graph.mutableTensor(table).touchedBytes = 90'000;
+  CHECK(needs().peakBytes == before.peakBytes);
+}
+
 TEST_CASE("a processor's plan is the same on any number of threads", "[search][file]") {
   const Instance instance = plainInstance(7, 24);
   const SearchProblem problem = limited(instance, "40%");
