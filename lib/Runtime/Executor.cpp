@@ -111,6 +111,7 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
     return status;
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
+  stepState.stop = options.stop;
   for (const sluice_bucket_desc &bucket : tables.buckets)
     programs.push_back({bucket.init,
                         bucket.step,

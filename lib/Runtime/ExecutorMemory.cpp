@@ -69,7 +69,8 @@ Status Executor::allocateArenas(const Program &program) {
 }
 
 Result<std::unique_ptr<Arena>> Executor::allocateHome(int64_t bytes, const char *name) const {
-  const char *directory = options.spill_directory;
+  // A plan with a file says itself what is in files.
+  const char *directory = tables.hasFiles() ? nullptr : options.spill_directory;
   return directory ? allocateFileArena(bytes, name, directory) : allocateHostArena(bytes, name);
 }
 

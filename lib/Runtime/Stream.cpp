@@ -38,7 +38,10 @@ std::string StepState::message() {
 }
 
 /// A copy from a file or to one.
-static Status moveByFile(const Command &command) {
+static Status moveByFile(const Command &command, const StepState &state) {
+  // Disks are slow: who stops a step does not wait for the rest of its copies.
+  if (state.stop && *state.stop != 0)
+    return failure("the step was stopped");
   Status status;
   auto move = [&](int64_t done, int64_t bytes) {
     const int64_t room = command.room - done, offset = command.fileOffset + done;
@@ -82,7 +85,7 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
                               : failure("operator '", names.ops[command.op], "' failed: ", said).value());
     }
   } else if (command.file) {
-    if (Status moved = moveByFile(command); !moved)
+    if (Status moved = moveByFile(command, state); !moved)
       state.fail(command.number,
                  failure("copy of tensor '", names.tensors[command.tensor], "' failed: ", moved.error()).value());
   } else {

@@ -55,6 +55,8 @@ struct Command {
 /// What all commands of one step share.
 struct StepState {
   bool trace = false; ///< Set before the first command.
+  /// A byte that is not 0 once the step has to stop; null: nothing stops it. Set before the first command.
+  const volatile unsigned char *stop = nullptr;
   std::atomic<bool> failed{false};
 
   void clear();

@@ -140,7 +140,7 @@ static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &proble
   int64_t parameters = 0;
   for (const Tensor &tensor : problem.graph->tensors())
     if (tensor.kind == TensorKind::Parameter)
-      parameters = saturatingAdd(parameters, tensor.bytes);
+      parameters = saturatingAdd(parameters, tensor.homeBytes());
   if (parameters > problem.capacityBytes[0])
     return std::nullopt;
   Machine machine = *problem.machine;

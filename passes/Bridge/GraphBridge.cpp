@@ -255,13 +255,6 @@ private:
 };
 } // namespace
 
-Expected<BridgedGraph> buildGraph(func::FuncOp function) {
-  SLUICE_RETURN_IF_ERROR(checkFunction(function));
-  SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, Builder(function).run());
-  findLookups(bridge);
-  return bridge;
-}
-
 /// The blocks of 4 KiB, in bytes, that an operator reads at most of an operand of which it looks rows up; none where it may
 /// read all.
 static std::optional<Count> lookedUpBytes(Operation *op, unsigned operand) {
@@ -308,6 +301,13 @@ static void findLookups(BridgedGraph &bridge) {
     if (touched && *touched < tensor.bytes)
       tensor.touchedBytes = touched->value();
   }
+}
+
+Expected<BridgedGraph> buildGraph(func::FuncOp function) {
+  SLUICE_RETURN_IF_ERROR(checkFunction(function));
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, Builder(function).run());
+  findLookups(bridge);
+  return bridge;
 }
 
 static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -70,10 +71,13 @@ exec::MachineAttr machineToAttribute(MLIRContext *context, const Machine &machin
     devices.push_back(exec::DeviceAttr::get(context, device.name, toExec(device.kind),
                                             machine.memory(device.memory).name, device.threads,
                                             b.getF64FloatAttr(device.speed)));
-  for (const Link &link : machine.links)
+  for (const Link &link : machine.links) {
+    // A program knows the rate of one direction, by which the runtime throttles.
+    const double duplex = std::clamp(link.duplexBytesPerSec, link.bytesPerSec, 2 * link.bytesPerSec);
     links.push_back(exec::LinkAttr::get(context, machine.memory(link.a).name, machine.memory(link.b).name,
-                                        b.getF64FloatAttr(link.bytesPerSec), b.getF64FloatAttr(link.duplexBytesPerSec),
-                                        link.latencyNs, link.throttle));
+                                        b.getF64FloatAttr(link.bytesPerSec), b.getF64FloatAttr(duplex), link.latencyNs,
+                                        link.throttle));
+  }
   return exec::MachineAttr::get(context, b.getArrayAttr(memories), b.getArrayAttr(devices), b.getArrayAttr(links));
 }
 

@@ -191,10 +191,8 @@ void Builder::declareMachine() {
   }
   for (const Link &link : machine.links) {
     linkSymbols.push_back(symbolFor(machine.memory(link.a).name + "." + machine.memory(link.b).name, "link"));
-    // Rates of both directions may differ: the runtime throttles by those of one.
-    const double duplex = std::clamp(link.duplexBytesPerSec, link.bytesPerSec, 2 * link.bytesPerSec);
     exec::LinkOp::create(builder, loc, text(linkSymbols.back()), ref(memorySymbols[link.a.index()]),
-                         ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(duplex),
+                         ref(memorySymbols[link.b.index()]), f64(link.bytesPerSec), f64(link.duplexBytesPerSec),
                          i64(link.latencyNs), link.throttle ? builder.getUnitAttr() : UnitAttr());
   }
   declarations = builder.saveInsertionPoint();

@@ -95,7 +95,7 @@ struct Machine {
   /// What running needs beyond planning: CPUs and nothing else compute in the host's memory, and
   /// every other memory but files is a device's. The machine is a checked one.
   Status checkRunnable() const;
-  /// What compiling needs beyond that: no files, which are planned and simulated alone.
+  /// What compiling needs beyond that: no link between a GPU's memory and a file.
   Status checkCompilable() const;
   /// Devices that compute, ascending. Never empty in a checked machine.
   std::vector<DeviceId> computeDevices() const;

@@ -25,7 +25,7 @@ namespace sluice {
 /// What part of a memory a residency is in.
 enum class Segment : uint8_t {
   Arena, ///< Planned: [offset, offset + bytes) of the memory's arena.
-  Home,  ///< Unplanned: the parameter file's mapping, a caller's input or output
+  Home,  ///< Unplanned: the parameter file or its mapping, a caller's input or output
          ///< buffer, or the state store. In the host's memory; those of parameters
          ///< and states may be in a file. Offset is 0.
 };

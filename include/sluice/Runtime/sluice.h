@@ -62,8 +62,8 @@ typedef struct sluice_options {
   /* Must outlive the session; NULL for a model that runs alone. */
   const sluice_communicator *communicator;
   /* What the plan keeps in host memory, and the states, are in files without names
-   * in this directory, so that the system may write them out; NULL: in memory. What a plan writes to a file is there too;
-   * NULL: in TMPDIR, else /var/tmp. */
+   * in this directory, so that the system may write them out; NULL: in memory. Of a plan that has files, only what it
+   * writes to these is there; NULL: in TMPDIR, else /var/tmp. */
   const char *spill_directory;
   /* A byte that the caller makes non-zero to stop a step that runs: the loops of the step end before their next
    * iteration, and the step fails. It must outlive the session. NULL: nothing stops a step. */

@@ -311,6 +311,26 @@ TEST_CASE("a step whose parameter file is shortened or changed fails", "[runtime
   }
 }
 
+TEST_CASE("a step that is stopped copies no more", "[runtime][file]") {
+  Directory directory;
+  const std::string path = writeFile(directory.path / "parameters", weights());
+  TestModel model = streamingModel();
+  unsigned char stop = 0;
+  sluice_options options{};
+  options.size = sizeof options;
+  options.threads = 2;
+  options.stop = &stop;
+  auto executor = Executor::create(model.get(), nullptr, {nullptr, path}, options);
+  REQUIRE(executor);
+  std::vector<float> x(kFloats), y(kFloats);
+  REQUIRE(runStep(**executor, x, y));
+  stop = 1;
+  CHECK_THAT(textOf(runStep(**executor, x, y)), Contains("copy of tensor 't0' failed: the step was stopped"));
+  stop = 0;
+  REQUIRE(runStep(**executor, x, y));
+  checkStep(x, y);
+}
+
 TEST_CASE("a model that misuses a file is refused", "[runtime][file]") {
   Directory directory;
   const std::string path = writeFile(directory.path / "parameters", weights());
