@@ -179,14 +179,16 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
   };
   result.makespanNs = timeOf(result.plan);
   // The search's bounds are of tensors in whole blocks. Here they are of the tensors' own bytes, for the placement that
-  // a single device has.
+  // a single device has. Their certificates are about the turned problem, so this problem's checkers cannot follow them.
   result.lowerBoundNs = result.onceBoundNs = 0;
+  result.certificate.reset();
+  result.onceCertificate.reset();
   if (problem.machine->computeDevices().size() == 1) {
     SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> exact, FileBelowHost::of(problem, 1));
     const SearchProblem of = exact->turned();
     const LowerBounds bounds = planLowerBounds(*of.graph, *of.machine, *of.costs, of.capacityBytes, result.plan.placement);
-    result.lowerBoundNs = bounds.always();
-    result.onceBoundNs = bounds.once();
+    result.lowerBoundNs = bounds.always().ns;
+    result.onceBoundNs = bounds.once().ns;
   }
   result.minimumBytes = turned.turnBack(result.minimumBytes);
   result.peakBytes = turned.turnBack(result.peakBytes);
