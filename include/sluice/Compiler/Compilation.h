@@ -27,12 +27,12 @@ namespace sluice {
 struct ExportOptions;
 struct Planned;
 
-/// True where an input of this value may say shapes, axes, counts, switches or
-/// scales: small integers and booleans, and short lists of numbers.
+/// Whether an input with this value may determine shapes, axes, counts, conditions or scales.
+/// This holds for small integers and booleans, and for short lists of numbers.
 bool mayDecideShapes(const HostTensor &tensor);
 
-/// Whether a model's path is of a program in the dataflow dialect ('.mlir'), which
-/// compiles as an ONNX file does.
+/// Whether a model's path names a program in the dataflow dialect ('.mlir'), which can be
+/// compiled like an ONNX file.
 bool isModuleFile(const std::string &path);
 
 /// A model's input or output.
@@ -45,99 +45,103 @@ struct ModelPort {
 
 class Compilation;
 
-/// A mapping that was really run.
+/// A mapping of operators to devices that was measured.
 struct MeasuredMapping {
-  int64_t simulatedNs = 0, measuredNs = 0; ///< Of a step.
+  int64_t simulatedNs = 0, measuredNs = 0; ///< Time of a step.
   bool kept = false;
 };
 
-/// How mappings are tried: so many of those that solver htf-mpr promises most of are
-/// planned, each is given to `run`, which compiles and runs it and says how long a step
-/// takes, and the fastest is followed (HTF-MPR's last step).
+/// How mappings are measured (HTF-MPR's last step). The `count` best mappings of the solver
+/// htf-mpr are planned. `run` compiles and runs each plan and returns the time of a step. The
+/// fastest mapping is used.
 struct MappingMeasurement {
-  size_t count = 0; ///< 0: none is measured.
+  size_t count = 0; ///< 0: no mapping is measured.
   std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
 };
 
-/// The plan for steps in which no symbol of the model's extents is above its bound.
+/// The plan for steps in which no symbol exceeds its bound.
 struct BucketPlan {
   std::vector<std::pair<std::string, int64_t>> bounds; ///< Per symbol: its name and its bound.
   PlanFile file;
 };
 
-/// A program for the host that computes weights of another, and what to give it.
+/// A program for the host that computes weights of another program, and its inputs.
 struct WeightProgram {
-  std::unique_ptr<Compilation> compilation; ///< To link.
+  std::unique_ptr<Compilation> compilation; ///< Must be linked.
   std::vector<HostTensor> inputs;
-  std::vector<int64_t> offsets; ///< Per output: where it lies in the other's parameter file.
+  std::vector<int64_t> offsets; ///< Per output: its offset in the other program's parameter file.
 };
 
-/// A model on its way through the phases of Phases.h, one value at a time: the door of
-/// the tools, which ask for a phase and look at what there is. After a phase that failed,
-/// run() fails with the same error again; options(), machine(), name(), and what phases
-/// from Fuse on left stay. To call a getter before its phase, or module(), inputs(),
-/// outputs() and prunedLayers() after a failure, ends the process with a message.
+/// A model and its compilation through the phases of Phases.h. The tools use this class: they
+/// run phases and read the results. After a failed phase, run() fails with the same error
+/// again. options(), machine() and name() stay valid, and so do the results of earlier phases
+/// from Fuse on. Two mistakes end the process with a message: calling a getter before its
+/// phase, and calling module(), inputs(), outputs() or prunedLayers() after a failure.
 class Compilation {
 public:
-  /// Opens and imports the model, and reads the machine. Fails with a
-  /// diagnostic; nothing is written.
+  /// Opens and imports the model, and reads the machine. It writes nothing, and fails with a
+  /// diagnostic.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
-  /// As create, for a model whose inputs' values are known: where the model cannot be compiled for every value, it is
-  /// compiled for those of as few inputs as it takes, small ones, and refuses others at run time.
-  /// options().fixedInputs says which.
+  /// Like create, for a model whose inputs' values are known. If the model cannot be compiled for all values, it is
+  /// compiled for the values of as few small inputs as possible, and refuses other values at run time.
+  /// options().fixedInputs has these inputs.
   static Expected<std::unique_ptr<Compilation>> createFor(const std::string &modelPath, CompilerOptions options,
                                                           const std::map<std::string, HostTensor> &values);
   ~Compilation();
 
-  /// Fails, naming the files, where external data is missing: enough to plan with,
-  /// not to link.
+  /// Fails and names the files if external data is missing. Planning does not need the data,
+  /// but linking does.
   Status requireData() const;
-  /// To be called before Place, with solver place=htf-mpr.
+  /// Must be called before phase Place, with the solver place=htf-mpr.
   void measureMappings(MappingMeasurement measurement);
-  /// The mappings that were run, by ascending simulated time; else empty.
+  /// Measured mappings, by ascending simulated time; empty if none was measured.
   const std::vector<MeasuredMapping> &measuredMappings() const;
-  /// Runs every phase not yet run, up to `last`. Link is reached through link(). Fails as a phase before did.
+  /// Runs all phases up to `last` that have not run yet. Use link() for phase Link. Fails again if an earlier phase
+  /// failed.
   Status run(Phase last);
-  /// Runs what is left and writes the artifact directory: see link() of Phases.h.
+  /// Runs the remaining phases and writes the artifact directory: see link() of Phases.h.
   Status link(const std::string &directory);
-  /// The passes that made the artifact, as sluice-opt takes them: the plan is read from
-  /// the artifact's directory, and objects are written there as model.0.o... After link().
+  /// The passes that made the artifact, as a pipeline for sluice-opt. The pipeline reads the plan
+  /// from the artifact's directory and writes objects there as model.0.o and so on. Call it
+  /// after link().
   std::string pipelineText() const;
 
-  /// Of the weights that constant expressions of little data define, for machines that get the parameter file without
-  /// them; absent where they are less than 1 MiB. Its results are the file's bytes, to the last.
+  /// A program that computes the weights that constant expressions define from little data. It serves machines that get
+  /// the parameter file without these weights. Its results are exactly the bytes of the file. Absent if the weights
+  /// have less than 1 MiB.
   Expected<std::optional<WeightProgram>> weightProgram();
 
-  /// Writes the program as it was imported as an ONNX model: see Onnx/Export.h. With a plan, which must be of this
-  /// model and target, its decisions become the nodes' metadata; fails naming an operator of it that is not here.
+  /// Writes the imported program as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model and
+  /// target, the decisions become metadata of the nodes. Fails naming an operator of the plan that the program does not
+  /// have.
   Status exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan = nullptr);
 
   const CompilerOptions &options() const;
   mlir::ModuleOp module();
   const Machine &machine() const;
   std::string name() const;
-  /// The program's: with training, from Differentiate on, those of a step.
+  /// Inputs and outputs of the program. With training, from Differentiate on, they are those of a training step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
 
-  // From Simplify on.
+  // Valid from phase Simplify on.
   std::vector<PrunedLayer> prunedLayers() const;
 
-  // From Fuse on.
+  // Valid from phase Fuse on.
   const Graph &graph() const;
   const CostTable &costs() const;
 
-  // From Schedule on.
+  // Valid from phase Schedule on.
   const SearchProblem &problem() const;
   const SearchResult &result() const;
-  /// What was decided.
+  /// All decisions, as a plan file.
   PlanFile planFile() const;
-  /// By their bounds, smaller first, without that of the upper bounds, which is planFile(); none where `--dim` asks for
-  /// no buckets.
+  /// The plans of buckets, by ascending bounds; empty without buckets. The plan for the upper bounds is planFile() and
+  /// is not among them.
   std::vector<BucketPlan> bucketPlans() const;
-  /// Writes planFile() to a path, and bucketPlans() beside it, their bounds added to the name.
+  /// Writes planFile() to a path, and bucketPlans() beside it, with their bounds in the file names.
   Status writePlanFiles(const std::string &path) const;
-  /// With a slowdown to keep to, in the order tried; else empty.
+  /// The limits that were tried for options.slowdown, in the order tried; empty without a slowdown.
   const std::vector<TriedBudget> &triedBudgets() const;
 
 private:
@@ -147,9 +151,10 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Writes the program that an artifact was compiled from as an ONNX model, its plan's decisions as the nodes' metadata.
-/// Weights are read from the model at `modelPath`; empty: where it was when the artifact was compiled. Fails where it
-/// is not there, or not the same; not asked for with ExportOptions::weights omitted, or where there are none.
+/// Writes the program from which an artifact was compiled as an ONNX model, with the plan's decisions as metadata of
+/// the nodes. Weights are read from the model at `modelPath`; an empty path stands for the model's place at compile
+/// time. Fails if the model is missing or has changed. The model is not needed if the program has no weights, or if
+/// ExportOptions::weights omits them.
 Status exportArtifact(const std::string &directory, const std::string &modelPath, const std::string &path,
                       const ExportOptions &options);
 

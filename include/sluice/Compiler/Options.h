@@ -1,4 +1,4 @@
-//===- Options.h - The one options record every tool uses -------*- C++ -*-===//
+//===- Options.h - The options of a compilation ------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -29,9 +29,9 @@ enum class Phase { Import, Simplify, Differentiate, Partition, Fuse, Place, Sche
 const std::vector<std::string> &phaseNames();
 Expected<Phase> parsePhase(std::string_view name);
 
-/// Whether GPUs ask their maker's library for matrix products and convolutions first.
+/// Which matrix products and convolutions GPUs give to the vendor's libraries.
 enum class GpuLibraries : uint8_t {
-  Auto, ///< Those where it was measured to be faster, or may be expected to be.
+  Auto, ///< Those for which the library is faster according to measurements or estimates.
   On,   ///< All, on a machine where only GPUs compute.
   Off,  ///< None.
 };
@@ -41,9 +41,10 @@ Expected<GpuLibraries> parseGpuLibraries(std::string_view name);
 
 /// How CPUs compute convolutions of f32 images.
 enum class ConvChoice : uint8_t {
-  Auto,     ///< By Winograd's algorithm where it is estimated to be faster and exact enough, and CPUs alone compute.
-  Direct,   ///< By sums over taps and channels alone.
-  Winograd, ///< By Winograd's algorithm wherever it is exact enough.
+  Auto,     ///< Winograd's algorithm where it is estimated to be faster and its error bound allows it, if only CPUs
+            ///< compute.
+  Direct,   ///< Always sums over taps and channels.
+  Winograd, ///< Winograd's algorithm wherever its error bound allows it.
 };
 /// "auto", "direct" and "winograd", in the order of ConvChoice.
 const std::vector<std::string> &convChoiceNames();
@@ -56,33 +57,33 @@ const std::string &matmulPrecisionName(dataflow::MatmulPrecision precision);
 
 /// A step of planning that has several solvers.
 enum class SolverStep : uint8_t { Place, Search, Tile };
-/// Per step, a solver's name, one of placementSolverNames(), searchSolverNames() or
-/// partitionSolverNames(). Absent: the default.
+/// For each step the name of a solver: one of placementSolverNames(), searchSolverNames() or
+/// partitionSolverNames(). An absent step uses the default.
 using SolverChoices = std::map<SolverStep, std::string>;
-/// "place=heft,search=odswap". Fails naming an unknown step or solver and listing
-/// what there is.
+/// Parses a text such as "place=heft,search=odswap". Fails on an unknown step or solver, and
+/// lists the known ones.
 Expected<SolverChoices> parseSolvers(std::string_view text);
 
-/// Partition pruning, which changes what a model computes.
+/// Options of partition pruning, which changes what a model computes.
 struct PruneOptions {
-  int64_t parts = 0;  ///< Blocks of each layer; 0: none is pruned.
-  std::string layers; ///< Regular expression of their nodes' whole names.
+  int64_t parts = 0;  ///< Number of blocks of each layer; 0: no pruning.
+  std::string layers; ///< Regular expression that the whole names of the layers' nodes match.
 };
 
 /// A layer that was pruned.
 struct PrunedLayer {
   std::string name;
   int64_t parts = 0;
-  double weightLoss = 0; ///< Share of the magnitude of its weights.
+  double weightLoss = 0; ///< Fraction of the magnitude of its weights that is lost.
 };
 
 /// Buckets whose bounds are chosen: see chooseBuckets.
 struct BucketOptions {
-  int64_t count = 0;     ///< At most so many plans; 0: no bounds are chosen.
-  std::string dim;       ///< Empty: the one that has a range without a list of sizes.
-  std::string sizesFile; ///< See readSizes; empty: all sizes of the range, equally often.
+  int64_t count = 0;     ///< Upper limit of the number of plans; 0: no automatic choice.
+  std::string dim;       ///< The dimension; empty: the only one that has a range without a list of sizes.
+  std::string sizesFile; ///< See readSizes; empty: all sizes of the range are equally frequent.
 };
-/// "auto:4", "sequence=auto:4". Fails on other texts, and on a number of plans that is not 1 to 64.
+/// Parses "auto:4" or "sequence=auto:4". Fails on other texts, and if the number of plans is not in 1 to 64.
 Expected<BucketOptions> parseBuckets(std::string_view text);
 
 /// An application with the runtime and nothing else: its libraries, the model's code, stacks and buffers.
@@ -90,18 +91,17 @@ inline constexpr int64_t kRuntimeProcessBytes = int64_t(16) << 20;
 
 /// The one options record every tool uses. Each field's default serves.
 struct CompilerOptions {
-  /// A preset's name or a machine file.
+  /// The name of a preset, or the path of a machine file.
   std::string machine = "host";
-  /// The device that runs every operator, but for those on strings, which stay on
-  /// the host; empty: placement decides.
+  /// The device that runs every operator except those on strings, which stay on the host.
+  /// Empty: placement decides.
   std::string device;
-  /// Split the model over so many of the machine's devices, each running its own parts: the program from Partition on,
-  /// its plan and the memory limits are one device's.
+  /// Number of the machine's devices over which the model is split; each device runs its own parts. From phase
+  /// Partition on, the program, its plan and the memory limits are those of one device.
   int64_t devices = 1;
-  /// Operators that dominate may run as several, on several devices, where the whole gets faster so under the
-  /// simulator.
+  /// Splits operators that dominate the step into several, on several devices, if the simulated step becomes faster.
   bool splitOperators = false;
-  /// What several devices, or operators split, must gain over one, or over none: see SearchParams::leastGain.
+  /// The least gain for which several devices, or split operators, are used: see SearchParams::leastGain.
   double leastGain = 0.05;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
@@ -109,53 +109,53 @@ struct CompilerOptions {
   /// host's memory, where parameters stream into it from a file.
   int64_t processBytes = kRuntimeProcessBytes;
   int64_t searchTimeNs = 5'000'000'000;
-  /// 0: the clock decides.
+  /// Number of plans to make; 0: the clock limits the search.
   int64_t searchEvaluations = 0;
   uint64_t seed = 0;
-  /// Of the search and of code generation; 0: one a core. Never changes a result.
+  /// Number of threads of the search and of code generation; 0: one for each core. It never changes a result.
   int threads = 0;
   SolverChoices solvers;
-  /// "native", "x86-64-v3"... with or without "cpu:".
+  /// "native", "x86-64-v3" and so on, with or without "cpu:".
   std::string target = "native";
-  /// What f32 operands of matrix products and convolutions are rounded to on GPUs,
+  /// The type to which f32 operands of matrix products and convolutions are rounded on GPUs,
   /// from sm_80 on. The default is exact.
   dataflow::MatmulPrecision matmulPrecision{};
   GpuLibraries gpuLibraries = GpuLibraries::Auto;
-  /// How CPUs compute convolutions of inference; other programs' convolutions are direct.
+  /// How CPUs compute convolutions in inference. Convolutions of other programs are direct.
   ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
   /// Pairs of an input and an output, "PAST=PRESENT", that become states: see --dataflow-carry-states.
   std::vector<std::string> states;
   BucketOptions buckets;
-  /// What extents that the data says are at most: see ImportOptions.
+  /// Bounds of tensors that determine extents: see ImportOptions.
   std::map<std::string, ValueBounds> bounds;
-  /// Inputs whose values the program is specialised to: see ImportOptions.
+  /// Inputs for whose values the program is specialised: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
-  /// The most iterations of a loop whose end only the data says; 0: no limit. See ImportOptions.
+  /// Limit of the iterations of a loop whose end depends on data; 0: no limit. See ImportOptions.
   int64_t maxIterations = 0;
-  /// Unrolls loops, as for a machine with devices that run no loops.
+  /// Unrolls loops, as on a machine with devices that cannot run loops.
   bool unrollsLoops = false;
   PruneOptions prune;
   /// Makes a training step of the model; absent: inference.
   std::optional<TrainingOptions> training;
-  /// Directory for each phase's IR; empty: none.
+  /// Directory in which the IR of each phase is written; empty: none.
   std::string dumpPhases;
-  /// Plans within the least memory whose plan takes so many times the ideal at
-  /// most; absent: within all that is allowed. See findLeastMemory.
+  /// If present, the plan uses the least memory with which a step takes at most `slowdown`
+  /// times the ideal (findLeastMemory). Absent: the plan may use the whole limit.
   std::optional<double> slowdown;
-  /// Operators that run as several; a plan file brings its own.
+  /// Operators that are split into several. A plan file has its own splits.
   std::vector<NamedSplit> splits;
-  /// A plan file to follow instead of searching, its splits too; empty: search.
+  /// A plan file to follow instead of searching, including its splits; empty: search.
   std::string planFile;
-  /// Search on from that plan instead.
+  /// Starts a search from that plan instead of following it.
   bool resume = false;
   /// A profile whose times replace the analytic ones; empty: none.
   std::string profileFile;
-  /// A tuning of this machine, by which kernels are cut and costed; empty: by estimates.
+  /// A tuning file of this machine, which decides the forms and the costs of kernels; empty: estimates decide.
   std::string tuningFile;
-  /// By device's name: how many times as long as its costs say it takes; absent: 1.
+  /// By the name of a device: the factor by which it is slower than its costs say; absent: 1.
   std::map<std::string, double> slowdowns;
-  /// Where to write the planning problem; empty: nowhere.
+  /// Path to which the planning problem is written; empty: it is not written.
   std::string dumpProblem;
   const std::atomic<bool> *interrupt = nullptr;
   std::function<void(const SearchProgress &)> progress;

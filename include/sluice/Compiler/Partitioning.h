@@ -10,20 +10,20 @@
 
 namespace sluice {
 
-/// A partition's solver ("tile"), seed, threads and limits, as the compiler's options
-/// have them; the clock starts here.
+/// Derives the solver ("tile"), seed, threads and limits of a partition from the compiler's
+/// options. The clock limit starts with this call.
 PartitionParams partitionParams(const CompilerOptions &options);
 
 struct PlannedPartition {
   TensorProgram program;
   PartitionMachine machine;
   PartitionSolution solution;
-  int64_t singleNs = 0; ///< The same program on one of the devices, memory not looked at.
+  int64_t singleNs = 0; ///< Time of the same program on one of the devices, whatever its memory is.
 };
 
-/// Runs the phases up to Differentiate and splits the program over so many of the
-/// machine's devices. The decisions become attributes, from which the program of each
-/// device can be made; with options().dumpPhases, partition.mlir shows them.
+/// Runs the phases up to Differentiate and splits the program over the given number of the
+/// machine's devices. The decisions become attributes, from which the program of each device
+/// can be made. With options().dumpPhases, the file partition.mlir shows them.
 Expected<PlannedPartition> planPartition(Compilation &compilation, int64_t devices, const PartitionParams &params);
 
 } // namespace sluice

@@ -20,29 +20,30 @@ class Pass;
 
 namespace sluice {
 
-/// Passes in order, each with its options as text. A compilation runs pipelines and
-/// prints them: sluice-opt with the printed text runs the same passes with the same options.
+/// A list of passes, each with its options as text. A compilation runs pipelines and can
+/// print them. sluice-opt with the printed text runs the same passes with the same options.
 class Pipeline {
 public:
   using Options = std::vector<std::pair<std::string, std::string>>;
   using Maker = std::function<std::unique_ptr<mlir::Pass>()>;
 
-  /// Appends a pass on the module, or on each of its functions. `make` creates the pass
-  /// where the file that an option names is in memory already; else the registry does.
+  /// Appends a pass on the module, or on each of its functions. The registry creates the pass.
+  /// With `make`, this function creates it instead; it is needed if the file that an option
+  /// names is already in memory.
   Pipeline &onModule(std::string pass, Options options = {}, Maker make = {});
   Pipeline &onFunctions(std::string pass, Options options = {});
   Pipeline &append(const Pipeline &other);
 
-  /// The same passes, with another value for an option of a pass that has it.
+  /// The same passes, with another value for one option of a pass.
   Pipeline with(const std::string &pass, const std::string &option, const std::string &value) const;
 
-  /// The same passes, with plan and partition files in a directory.
+  /// The same passes, with plan and partition files in the given directory.
   Pipeline inDirectory(const std::string &directory) const;
 
-  /// As sluice-opt takes it after --pass-pipeline.
+  /// The text for the option --pass-pipeline of sluice-opt.
   std::string text() const;
-  /// Runs the passes, with the verifier after each. Fails with the first diagnostic, its
-  /// error's code and the model's node that it is about.
+  /// Runs the passes, with the verifier after each. Fails with the first diagnostic, its error
+  /// code, and the node of the model that it concerns.
   Status run(mlir::ModuleOp module) const;
 
 private:
@@ -55,12 +56,12 @@ private:
   std::vector<Step> steps;
 };
 
-/// A real number as an option, such that reading it gives the same number.
+/// A value as the text of an option. Reading the text of a real number gives the same number.
 std::string optionText(double value);
 std::string optionText(bool value);
 std::string optionText(int64_t value);
 
-/// Registers Sluice's passes and pipelines with MLIR, once in a process.
+/// Registers Sluice's passes and pipelines with MLIR. Further calls in a process do nothing.
 void registerCompilerPasses();
 
 } // namespace sluice

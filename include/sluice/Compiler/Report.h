@@ -15,51 +15,51 @@
 
 namespace sluice {
 
-/// Where an operator is drawn: layers from left to right, each below an operator
-/// it does not depend on.
+/// The place of an operator in the drawing of the graph. Layers go from left to right.
 struct GraphPlace {
   uint32_t layer = 0; ///< Longest path from a source.
-  uint32_t row = 0;   ///< Within the layer, each once.
+  uint32_t row = 0;   ///< Position within the layer; no two operators of a layer share one.
 };
-/// Layers by longest path, rows by the barycenter rule (Sugiyama, Tagawa and
-/// Toda 1981). Needs an acyclic graph; per operator.
+/// Computes a place for each operator of an acyclic graph: layers by longest path, and rows by
+/// the barycenter rule (Sugiyama, Tagawa and Toda 1981).
 std::vector<GraphPlace> layoutGraph(const Graph &graph);
 
-/// A step that ran. Times are from the step's start.
+/// A measured step. Times are relative to the start of the step.
 struct MeasuredStep {
-  std::string name;               ///< Its file's, without the extension; of several ranks "rank 1 of run".
-  std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} where it was not measured.
-  int64_t makespanNs = 0;         ///< The last end.
+  std::string name;               ///< Name of the file without extension; with several ranks "rank 1 of run".
+  std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} if it was not measured.
+  int64_t makespanNs = 0;         ///< End of the last command.
 };
-/// Reads what `sluice run --trace` wrote, a step for each rank: by a device's own clock where it has one, else by the
-/// host's. Fails where a command of the trace has another name in the plan.
+/// Reads a trace of `sluice run --trace`; the result has one step for each rank. Times are those of the device's clock
+/// if it has one, and otherwise of the host's. Fails if a command of the trace has another name in the plan.
 Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, const std::string &path);
 
-/// What the report shows beside the plan.
+/// Further contents of a report.
 struct ReportExtras {
   const PlanFile *against = nullptr; ///< Another plan.
-  const PlanDiff *diff = nullptr;    ///< Where there is one: what differs in it, the plan being A.
+  const PlanDiff *diff = nullptr;    ///< With another plan: the differences, where A is the report's plan.
   std::vector<MeasuredStep> measured;
 };
 
-/// What the page shows, as data: operators, tensors, residencies and commands with simulated times, bytes over time per
-/// memory, why streams stall and tensors are copied, and places in the drawing; the same of the other plan.
+/// The data of the page: operators, tensors, residencies and commands with simulated times, bytes over time per memory,
+/// the reasons of stalls and copies, and places in the drawing. The same data follows for the other plan.
 Json reportData(const PlanFile &file, const ReportExtras &extras = {});
 
-/// One page that needs nothing else: style, script and data are inside. Names
-/// are escaped; nothing of a model's text is markup.
+/// A complete HTML page that contains its style, script and data. Names are escaped, so the
+/// text of a model cannot become markup.
 std::string reportHtml(const PlanFile &file, const ReportExtras &extras = {});
 
 /// The graph for Graphviz: operators coloured by device with their times, tensors with their bytes; a tensor that is
 /// copied between memories is dashed.
 std::string reportDot(const PlanFile &file);
 
-/// The simulated step as a drawing: a row a stream, then the bytes in use of each memory that the plan uses, with its
-/// limit, then the map of each arena. Each command and residency has its name and times as its title. No script.
+/// A drawing of the simulated step: a row for each stream, then the bytes in use of each memory that the plan uses,
+/// with its limit, then the map of each arena. The title of a command or residency has its name and times. It has no
+/// script.
 std::string reportSvg(const PlanFile &file);
 
-/// The same in characters of UTF-8, in lines of at most `columns` (at least 42): how busy each stream is, and the most
-/// bytes in use, in each of equal parts of the step.
+/// A drawing in UTF-8 characters with lines of at most `columns` characters (at least 42). The step is divided into
+/// equal parts, and each part shows the load of each stream and the largest number of bytes in use.
 std::string reportText(const PlanFile &file, int columns);
 
 } // namespace sluice

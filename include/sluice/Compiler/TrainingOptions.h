@@ -13,15 +13,15 @@
 
 namespace sluice {
 
-/// What `--train`, `--optimizer` and `--trainable` say. Defaults as the
-/// frameworks have them.
+/// The options `--train`, `--optimizer` and `--trainable`. The defaults are those of the
+/// common frameworks.
 struct TrainingOptions {
-  std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result that is the loss.
-  std::string output;                         ///< The result it is taken of; empty: the only one.
-  int64_t classAxis = -1;                     ///< -1: 1 of images, else the last.
-  /// The label that softmax-cross-entropy leaves out; none: every label is a class.
+  std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result of the model is the loss.
+  std::string output;                         ///< The result whose loss is computed; empty: the only one.
+  int64_t classAxis = -1;                     ///< -1: axis 1 of images, and otherwise the last axis.
+  /// The label that softmax-cross-entropy ignores; absent: every label is a class.
   std::optional<int64_t> ignoreIndex;
-  /// Steps whose mean gradient makes one update.
+  /// Number of steps whose mean gradient makes one update.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
   double learningRate = 0.01;
@@ -29,18 +29,19 @@ struct TrainingOptions {
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weightDecay = 0;
-  /// Regular expression of trainable initializers' names; empty: all that hold
-  /// more than one float.
+  /// POSIX extended regular expression that the whole names of trainable initializers match;
+  /// empty: all initializers with more than one float are trained.
   std::string trainable;
-  /// Of dropout.
+  /// The seed of dropout.
   uint64_t seed = 0;
 };
 
-/// `train`: "loss=softmax-cross-entropy|mse|output:NAME" with, after commas,
-/// "of=OUTPUT", "axis=N" and "ignore-index=N" (of softmax-cross-entropy), "accumulate=N". `optimizer`:
-/// a name with, after commas, "lr=", "weight-decay=", of momentum "momentum=",
-/// "nesterov=", of adam and adamw "beta1=", "beta2=", "epsilon="; empty: sgd.
-/// Fails naming what is unknown, out of range, or of no effect.
+/// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
+/// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with
+/// softmax-cross-entropy), and "accumulate=N". `optimizer` is a name, followed after commas by
+/// "lr=" and "weight-decay=", for momentum also "momentum=" and "nesterov=", and for adam and
+/// adamw also "beta1=", "beta2=" and "epsilon="; empty: sgd. Fails on an option that is unknown,
+/// out of range or without effect.
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- CostModel.h - How long things take -----------------------*- C++ -*-===//
+//===- CostModel.h - Times of operators and copies --------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -14,23 +14,23 @@
 
 namespace sluice {
 
-/// What an operator's time depends on, its name left out. Bytes as stored.
+/// The properties that determine an operator's time. Bytes are those in memory.
 struct OperatorShape {
-  std::string kind; ///< Operator::kind; empty: not known.
+  std::string kind; ///< Operator::kind; empty: unknown.
   int64_t flops = 0;
-  int64_t bytesMoved = 0; ///< Of one execution, where the operator does not say: all read and written.
-  int64_t inputBytes = 0; ///< Read, parameters and states apart.
+  int64_t bytesMoved = 0; ///< Bytes moved in one execution; by default all operands and results.
+  int64_t inputBytes = 0; ///< Bytes read, without parameters and states.
   int64_t parameterBytes = 0;
   int64_t outputBytes = 0;
   int64_t workspaceBytes = 0;
 };
 OperatorShape shapeOf(const Graph &graph, OperatorId op);
 
-/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead
-/// (Williams, Waterman and Patterson 2009; speed is an emulated device's).
+/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead, where speed
+/// is that of an emulated device (Williams, Waterman and Patterson 2009).
 int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device);
 
-/// Injectable: solvers only ever see the table below.
+/// The interface of cost models. Solvers see only the table below.
 class CostModel {
 public:
   virtual ~CostModel() = default;
@@ -38,14 +38,13 @@ public:
   virtual int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const = 0;
 };
 
-/// rooflineTimeNs of every operator.
+/// Gives every operator its rooflineTimeNs.
 class RooflineCostModel final : public CostModel {
 public:
   int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;
 };
 
-/// Times of every operator on every device, and of moving bytes over a link
-/// alone (uncontended): what solvers and the simulator read.
+/// The time of every operator on every device, which solvers and the simulator read.
 struct CostTable {
   size_t numDevices = 0;
   std::vector<int64_t> operatorNs; ///< [operator * numDevices + device]
@@ -55,13 +54,13 @@ struct CostTable {
 
 CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model);
 
-/// ceil(bytes / bytesPerSec) in nanoseconds, at most 2^62. A part below 1e-6 ns
-/// is rounding and does not count as one more.
+/// ceil(bytes / bytesPerSec) in nanoseconds, at most 2^62. A fraction below 1e-6 ns is a
+/// rounding error and is not rounded up.
 int64_t movingTimeNs(double bytes, double bytesPerSec);
 
-/// Latency + bytes / bytesPerSec, rounded up; one direction busy alone.
+/// Latency + bytes / bytesPerSec, rounded up, for a copy that is alone on the link.
 int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes);
-/// Of the faster direction.
+/// The same in the faster direction.
 int64_t transferTimeNs(const Link &link, int64_t bytes);
 
 } // namespace sluice

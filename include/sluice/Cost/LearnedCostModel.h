@@ -1,11 +1,11 @@
-//===- LearnedCostModel.h - Times of shapes never measured ------*- C++ -*-===//
+//===- LearnedCostModel.h - Times of unmeasured operators -------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Boosted trees over operators' shapes, trained on what a profile has of a
-// device. They learn by what factor the roofline errs: trees know nothing beyond
-// the sizes they have seen, the roofline does.
+// Boosted trees over operators' shapes, trained on a device's measurements in a profile.
+// They learn the factor by which the roofline model errs, because trees cannot extrapolate
+// beyond the sizes of their training data and the roofline model can.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_LEARNEDCOSTMODEL_H
@@ -21,8 +21,8 @@
 
 namespace sluice {
 
-/// Five-fold errors: by which factor, at least 1, predictions are off in the
-/// geometric mean, for operators that the predictor was not shown.
+/// Errors in five-fold cross-validation: the geometric mean of the factors, at least 1, by
+/// which predictions differ from measurements of operators outside the training data.
 struct PredictorQuality {
   std::string device; ///< deviceKey
   size_t operators = 0;
@@ -31,12 +31,12 @@ struct PredictorQuality {
 
 class LearnedCostModel final : public CostModel {
 public:
-  /// Operators that a device needs in a profile to be learned from.
+  /// The least number of measured operators for which a device is learned.
   static constexpr size_t kLeastOperators = 20;
 
-  /// For each device of the machine of which the profile has enough. Deterministic.
+  /// Learns each device of the machine with enough measurements in the profile. Deterministic.
   LearnedCostModel(const Profile &profile, const Machine &machine);
-  /// The roofline's where nothing was learned of the device.
+  /// Returns the roofline time for a device that was not learned.
   int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;
 
 private:
@@ -47,7 +47,7 @@ private:
   std::map<std::string, Learned> byDevice; ///< By deviceKey.
 };
 
-/// Of each kind of computing device that can be learned of, in the machine's order.
+/// The quality for each kind of computing device that can be learned, in the machine's order.
 std::vector<PredictorQuality> measurePredictor(const Profile &profile, const Machine &machine);
 
 } // namespace sluice

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `sluice profile` measured on one machine, keyed by what was measured and
-// not by names in a model, so that one profile serves many models.
+// Measurements of `sluice profile` on one machine. The keys are hashes of computations and
+// not names of a model, so one profile serves many models.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_PROFILE_H
@@ -20,56 +20,56 @@
 
 namespace sluice {
 
-/// 2 added the links' spread and samples; 3 where it was made, operators' shapes
-/// and links' settings; 4 links' event latencies.
+/// Schema 2 added spread and samples of links. Schema 3 added the origin, shapes of operators
+/// and settings of links. Schema 4 added event latencies of links.
 inline constexpr int kProfileSchema = 4;
 
 struct OperatorMeasurement {
   int64_t medianNs = 0;
-  int64_t spreadNs = 0;     ///< Between the quartiles.
-  int64_t samples = 0;      ///< Runs measured, at least 1.
-  OperatorShape shape = {}; ///< Of no kind before schema 3.
+  int64_t spreadNs = 0;     ///< Distance between the quartiles.
+  int64_t samples = 0;      ///< Number of measured runs, at least 1.
+  OperatorShape shape = {}; ///< Without a kind before schema 3.
 };
 
 struct LinkMeasurement {
   int64_t latencyNs = 0;
   double bytesPerSec = 0;       ///< One direction alone.
   double duplexBytesPerSec = 0; ///< Both directions together.
-  double spread = 0;            ///< Between the quartiles of copies' times over the fit's.
-  int64_t samples = 0;          ///< Copies measured; 0: not known (schema 1).
-  int64_t eventLatencyNs = 0;   ///< As Link has it.
-  std::string setting = {};     ///< linkKey when it was measured; empty: not known.
+  double spread = 0;            ///< Distance between the quartiles of copies' times, relative to the fitted times.
+  int64_t samples = 0;          ///< Number of measured copies; 0: unknown (schema 1).
+  int64_t eventLatencyNs = 0;   ///< See Link::eventLatencyNs.
+  std::string setting = {};     ///< linkKey at the time of measurement; empty: unknown.
 };
 
-/// Gives a link what was measured of it, noise cut off at what a link can mean.
+/// Sets the measured figures of a link, clamped to the valid range of a link.
 void setMeasured(Link &link, const LinkMeasurement &measured);
 
-/// What a machine's description enforces of a link: "free", or of a throttled one
-/// its rates and latency.
+/// The limits that a machine's description enforces on a link: "free", or the rates and latency
+/// of a throttled link.
 std::string linkKey(const Link &link);
 
 /// A copy of `bytes` that was alone on its link.
 struct CopySample {
   int64_t bytes = 0, ns = 0;
 };
-/// Latency and rate of the line through the sizes' median times that deviates
-/// least in proportion (weighted least squares); a line that would leave the
-/// latency negative goes through zero. Both directions together are left at the
-/// rate. Samples with positive bytes and times, at least one.
+/// Fits latency and rate: the line through the median times of the sizes with the least
+/// relative deviation (weighted least squares). If the latency would be negative, the line goes
+/// through zero. The rate of both directions together is set to the rate of one direction.
+/// Requires at least one sample, and positive bytes and times.
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {
-  /// Compiler and processor; times made elsewhere do not compare. Empty: not known.
+  /// Compiler and processor of the measurements, since times of others are not comparable. Empty: unknown.
   std::string origin = {};
-  /// (Operator::signature, deviceKey) -> time: by the device's own clock where
-  /// it has one, else the host's with its launch.
+  /// (Operator::signature, deviceKey) -> time by the device's own clock if it has one, and
+  /// otherwise by the host's, including the launch.
   std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
   /// (memory name, memory name), as in the machine's links -> rates.
   std::map<std::pair<std::string, std::string>, LinkMeasurement> links;
 };
 
-/// What makes two devices run an operator alike: kind, threads, speed and, for
-/// a GPU, its rates. "cpu/8t", "emulated/2t/0.5x".
+/// A text that is equal for devices on which an operator takes the same time. It contains kind,
+/// threads, speed and, for a GPU, its rates: "cpu/8t", "emulated/2t/0.5x".
 std::string deviceKey(const Device &device);
 
 Json profileToJson(const Profile &profile);
@@ -78,8 +78,8 @@ Expected<Profile> profileFromJson(const JsonReader &reader);
 /// The machine with its measured links' rates; other links are unchanged.
 Machine withMeasuredLinks(Machine machine, const Profile &profile);
 
-/// Measured times where the profile has them (an operator without a signature
-/// has none), `fallback`'s elsewhere. Both must outlive the model.
+/// Uses measured times if the profile has them, and the times of `fallback` otherwise. An
+/// operator without a signature has no measured time. Both must outlive the model.
 class ProfiledCostModel final : public CostModel {
 public:
   ProfiledCostModel(const Profile &profile, const CostModel &fallback) : profile(profile), fallback(fallback) {}

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `sluice tune` found on one machine: how kernels are computed fastest, from
-// which time on loops gain from threads, and how long the kernels then take.
-// docs/formats/tuning.md describes the file.
+// Results of `sluice tune` on one machine: the fastest forms of kernels, the loop times from
+// which on threads gain, and the times of the kernels. docs/formats/tuning.md describes the
+// file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_TUNING_H
@@ -22,14 +22,16 @@ namespace sluice {
 
 inline constexpr int kTuningSchema = 1;
 
-/// The fastest way found to compute one operator. A tuning that is empty is a finding too: nothing gained.
+/// The fastest form of one operator that was found. An empty tuning means that nothing was faster than the compiler's
+/// choice.
 struct TunedKernel {
   std::string kind;  ///< "matmul" or "conv".
   std::string shape; ///< In words, for readers.
   KernelTuning tuning;
-  int64_t ns = 0, defaultNs = 0; ///< Of all its launches in a step, tuned and as the compiler chooses; at least 1.
-  int64_t trials = 0;            ///< Ways that were measured.
-  bool isFinished = false;       ///< No further step gained 1%.
+  int64_t ns = 0,
+          defaultNs = 0;   ///< Time of all its launches in a step, tuned and with the compiler's choice; at least 1.
+  int64_t trials = 0;      ///< Number of forms that were measured.
+  bool isFinished = false; ///< No further step gained 1%.
 };
 
 /// The estimated time of a loop from which on threads gain.
@@ -41,7 +43,7 @@ struct Threshold {
 };
 
 struct Tuning {
-  std::string origin;                          ///< As a profile's: compiler and processor.
+  std::string origin;                          ///< Compiler and processor, as in a profile.
   std::string device;                          ///< deviceKey of the device that was measured.
   std::map<std::string, TunedKernel> kernels;  ///< By the key of the operator.
   std::map<std::string, Threshold> thresholds; ///< By kRateNames.
@@ -56,8 +58,8 @@ Expected<Tuning> readTuning(const std::string &path);
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
                    const std::string &where);
 
-/// The option `chunks` of dataflow-emit-kernels: half of each threshold, since a loop that is cut has two chunks at
-/// least.
+/// The option `chunks` of dataflow-emit-kernels: half of each threshold, because a divided loop has at least two
+/// chunks.
 std::string chunkTimes(const Tuning &tuning);
 
 } // namespace sluice

@@ -1,12 +1,12 @@
-//===- Explain.h - Why a plan is as it is -----------------------*- C++ -*-===//
+//===- Explain.h - Reasons for the decisions of a plan ----------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What a plan, its problem and its simulated times say about one operator or one
-// tensor: why here, why then, what it waited for, why it is copied. Nothing of the
-// search is known here; each fact follows from the plan file, whoever made the plan.
-// Names are those of plan files (PlanNames); times are simulated, in nanoseconds.
+// Facts about one operator or one tensor of a plan: why it is in this place, why it runs at
+// this time, what it waited for, and why it is copied. Each fact follows from the plan file
+// alone, whatever solver made the plan. Names are those of plan files (PlanNames). Times are
+// simulated, in nanoseconds.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_EXPLAIN_EXPLAIN_H
@@ -22,23 +22,24 @@
 
 namespace sluice {
 
-/// A command, as it is told.
+/// The description of a command.
 struct CommandFact {
-  CommandId id; ///< Invalid: none; all else is then empty.
+  CommandId id; ///< Invalid: there is no command, and all other members are empty.
   bool isCopy = false;
-  std::string name;     ///< The operator's; of a copy, the tensor's.
-  std::string from, to; ///< Of a copy: memories.
-  std::string device;   ///< Whose stream it runs on.
+  std::string name;     ///< Name of the operator, or of the tensor that is copied.
+  std::string from, to; ///< Memories of a copy.
+  std::string device;   ///< The device on whose stream the command runs.
   Interval interval;
 };
 
-/// What a command is ordered after.
+/// A predecessor of a command, and the reason why it comes first.
 struct Dependency {
   enum class Why : uint8_t {
-    Data,  ///< It makes or copies what the command reads: `tensor`.
+    Data,  ///< It writes or copies data that the command reads: `tensor`.
     State, ///< It reads the old value of a state that the command overwrites: `tensor`.
-    Bytes, ///< It is the last to touch bytes that the command overwrites: `tensor`, empty for a workspace.
-    Order, ///< None of these: the command before on the stream, or a wait that others of its stream are behind.
+    Bytes, ///< It is the last user of bytes that the command overwrites: `tensor`, empty for a workspace.
+    Order, ///< Another reason: it precedes the command on its stream, or a wait exists for other commands of the
+           ///< stream.
   };
   CommandFact command;
   Why why = Why::Order;
@@ -46,69 +47,68 @@ struct Dependency {
   bool onSameStream = false;
 };
 
-/// When a command runs, and why then.
+/// The time of a command, and its reasons.
 struct Timing {
   CommandFact command;
-  /// The latest to end first, so that the first is what the command started after; of those that end together, by
-  /// `why`.
+  /// Predecessors by descending end, so the first one determines the start of the command. Ties are broken by `why`.
   std::vector<Dependency> after;
-  /// How long its stream did nothing before it.
+  /// Time in which its stream was idle before the command.
   int64_t stallNs = 0;
-  /// How much later it could end, and all others take as long as they do, without a longer step.
+  /// Time by which the command could end later without a longer step, if all other commands take as long as planned.
   int64_t slackNs = 0;
   bool isCritical = false; ///< On criticalPath().
 };
 
-/// A device that an operator could run on.
+/// A device on which an operator could run.
 struct DeviceChoice {
   std::string device;
   int64_t timeNs = 0;
-  /// Inputs, outputs and the caller's data of the operator that would be copied between memories with all other
-  /// operators where they are, and the time of these copies one after the other; parameters and states apart.
+  /// Bytes of the operator's inputs, outputs and caller's data, without parameters and states, that would be copied
+  /// between memories if all other operators stay in their places; and the time of these copies one after the other.
   int64_t crossingBytes = 0, crossingNs = 0;
 };
 
 /// One launch of an operator.
 struct LaunchFact {
   Timing timing;
-  size_t position = 0, ofPositions = 0; ///< Among its stream's launches, from 1.
-  int64_t dataReadyNs = 0;              ///< When the last of what it reads is in its device's memory.
-  CommandFact dataMaker;                ///< What ended then; invalid: all it reads is there when the step begins.
-  CommandFact stallFor;                 ///< What takes most of timing.stallNs; invalid: there is none.
+  size_t position = 0, ofPositions = 0; ///< Position among the launches of its stream, from 1, and their number.
+  int64_t dataReadyNs = 0;              ///< Time at which all data that it reads is in its device's memory.
+  CommandFact dataMaker;                ///< The command that ended at that time; invalid: all data is there initially.
+  CommandFact stallFor;                 ///< The command that causes most of timing.stallNs; invalid: there is none.
   /// Launches that ran on its stream between that time and its start, in their order.
   std::vector<std::string> meanwhile;
-  /// Of its device's memory, when it starts.
+  /// Bytes in use in its device's memory when it starts.
   int64_t inUseBytes = 0;
   /// Outputs written over inputs: {output, input}.
   std::vector<std::pair<std::string, std::string>> inPlace;
-  /// Bytes of results that a launch beyond the first made anew, and how long it takes to copy them from the host's
-  /// memory instead, each alone on the link; 0 of the first launch.
+  /// For a launch beyond the first: the bytes of its results, and the time of copying them from the host's memory
+  /// instead, each alone on the link. 0 for the first launch.
   int64_t againBytes = 0, copyInsteadNs = 0;
 };
 
 struct OperatorFacts {
   std::string name, kind;
   std::string device, memory;
-  bool isFixed = false; ///< The problem places it.
-  /// Others of its colocation, which have to be on the same device.
+  bool isFixed = false; ///< Whether the problem fixes its device.
+  /// The other operators of its colocation, which must be on the same device.
   std::vector<std::string> colocated;
   DeviceChoice chosen;
   std::vector<DeviceChoice> others; ///< The machine's other devices that compute.
   std::vector<LaunchFact> launches; ///< In their order.
-  int64_t limitBytes = 0;           ///< Of its device's memory; max() where there is none.
+  int64_t limitBytes = 0;           ///< Limit of its device's memory; max() without a limit.
   int64_t workspaceBytes = 0;
 };
 
-/// Bytes that a tensor leaves to others while it is away.
+/// The use of a memory while a tensor is absent from it.
 struct AbsenceFact {
   std::string memory;
-  std::vector<Interval> times; ///< One, or two around the end of the step, the later first.
-  int64_t limitBytes = 0;      ///< The memory's; max() where there is none.
-  int64_t needBytes = 0;       ///< The tensor's, aligned.
-  int64_t mostInUseBytes = 0, atNs = 0;
-  /// An offset at which needBytes within the limit were free all the time.
+  std::vector<Interval> times;          ///< One interval, or two around the end of the step, the later one first.
+  int64_t limitBytes = 0;               ///< Limit of the memory; max() without a limit.
+  int64_t needBytes = 0;                ///< Aligned bytes of the tensor.
+  int64_t mostInUseBytes = 0, atNs = 0; ///< Most bytes in use meanwhile, and their time.
+  /// An offset within the limit at which needBytes are free all the time.
   std::optional<int64_t> freeOffset;
-  /// What lay on the tensor's bytes meanwhile, by descending bytes: a tensor, or an operator's workspace.
+  /// Tensors and workspaces of operators that use the tensor's bytes meanwhile, by descending bytes.
   struct Guest {
     std::string name;
     bool isWorkspace = false;
@@ -120,28 +120,28 @@ struct AbsenceFact {
 /// One copy of a tensor.
 struct CopyFact {
   enum class Why : uint8_t {
-    Input,       ///< The caller gives it in host memory.
-    Output,      ///< The caller reads it in host memory.
-    NewState,    ///< The next step reads it where its state's home is.
-    OtherDevice, ///< Made in one memory, read in another.
+    Input,       ///< The caller supplies the tensor in host memory.
+    Output,      ///< The caller reads the tensor in host memory.
+    NewState,    ///< The next step reads the tensor at the home of its state.
+    OtherDevice, ///< The tensor is written in one memory and read in another.
     NotKept,     ///< A parameter or state that is not in this memory when the step begins.
-    Evicted,     ///< Out, its bytes needed; a later copy brings it back.
-    Returned,    ///< It was there earlier in the step.
-    Restored,    ///< Returned, for the next step alone.
+    Evicted,     ///< Copied out because its bytes are needed; a later copy brings it back.
+    Returned,    ///< Copied back after it was in this memory earlier in the step.
+    Restored,    ///< Copied back only for the next step.
   };
   Timing timing;
   Why why = Why::Input;
   int64_t bytes = 0;
-  int64_t aloneNs = 0;        ///< With the link to itself.
-  std::string producerDevice; ///< OtherDevice: where it was made.
-  std::string newValue; ///< NotKept, of a state that is updated: the tensor that the step before left at its home.
-  /// NotKept (but of a state that is updated), Returned, Restored: why the copy was needed. Evicted: that of the copy
-  /// back.
+  int64_t aloneNs = 0;        ///< Time of the copy if it were alone on the link.
+  std::string producerDevice; ///< With OtherDevice: the device that wrote the tensor.
+  std::string newValue; ///< With NotKept, for an updated state: the tensor that the previous step left at its home.
+  /// The absence that made the copy necessary, with NotKept (except for an updated state), Returned and Restored. With
+  /// Evicted, the absence of the copy back.
   std::optional<AbsenceFact> absence;
-  /// The first launch that reads what was copied, if any; how long that launch waits for this copy and nothing else.
+  /// The first launch that reads the copied data, if any, and the time for which it waits only for this copy.
   CommandFact reader;
   int64_t readerWaitNs = 0;
-  CommandFact readerAfter; ///< What that launch starts after: the last to end of all that it is ordered after.
+  CommandFact readerAfter; ///< The predecessor of that launch that ends last.
 };
 
 /// One stay of a tensor in one memory.
@@ -151,8 +151,8 @@ struct StayFact {
   int64_t offset = 0, bytes = 0;
   Interval interval;
   bool isInitial = false, untilEnd = false;
-  CommandFact maker;   ///< Invalid id where the stay is initial.
-  size_t launches = 0; ///< That read it there.
+  CommandFact maker;   ///< The command that created the stay; invalid if the stay is initial.
+  size_t launches = 0; ///< Number of launches that read the tensor in this stay.
 };
 
 /// "activation", "parameter", "input", "state", "output", "new value of a state".
@@ -168,17 +168,17 @@ struct TensorFacts {
   std::vector<CopyFact> copies; ///< In their order.
 };
 
-/// The time in which a compute stream does nothing before a launch.
+/// A time in which a compute stream is idle before a launch.
 struct StallFact {
   CommandFact launch;
   int64_t stallNs = 0;
-  /// What the launch waited for, what that waited for, and so on back to where the stream fell idle: of each command
-  /// the last to end of those that it is ordered after. Then what the last of them waited for, unless that made its
-  /// data.
+  /// The chain of waits back to the time at which the stream became idle. Each entry is the predecessor of the previous
+  /// command that ends last. One more entry follows: the command for which the last one waited, unless it wrote the
+  /// last one's data.
   std::vector<Dependency> chain;
 };
 
-/// What people ask of a whole step.
+/// The facts about a whole step.
 struct StepFacts {
   std::vector<StallFact> stalls; ///< In the order of the plan's commands.
   /// The tensors that are copied, by their ids.
@@ -192,15 +192,15 @@ struct Explanation {
   std::vector<TensorFacts> tensors;
 };
 
-/// What the plan says about each name, an operator's or a tensor's or both. A name of plan files ("#7") is known too.
-/// Fails, with the nearest names, where nothing has one. Simulates once; then O(commands + residencies) a thing, times
-/// log.
+/// Explains each name, which is that of an operator, a tensor or both. Names of plan files ("#7") are also accepted.
+/// Fails, listing the nearest names, on an unknown name. Simulates once, then takes O((commands + residencies) log) for
+/// each operator or tensor.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
-/// Why the streams stall and tensors are copied. Simulates once; then O(copies x residencies) at most.
+/// Explains all stalls and all copied tensors. Simulates once, then takes at most O(copies x residencies).
 StepFacts explainStep(const PlanFile &file);
 
-/// A sentence, and what it is about: "here", "then", "after", "memory", "copied", "again".
+/// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".
 struct Sentence {
   std::string about;
   std::string text;
@@ -210,13 +210,13 @@ std::vector<Sentence> describe(const TensorFacts &facts);
 /// "'gpu0' runs nothing for 1.20 us before 'conv1': it waits for the copy of 'w' from 'host' to 'gpu0', which waits for
 /// the bytes of 'x', which 'conv0' uses until 3.40 us." At most four links of the chain.
 std::string describe(const StallFact &facts);
-/// Why a tensor is copied and could not stay, in one line of clauses without repetitions; empty: it is not copied.
+/// The reasons why a tensor is copied and could not stay, in one line without repetitions; empty if it is not copied.
 std::string whyCopied(const TensorFacts &facts);
 /// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
 std::string titleOf(const OperatorFacts &facts);
 std::string titleOf(const TensorFacts &facts);
 
-/// Facts, and the sentences with them.
+/// The facts and their sentences as JSON.
 Json explanationToJson(const Explanation &explanation);
 
 } // namespace sluice

@@ -16,24 +16,23 @@
 namespace sluice {
 
 struct Footprint {
-  /// Operators at the grain of nodes: those of one name count once, "conv1" and
-  /// "conv1#2" alike, and "conv1.gradient" as another. Adding up the gradients
-  /// of a tensor that several nodes read is one more, from eight readers on one
-  /// for each (MXNet's AggregateGradient).
+  /// Number of operators, counted by nodes of the model: "conv1" and "conv1#2" are one
+  /// operator, and "conv1.gradient" is another one. The sum of the gradients of a tensor with
+  /// several readers is one more operator; from eight readers on it is one for each reader
+  /// (MXNet's AggregateGradient).
   size_t operators = 0;
-  /// Every tensor once, without reuse. Left out: what lies inside a node; what
-  /// an operator may write in place of an operand that no other node reads; a
-  /// state's new value, which replaces the old one.
+  /// Bytes of all tensors, each once, without reuse of memory. Three kinds of tensors do not
+  /// count: those within a node, results that may overwrite an operand that no other node
+  /// reads, and new values of states.
   int64_t bytes = 0;
-  /// Of these, parameters' and states'.
+  /// The part of `bytes` that belongs to parameters and states.
   int64_t stateBytes = 0;
   /// Distinct sizes of the tensors counted, ascending.
   std::vector<int64_t> tensorSizes;
 };
 
-/// Counts a graph as it comes from the bridge: before fusion, as a fused
-/// operator is of several nodes. Fails where the graph has a cycle. Bytes
-/// saturate.
+/// Counts a graph that the bridge made before fusion, because a fused operator belongs to
+/// several nodes. Sums saturate. Fails if the graph has a cycle.
 Expected<Footprint> countFootprint(const Graph &graph);
 
 } // namespace sluice

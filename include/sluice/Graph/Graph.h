@@ -25,7 +25,7 @@ enum class TensorKind : uint8_t {
   Activation, ///< Written by one operator, dead after its last reader.
   Parameter,  ///< Constant data with a home in host memory; never dirty.
   Input,      ///< Given by the caller in host memory at each step; never dirty.
-  State,      ///< Lives across steps; home in host memory; dirty once updated.
+  State,      ///< Lives from step to step, with a home in host memory; dirty once updated.
 };
 
 struct Tensor {
@@ -38,13 +38,13 @@ struct Tensor {
   int64_t touchedBytes = 0;
   /// For display and cost keys: "f32[1,64,56,56]".
   std::string type;
-  /// The step's caller reads it: it must be in host memory when a step ends.
+  /// The caller of the step reads it, so it must be in host memory when a step ends.
   bool isOutput = false;
-  /// Set on the new value of a State tensor: the tensor it replaces when the
-  /// step ends. One place holds both, so every other reader of the old value
-  /// comes before the operator that writes the new one.
+  /// On the new value of a State tensor: the state that it replaces when the step ends.
+  /// Both have the same place, so every other reader of the old value runs before the
+  /// operator that writes the new value.
   TensorId updates;
-  /// The other way round, of a State tensor; set by the graph.
+  /// On a State tensor: its new value; set by the graph.
   TensorId updatedBy;
 
   /// What its home takes of a memory into which a file is mapped.
@@ -55,24 +55,24 @@ struct Tensor {
 };
 
 struct Operator {
-  std::string name;              ///< Unique; after the model's node where there is one.
-  std::string kind;              ///< "conv", "matmul", "fused"...: display and efficiency class.
+  std::string name;              ///< Unique; that of the model's node if there is one.
+  std::string kind;              ///< "conv", "matmul", "fused"...: for display, and the efficiency class.
   std::vector<TensorId> inputs;  ///< Data read, each tensor once.
   std::vector<TensorId> outputs; ///< Data written, at least one.
   int64_t flops = 0;
-  /// Memory traffic of one execution. Zero: the sum of inputs and outputs.
+  /// Bytes read and written in one execution; 0: the sum of inputs and outputs.
   int64_t bytesMoved = 0;
-  /// Scratch that lives while the operator runs, in its device's arena.
+  /// Scratch memory in the device's arena that is live while the operator runs.
   int64_t workspaceBytes = 0;
-  /// Content hash of what is computed (body, attributes, types): profile key.
+  /// Hash of the computation (body, attributes, types); the key in profiles.
   std::string signature;
-  /// (input position, output position) pairs that may share one buffer when
-  /// the input dies here.
+  /// Pairs (input position, output position) that may share one buffer if the input is
+  /// dead after this operator.
   std::vector<std::pair<uint32_t, uint32_t>> inPlace;
-  /// Operators with the same non-negative colour stay on one device.
+  /// Operators with the same colour run on one device; negative: no colour.
   int32_t colocation = -1;
-  /// Exchanges data with other ranks, which come to such operators in one order:
-  /// may run beside what computes.
+  /// The operator exchanges data with other ranks. All ranks run such operators in the same
+  /// order. They may run at the same time as operators that compute.
   bool communicates = false;
 };
 
@@ -82,9 +82,9 @@ public:
 
   /// `tensor.updates` may be a tensor added later.
   TensorId addTensor(Tensor tensor);
-  /// Makes `newValue` what replaces `state`.
+  /// Declares `newValue` as the new value of `state`.
   void setUpdates(TensorId newValue, TensorId state);
-  /// Links producers and consumers; inputs and outputs must exist already.
+  /// Adds an operator and links producers and consumers. Inputs and outputs must exist.
   OperatorId addOperator(Operator op);
 
   std::span<const Operator> operators() const { return operatorList; }
@@ -96,28 +96,29 @@ public:
   size_t numOperators() const { return operatorList.size(); }
   size_t numTensors() const { return tensorList.size(); }
 
-  /// Checks the input: ids in range, one producer a tensor, sizes not negative,
-  /// parameters without producer, acyclic. The message names what is wrong.
+  /// Checks that ids are in range, that a tensor has at most one producer and a parameter
+  /// none, that sizes are not negative, and that the graph is acyclic. The message names the
+  /// tensor or operator.
   Status check() const;
 
-  /// Distinct operators that run before this one, ascending: those producing its
-  /// inputs, and the other readers of the states that its outputs update.
+  /// The distinct operators that must run directly before this one, by ascending id: the
+  /// producers of its inputs, and the other readers of the states that its outputs update.
   std::vector<OperatorId> predecessors(OperatorId id) const;
-  /// Distinct operators that this one is a predecessor of, ascending.
+  /// The distinct operators of which this one is a predecessor, by ascending id.
   std::vector<OperatorId> successors(OperatorId id) const;
 
-  /// Kahn's order, smallest id first among the ready: the model's own order
-  /// where that is topological. Fails naming one cycle.
+  /// Kahn's order with the smallest ready id first. This is the model's own order if that
+  /// is topological. Fails naming a cycle.
   Expected<std::vector<OperatorId>> topologicalOrder() const;
-  /// True iff `order` has every operator once, after its predecessors.
+  /// Whether `order` has every operator exactly once, after its predecessors.
   bool isTopological(std::span<const OperatorId> order) const;
 
-  /// True where the operator may run more than once in a step: it writes
-  /// activations alone, none of which the step returns or keeps.
+  /// Whether the operator may run more than once in a step. It may if it writes only
+  /// activations that are neither outputs nor new values of states.
   bool isRepeatable(OperatorId id) const;
 
-  /// Aligned bytes of inputs, outputs and workspace: what must be in one memory
-  /// at once for the operator to run.
+  /// Aligned bytes of inputs, outputs and workspace, which must be in one memory at the same
+  /// time when the operator runs.
   int64_t workingSetBytes(OperatorId id) const;
 
 private:

@@ -24,10 +24,10 @@ enum class MemoryKind : uint8_t {
   File, ///< Storage: holds parameters, states and evicted tensors; no operator reads or writes it.
 };
 
-/// Memory 0 is always the host's: inputs and outputs live there, and parameters and states unless they live in a file.
+/// Memory 0 is always the host's. It holds inputs and outputs, and the parameters and states that are not in a file.
 struct Memory {
   std::string name; ///< "host", "accel0", "gpu0"
-  /// Bytes an arena may take; max() where no limit is known.
+  /// Limit of the arena's bytes; max() if no limit is known.
   int64_t capacityBytes = std::numeric_limits<int64_t>::max();
   MemoryKind kind = MemoryKind::Ram; ///< Files come after all other memories.
 };
@@ -35,35 +35,35 @@ struct Memory {
 struct Device {
   std::string name; ///< "cpu", "accel0", "gpu0"
   DeviceKind kind = DeviceKind::Cpu;
-  MemoryId memory; ///< The one its operators read and write.
-  /// False for a device that only feeds others (the host beside accelerators).
+  MemoryId memory; ///< The memory that its operators read and write.
+  /// False for a device that runs no operators, such as the host beside accelerators.
   bool computes = true;
   double flopsPerSec = 1e11;       ///< Peak, f32.
   double memoryBytesPerSec = 2e10; ///< Peak stream rate of its memory.
   int64_t launchOverheadNs = 1000; ///< Added to every operator.
-  /// Fraction of flopsPerSec that an operator kind reaches; absent: 1.
+  /// Per kind of operator, the fraction of flopsPerSec that it reaches; absent: 1.
   std::map<std::string, double> efficiency;
   int threads = 1;
-  /// Emulated devices: 0.5 sleeps as long as it works; 1 is full speed.
+  /// For emulated devices: 1 is full speed, and 0.5 sleeps as long as it works.
   double speed = 1.0;
 };
 
-/// A link between two memories. Both directions may move data at once, each at
-/// most at its rate, together at most at duplexBytesPerSec.
+/// A link between two memories. Both directions can move data at the same time, each at
+/// most at its own rate, and both together at most at duplexBytesPerSec.
 struct Link {
   MemoryId a, b;
   double bytesPerSec = 1.2e10; ///< From a to b, and back unless reverseBytesPerSec is set.
   /// From the greater of the two directions' rates to their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
-  /// What another stream that had to wait for a copy, or that a copy had to wait for, costs
-  /// beside: from the one's end to the other's start.
+  /// Wake-up delay after a cross-stream dependency of which one side is a copy on this link:
+  /// from the end of one command to the start of the other.
   int64_t eventLatencyNs = 0;
-  /// Emulated links: really slow copies down to bytesPerSec.
+  /// For emulated links: slow copies down to bytesPerSec at run time.
   bool throttle = false;
-  double reverseBytesPerSec = 0; ///< From b to a; 0: as from a to b.
-  /// A link with one memory in common whose rates this link's copies use too, as those of an SSD
-  /// behind the bus to which the host's memory is connected. Invalid: none.
+  double reverseBytesPerSec = 0; ///< From b to a; 0: the rate from a to b.
+  /// Another link, with one memory in common, whose rates the copies of this link also use. An
+  /// SSD behind the bus of the host's memory is an example. Invalid: none.
   LinkId trunk = {};
 
   double rateFrom(MemoryId from) const {
@@ -71,7 +71,7 @@ struct Link {
   }
 };
 
-/// An hour: beyond any overhead or latency, and far from overflowing sums.
+/// One hour: longer than any overhead or latency, and small enough that sums do not overflow.
 inline constexpr int64_t kMaxOverheadNs = 3'600'000'000'000;
 
 struct Machine {
@@ -84,23 +84,24 @@ struct Machine {
   const Device &device(DeviceId id) const { return devices[id.index()]; }
   const Link &link(LinkId id) const { return links[id.index()]; }
   bool isFile(MemoryId id) const { return memory(id).kind == MemoryKind::File; }
-  /// Files come last, so one memory tells.
+  /// Files come last, so it suffices to look at the last memory.
   bool hasFiles() const { return !memories.empty() && memories.back().kind == MemoryKind::File; }
   static constexpr MemoryId hostMemory() { return MemoryId(0u); }
 
-  /// Names unique, ids in range, rates, fractions and latencies within the limits that planning,
-  /// compiling and running have, every device's memory linked to the host (or the host's own), files
-  /// last and linked to the host's memory or to those of all accelerators that compute.
+  /// Checks that names are unique and ids in range; that rates, fractions and latencies are within
+  /// the limits of planning, compiling and running; that every device's memory is the host's or linked
+  /// to it; and that files come last and are linked to the host's memory or to the memories of all
+  /// accelerators that compute.
   Status check() const;
-  /// What running needs beyond planning: CPUs and nothing else compute in the host's memory, and
-  /// every other memory but files is a device's. The machine is a checked one.
+  /// Checks what running requires beyond planning: exactly the CPUs compute in the host's memory,
+  /// and every other memory except files belongs to a device. Requires a machine that passes check().
   Status checkRunnable() const;
   /// What compiling needs beyond that: no link between a GPU's memory and a file.
   Status checkCompilable() const;
-  /// Devices that compute, ascending. Never empty in a checked machine.
+  /// The devices that compute, by ascending id. Never empty if the machine passes check().
   std::vector<DeviceId> computeDevices() const;
   Expected<MemoryId> findMemory(std::string_view name) const;
-  /// The link between two memories; invalid id where there is none.
+  /// The link between two memories; an invalid id if there is none.
   LinkId findLink(MemoryId a, MemoryId b) const;
 };
 
@@ -111,7 +112,7 @@ Expected<Machine> machinePreset(std::string_view name);
 std::vector<std::string> machinePresetNames();
 /// A preset's name, or the path of a machine's JSON file.
 Expected<Machine> loadMachine(const std::string &nameOrPath);
-/// Cores, vector width, memory, and measured copy bandwidth of this machine.
+/// Describes this computer: cores, vector width, memory, and measured copy bandwidth.
 Machine detectHost();
 
 } // namespace sluice

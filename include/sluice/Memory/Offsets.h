@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Buffers with fixed lifetimes get addresses such that no two that live at the
-// same time overlap, and the highest address used (the peak) is small: dynamic
-// storage allocation, NP-hard (Garey and Johnson 1979, SR2).
+// Dynamic storage allocation: buffers with fixed lifetimes get addresses such that
+// buffers that are live at the same time do not overlap. The highest address used (the
+// peak) is to be minimal. The problem is NP-hard (Garey and Johnson 1979, SR2).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_MEMORY_OFFSETS_H
@@ -22,7 +22,7 @@
 namespace sluice {
 
 struct Buffer {
-  int64_t lower = 0; ///< Live in [lower, upper); an empty lifetime never clashes.
+  int64_t lower = 0; ///< The buffer is live in [lower, upper). An empty lifetime never conflicts.
   int64_t upper = 0;
   int64_t bytes = 0;
   int64_t alignment = 1; ///< The offset is a multiple of this.
@@ -30,40 +30,41 @@ struct Buffer {
 
 struct OffsetProblem {
   std::vector<Buffer> buffers;
-  /// Per buffer, for messages and files; empty: buffers are named by number.
+  /// Per buffer, for messages and files. Empty: messages name buffers by number.
   std::vector<std::string> ids;
-  /// Where given, a solution must end within, and solvers stop at the first
-  /// that does; where not, they make the peak as small as they can.
+  /// With a capacity, a solution must fit into it, and solvers stop at the first solution that
+  /// does. Without a capacity, solvers minimize the peak.
   std::optional<int64_t> capacityBytes;
 };
 
 struct OffsetSolution {
   std::vector<int64_t> offsets; ///< Per buffer.
   int64_t peakBytes = 0;        ///< Highest end of any buffer.
-  int64_t evaluations = 0;      ///< Packings tried; of solveOffsets, as its budget counts.
-  /// Proven: no packing has a smaller peak. Equal to the peak: optimal.
+  int64_t evaluations = 0;      ///< Number of packings tried; for solveOffsets, as OffsetParams::budget counts.
+  /// A proven lower bound of the peak. If it is equal to the peak, the solution is optimal.
   int64_t boundBytes = 0;
-  bool stoppedByClock = false; ///< Another run may end elsewhere.
+  bool stoppedByClock = false; ///< Another run may give another solution.
 };
 
-/// Checks the input: lifetimes not reversed, sizes not negative, alignments
-/// positive, one id a buffer where there are ids, and all of it together
-/// (with the worst padding) below 2^62 bytes.
+/// Checks that lifetimes are not reversed, sizes are not negative, alignments are positive,
+/// each buffer has an id or none has, and the sum of all sizes with the worst padding is
+/// below 2^62 bytes.
 Status check(const OffsetProblem &problem);
 
-/// Independent of the solvers, O(n log n). The message names the buffers.
+/// Checks a solution independently of the solvers, in O(n log n). The message names the
+/// buffers.
 Status validate(const OffsetProblem &problem, const OffsetSolution &solution);
 
 struct LiveBytes {
   int64_t bytes = 0;
-  int64_t time = 0; ///< The first moment at which so much is live.
+  int64_t time = 0; ///< The first time at which these bytes are live.
 };
-/// The most bytes live at one time: no packing has a smaller peak.
+/// The largest number of bytes that are live at one time, a lower bound of every peak.
 LiveBytes maxLive(const OffsetProblem &problem);
 
 enum class FitRule : uint8_t {
-  FirstFit, ///< The lowest gap that takes the buffer.
-  BestFit,  ///< The smallest gap that takes it, the lowest of these.
+  FirstFit, ///< The lowest gap into which the buffer fits.
+  BestFit,  ///< The smallest gap into which it fits; ties are broken by the lowest address.
 };
 
 enum class BufferOrder : uint8_t {
@@ -73,51 +74,52 @@ enum class BufferOrder : uint8_t {
   Start,    ///< Earliest first, larger first among these.
 };
 
-/// Places buffers one at a time in `order` (each buffer once), into the gaps
-/// left by those placed before that are live at the same time. O(n^2), and n log n
-/// where few are live at once.
+/// Places buffers one at a time in `order`, which has each buffer once. A buffer goes into a
+/// gap between the placed buffers that are live at the same time. O(n^2) in general, and
+/// O(n log n) if few buffers are live at once.
 OffsetSolution packInOrder(const OffsetProblem &problem, const std::vector<uint32_t> &order, FitRule rule);
-/// The buffers sorted by a criterion, ties by the others and then by number.
+/// The buffers sorted by a criterion. Ties are broken by the other criteria, then by number.
 std::vector<uint32_t> bufferOrder(const OffsetProblem &problem, BufferOrder order);
 
 struct BestFitParams {
-  /// Packings to try; the nine of the portfolio come first. What is left goes
-  /// to a local search that moves buffers of the peak ahead in the best order.
+  /// Number of packings to try. The nine packings of the portfolio come first. The rest is for
+  /// a local search that moves buffers at the peak forward in the best order.
   int64_t evaluations = 64;
   uint64_t seed = 1;
 };
 
-/// The best over four orders x two rules and Owl's packing compacted, then local
-/// search. Stops at the lower bound. Infeasible, with a capacity, says by how many bytes: either no
-/// packing exists (the live bytes exceed it) or none was found.
+/// The best packing of four orders with two rules and of Owl's packing after compaction,
+/// improved by a local search. Stops at the lower bound. With a capacity it may fail with
+/// Infeasible. The message has the missing bytes, and says whether no packing exists (the
+/// live bytes exceed the capacity) or none was found.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
 
 struct OffsetProgress {
-  int64_t peakBytes = 0;  ///< Of the best packing so far.
-  int64_t boundBytes = 0; ///< Proven so far.
+  int64_t peakBytes = 0;  ///< Peak of the best packing so far.
+  int64_t boundBytes = 0; ///< The lower bound that is proven so far.
 };
 
 struct OffsetParams {
-  /// Evaluations are nodes of the exact search and steps of the improvement; 64
-  /// buffers placed by a greedy packing or looked at by a step count as one.
+  /// Evaluations count nodes of the exact search and steps of the improvement. 64 buffers that a
+  /// greedy packing places, or that a step examines, count as one.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.
   std::function<void(const OffsetProgress &)> progress;
 };
 
-/// The default: greedy packings in many orders (never worse than Owl's), then, in
-/// every part of the time that can be packed alone, a search for a packing within
-/// the capacity, or within the bound and then within ever less than the best so
-/// far. The search alternates, with growing limits, exact depth-first searches
-/// under several branching rules and an improvement that takes buffers out to let
-/// others in. Anytime, one thread. Infeasible, with a capacity, says by how many bytes and
-/// whether it is proven.
+/// The default solver. It starts with greedy packings in many orders and is never worse than
+/// Owl's. Then it searches each interval of time that can be packed separately. The target is
+/// the capacity, or, without a capacity, the bound and then less than the best peak so far.
+/// The search alternates, with growing limits, between exact depth-first searches under
+/// several branching rules and an improvement that removes buffers to insert others. It runs
+/// on one thread and can be stopped at any time. With a capacity it may fail with Infeasible;
+/// the message has the missing bytes and says whether this is proven.
 Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
-/// Baseline: the greedy allocator of Owl's computation graph. In order of
-/// lifetimes' starts: the smallest free block that fits, else the largest free
-/// block grown, else a new block. A block never splits.
+/// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the
+/// start of their lifetimes. A buffer gets the smallest free block that fits; otherwise the
+/// largest free block grows; otherwise a new block is made. Blocks are never split.
 Expected<OffsetSolution> solveOffsetsOwl(const OffsetProblem &problem);
 
 } // namespace sluice

@@ -29,34 +29,34 @@ struct PoolConfig {
 
 Status check(const PoolConfig &pool);
 
-/// Per class: its objects' size, that of its largest member.
+/// Per class: the size of its objects, which is that of its largest member.
 std::vector<int64_t> classBytes(const PoolConfig &pool);
 /// Sum of counts x sizes, saturating.
 int64_t poolBytes(const PoolConfig &pool);
-/// The class (0-based) whose objects hold `bytes`; -1 where none does.
+/// The class (from 0) whose objects can hold `bytes`; -1 if there is none.
 int32_t classOf(const PoolConfig &pool, int64_t bytes);
 
-/// Makes CLS valid: an element below its predecessor is raised to it; after a
-/// jump of more than one the whole rest is lowered. CNT is left alone.
+/// Makes CLS valid. An element below its predecessor is raised to it. After an increase of
+/// more than one, the whole rest is lowered. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
-/// Lowers CNT until the pool fits. With K classes, each round takes
-/// (excess / K) / size objects from a class, rounded up; no class goes below
-/// `minimumCounts` (per class; empty: 1). Infeasible says by how much the least
-/// pool exceeds the capacity.
+/// Lowers CNT until the pool fits. With K classes, each round removes (excess / K) / size
+/// objects, rounded up, from each class. No class goes below `minimumCounts` (per class;
+/// empty: 1). Fails with Infeasible, naming the bytes by which the least pool exceeds the
+/// capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
-/// One child: CLS and the expanded CNT of `head` up to `point` sizes, of `tail`
-/// from there on; CLS repaired, CNT averaged within the new classes (rounded to
-/// nearest, at least 1). Both parents have the same sizes. Not yet within any
-/// capacity: call repairCounts.
+/// Makes one child: CLS and the expanded CNT of `head` for the first `point` sizes, and those
+/// of `tail` for the others. CLS is repaired, and CNT is averaged within the new classes
+/// (rounded to nearest, at least 1). Both parents must have the same sizes. The child may
+/// exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
-/// Each step of CLS flips (0 <-> 1) with this probability, shifting the rest;
-/// CNT follows the sizes.
+/// Flips each step of CLS (0 <-> 1) with this probability, which shifts the following
+/// classes. CNT follows the sizes.
 void mutateClasses(PoolConfig &pool, double probability, Rng &rng);
-/// Each count is redrawn with this probability around its value, with a
-/// standard deviation of `relativeSigma` of it (but at least one object).
+/// Redraws each count with this probability from a normal distribution around its value. The
+/// standard deviation is `relativeSigma` times the value, but at least one object.
 void mutateCounts(PoolConfig &pool, double probability, double relativeSigma, Rng &rng);
 
 } // namespace sluice

@@ -13,18 +13,18 @@
 
 namespace sluice {
 
-/// What is done with the hashes of a pipeline's models in the lock file beside it (docs/formats/pipeline.md).
+/// How the lock file with the hashes of a pipeline's models is used (docs/formats/pipeline.md).
 enum class PinMode {
-  Check,  ///< Where there is a lock file, the models must be those that it names.
-  Create, ///< The same; where there is none, it is written.
-  Renew,  ///< It is written anew.
+  Check,  ///< If a lock file exists, the models must have its hashes.
+  Create, ///< Like Check; without a lock file, one is written.
+  Renew,  ///< The lock file is replaced.
 };
 
 struct ComposedService {
   std::string id;
-  std::string model;  ///< Its file, relative to the pipeline's directory; empty: nodes written in the pipeline.
-  std::string sha256; ///< Of the file; empty where it has none.
-  int64_t opset = 0;  ///< Of ONNX's own operators, as its file imports it; 0: none.
+  std::string model;  ///< Its file, relative to the pipeline's directory; empty for a graph in the pipeline itself.
+  std::string sha256; ///< Hash of the file; empty without a file.
+  int64_t opset = 0;  ///< The version of ONNX's own domain that its file imports; 0: none.
 };
 
 struct Composition {
@@ -40,16 +40,17 @@ std::string lockPath(const std::string &pipeline);
 /// newest opset of its services: those with an older one are converted where an operator's meaning differs. Data stays
 /// in the services' files, which the model keeps mapped.
 ///
-/// Fails naming both ends of a link whose element types, ranks, extents or denotations differ; naming the services on a
-/// cycle; on files outside the pipeline's directory; with both hashes where a file is not the pinned one; and with both
-/// opsets where a service cannot be converted. The lock file is written last, when everything else has succeeded.
+/// Fails on a link whose ends differ in element type, rank, extents or denotation, naming both ends; on a cycle of
+/// services, naming them; on files outside the pipeline's directory; on a file that differs from the lock file, with
+/// both hashes; and on a service that cannot be converted, with both opsets. The lock file is written last, after
+/// everything else has succeeded.
 Expected<Composition> composePipeline(const std::string &path, PinMode pins);
 
-/// ModelFile::open, and composePipeline (with PinMode::Check) where the path ends in ".json".
+/// Opens a model by ModelFile::open. If the path ends in ".json", composes the pipeline with PinMode::Check instead.
 Expected<ModelFile> openModel(const std::string &path);
 
-/// Writes a model with all its data, also that of other files: into the model's file, or into one beside it. Fails
-/// where data is missing or a file cannot be written.
+/// Writes a model with all its data, including external data, into the model's file or into one beside it. Fails if
+/// data is missing or a file cannot be written.
 Status writeModel(const ModelFile &model, const std::string &path, const ExportOptions &options = {});
 
 } // namespace sluice

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// The opset written; a newer one where an operator of the program exists from there on only.
+/// The opset of exported models. If an operator of the program only exists in a newer opset, that one is used.
 inline constexpr int64_t kExportOpset = 17;
 
 /// Writes the module's one function, of operators as the importer makes them (imported or simplified, not laid out or
@@ -23,11 +23,12 @@ inline constexpr int64_t kExportOpset = 17;
 /// the same program, and exporting that the same bytes. A program with symbols has the dimensions that give them, and
 /// nodes that compute what else depends on them; importing it takes the same ranges.
 ///
-/// Fails with one error that lists every operator that ONNX cannot say; where weights' data is missing; where the model
-/// is too large for a single file and has to be one. Written beside, then renamed.
+/// Fails if ONNX cannot express some operators, with one error that lists all of them; if the data of a weight is
+/// missing; and if the model is too large for a single file that was requested. The file is written beside `path` and
+/// then renamed.
 Status exportModel(mlir::ModuleOp module, const std::string &path, const ExportOptions &options = {});
 
-/// The same in memory, all weights inside.
+/// Exports to memory, with all weights inside.
 Expected<std::string> exportModelBytes(mlir::ModuleOp module);
 
 } // namespace sluice

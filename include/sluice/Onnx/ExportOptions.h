@@ -9,12 +9,12 @@
 
 namespace sluice {
 
-/// Where constants beyond a few hundred bytes go.
+/// Where constants of more than a few hundred bytes are stored.
 enum class WeightStorage {
-  Auto,     ///< Into the model; into a file beside it where they exceed ExportOptions::inlineLimitBytes.
-  Inline,   ///< Into the model, which protobuf limits to 2 GiB.
-  External, ///< Into a file beside the model, named as the model with ".data" added.
-  Omit,     ///< Nowhere: a model to look at, not to run.
+  Auto,     ///< In the model, or in a file beside it if they exceed ExportOptions::inlineLimitBytes.
+  Inline,   ///< In the model, which protobuf limits to 2 GiB.
+  External, ///< In a file beside the model, with the model's name and ".data" added.
+  Omit,     ///< They are not stored. The model can be inspected but not run.
 };
 
 struct ExportOptions {

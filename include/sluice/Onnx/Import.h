@@ -17,57 +17,60 @@
 
 namespace sluice {
 
-/// How a model is read that is to be trained.
+/// Options for the import of a model that will be trained.
 struct TrainingImport {
-  /// ECMAScript regular expression that a trainable initializer's whole name matches; empty: every one that holds more
-  /// than one float.
+  /// POSIX extended regular expression that the whole names of trainable initializers match. Empty: every initializer
+  /// with more than one float is trainable.
   std::string trainable;
-  /// Of dropout's masks.
+  /// Seed of dropout's masks.
   uint64_t seed = 0;
 };
 
-/// Adds operators that compute the gradient of `root` (times `seed`) by each of `wrt`; null where none flows.
+/// Adds operators that compute the gradient of `root` (times `seed`) with respect to each value of `wrt`. The result is
+/// null for a value without a gradient.
 using GradientBuilder = std::function<llvm::FailureOr<llvm::SmallVector<mlir::Value>>(
     mlir::OpBuilder &, mlir::Value root, mlir::Value seed, llvm::ArrayRef<mlir::Value> wrt)>;
 
 struct ImportOptions {
   DimBindings dims;
-  /// Trainable initializers become `dataflow.state`s; batch normalisation uses the batch's statistics, and updates the
-  /// running ones (results with the attribute `dataflow.updates`); dropout drops. Absent: the model as it infers.
+  /// If present, the model is imported for training. Trainable initializers become `dataflow.state`s. Batch
+  /// normalization uses the statistics of the batch and updates the running ones (results with the attribute
+  /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
-  /// Inputs whose data is known now, by name: the program is specialised to it. Shapes, axes and the like that are
-  /// graph inputs need this, as all shapes are static. Their arguments stay, unread, with the value in the attribute
-  /// `dataflow.fixed`.
+  /// Inputs whose data is known, by name; the program is specialised to this data. Inputs that determine shapes or axes
+  /// may need this, because all shapes are static. The arguments remain and are not read. Their attribute
+  /// `dataflow.fixed` has the value.
   std::map<std::string, HostTensor> fixedInputs;
-  /// The most iterations of a loop, 0: no limit. A step fails if a loop would run more often. A loop that stacks
-  /// tensors and whose number of iterations only the data says needs the limit: its stacks have room for so many.
+  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds it. A loop that stacks tensors and
+  /// whose number of iterations depends on data needs the limit, because its stacks have room for this number.
   int64_t maxIterations = 0;
-  /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that run
-  /// no loops.
+  /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that
+  /// cannot run loops.
   bool unrollsLoops = false;
-  /// Where operators mix what holds of a tensor with what does not, lets extents follow what the data says in each
-  /// step: dataflow.take_first. Not for devices whose kernels have constant extents, nor for training.
+  /// Inserts dataflow.take_first where operators would mix valid and invalid positions of a tensor. Extents then follow
+  /// the data of each step. Do not set it for training, or for devices whose kernels have constant extents.
   bool findsExtents = false;
-  /// By name of a tensor that gives extents, such as the limit of a Range: what its elements are at most, where the
-  /// model does not show it. A step in which one is greater fails.
+  /// Bounds of the elements of tensors that determine extents, such as the limit of a Range, by name. They are needed
+  /// if the model does not imply a bound. A step in which an element exceeds its bound fails.
   std::map<std::string, ValueBounds> bounds;
-  /// For models that ask for gradients themselves; absent: those are not supported.
+  /// Serves models that contain gradient operators. Absent: such models are not supported.
   GradientBuilder buildGradient;
 };
 
-/// The model's graph as `func.func @main` of the dataflow dialect: static types, inputs as arguments and outputs as
-/// results in the model's order, each with its name in the attribute `dataflow.name`; operators keep their nodes'
-/// names as locations. Initializers beyond a few hundred bytes are resources that point into the mapped file.
+/// Imports the model's graph as `func.func @main` of the dataflow dialect. Types are static. Inputs are arguments and
+/// outputs are results, in the model's order, each with its name in the attribute `dataflow.name`. The locations of
+/// operators have the names of their nodes. Initializers of more than a few hundred bytes are resources that refer to
+/// the mapped file.
 ///
-/// What follows from shapes alone is computed on the way, so shape arithmetic leaves nothing behind. Control flow that
-/// is known and short becomes part of the program; other branches and loops are dataflow.if and dataflow.loop. Inputs
-/// and outputs that are sequences are one argument or result an element, "x[0]". An output whose extent only the data
-/// says has an extent that is found in the step (ImportOptions::findsExtents), or room for all there can be, and a
-/// result more, "y:extent0", with what holds of it.
+/// The importer computes everything that follows from shapes, so no shape arithmetic is left. Control flow that is
+/// known and short becomes part of the program; other branches and loops become dataflow.if and dataflow.loop. A
+/// sequence among inputs or outputs becomes one argument or result for each element, such as "x[0]". If an output has
+/// an extent that depends on data, there are two cases: the step finds the extent (ImportOptions::findsExtents), or the
+/// output has room for the largest result and a further result "y:extent0" has the valid extent.
 ///
-/// Fails on operators, versions, types or attributes it does not know, with one error that lists all such nodes; on
-/// unbound dimensions; and on a node whose operands do not fit its operator. The context must have the dataflow and
-/// func dialects loaded, or allow loading.
+/// Fails on unknown operators, versions, types and attributes, with one error that lists all nodes concerned; on
+/// dimensions without a size; and on a node whose operands do not fit its operator. The context must have the dataflow
+/// and func dialects loaded, or allow loading.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext &context, const ModelFile &model,
                                                         const ImportOptions &options = {});
 

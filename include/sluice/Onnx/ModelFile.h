@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Opening checks everything that needs no operator semantics: the protobuf,
-// versions, names, order, and every tensor's size, external ones included. The
-// ONNX checker is not used: it refuses IR versions newer than its own.
+// Opening checks everything that does not depend on the semantics of operators: the
+// protobuf, versions, names, order, and the size of every tensor, including external
+// ones. It does not use the ONNX checker, which refuses IR versions newer than its own.
 //
-// Weights are not read: initializers stay in the mapped file.
+// Weights are not read. Initializers stay in the mapped file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_ONNX_MODELFILE_H
@@ -33,25 +33,25 @@ class TensorProto;
 
 namespace sluice {
 
-/// Opsets of the default domain this importer has tables for. Every operator of ours has an entry from 7 on; those
-/// whose older versions mean the same, or nearly, have one from then.
+/// The opsets of the default domain that the importer supports. All supported operators have entries from opset 7 on.
+/// Operators whose older versions have the same or nearly the same meaning have entries from older opsets on.
 inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
 /// One dimension of a model's input or output as declared.
 struct DeclaredDim {
-  /// -1 where not a number.
+  /// The declared number; -1 if there is none.
   int64_t value = -1;
-  /// Its symbol, or "input.axis" where the model gives neither number nor symbol.
+  /// The symbol; "input.axis" if the model declares neither a number nor a symbol.
   std::string symbol;
 };
 
 /// A graph input (never an initializer) or output.
 struct DeclaredTensor {
   std::string name;
-  /// onnxtype::Undefined where the model declares no tensor type.
+  /// onnxtype::Undefined if the model declares no tensor type.
   int32_t elementType = 0;
-  /// Empty optional where the model does not even declare a rank.
+  /// Absent if the model does not declare a rank.
   std::optional<std::vector<DeclaredDim>> dims;
   /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". An input map that DictVectorizer or
   /// CastMap reads is a tensor: its values, by the keys that the node names.
@@ -63,14 +63,14 @@ struct DomainVersion {
   int64_t version = 0;
 };
 
-/// A file of external data that is not there.
+/// A file of external data that does not exist.
 struct MissingData {
-  std::string file;   ///< As the model names it.
-  std::string tensor; ///< One that lies in it.
+  std::string file;   ///< Its name in the model.
+  std::string tensor; ///< A tensor that the file should contain.
 };
 
-/// Adds every name a node reads from its graph or an outer one: its inputs (empty where left out), and what its
-/// subgraphs do not define themselves. The names lie in the node.
+/// Appends all names that a node reads from its own graph or an outer one: its inputs (empty if omitted), and the names
+/// that its subgraphs read without defining them. The views refer to the node.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
 /// Raw data of an initializer that is not in its protobuf.
@@ -81,17 +81,17 @@ struct OutsideData {
 
 class ModelFile {
 public:
-  /// Opens a binary model, or textual ONNX where the name ends in .onnxtxt. External data is looked for below the
-  /// file's directory, and must be regular files reached without a link; see DESIGN.md, Errors. A file that does not
-  /// exist is no error: shapes are enough to plan with.
+  /// Opens a binary model, or textual ONNX if the name ends in .onnxtxt. Files of external data must be regular files
+  /// below the model's directory that are reached without a symbolic link. A missing file of external data is not an
+  /// error, because shapes suffice for planning.
   static Expected<ModelFile> open(const std::string &path);
   /// A binary model in memory; external data is an error. `name` stands for the path in errors.
   static Expected<ModelFile> fromBytes(std::string_view bytes, const std::string &name);
   /// Textual ONNX in memory; external data is an error.
   static Expected<ModelFile> fromText(std::string_view text, const std::string &name);
 
-  /// A model made in memory. External data is looked for below the directory of `path`, which need not be a model's
-  /// file. `outside` has the raw data of initializers whose field `raw_data` is empty, by their index.
+  /// A model that was built in memory. External data must be below the directory of `path`, which need not exist.
+  /// `outside` has the raw data of initializers whose field `raw_data` is empty, by the index of the initializer.
   static Expected<ModelFile> fromProto(::onnx::ModelProto &&proto, const std::string &path,
                                        const std::map<int, OutsideData> &outside);
 
@@ -100,12 +100,12 @@ public:
   const ::onnx::GraphProto &graph() const;
 
   int64_t irVersion() const;
-  /// The imported version of a domain ("" or "ai.onnx": ONNX's own); 0 where not imported.
+  /// The version of a domain that the model imports ("" or "ai.onnx": ONNX's own domain); 0 if it is not imported.
   int64_t opset(std::string_view domain) const;
   /// Imported domains other than ONNX's own.
   std::vector<DomainVersion> otherDomains() const;
 
-  /// Initializers are not inputs, whether or not the model lists them as such too.
+  /// Initializers are not among the inputs, even if the model lists them there.
   const std::vector<DeclaredTensor> &inputs() const;
   const std::vector<DeclaredTensor> &outputs() const;
 
@@ -113,11 +113,11 @@ public:
   const std::vector<MissingData> &missingData() const;
   /// Files of external data that exist, each once, ascending by name, as the model names them.
   std::vector<std::string> dataFiles() const;
-  /// Fails naming a missing file, for whoever needs the data itself.
+  /// Fails naming a missing file. Call it before the data of tensors is needed.
   Status requireData() const;
 
-  /// The data of any TensorProto of this model. Maps external files on first use; never copies initializers' raw data.
-  /// No bytes where the file is missing.
+  /// The data of any TensorProto of this model. External files are mapped at their first use, and the raw data of
+  /// initializers is never copied. The data is empty if its file is missing.
   Expected<TensorData> tensor(const ::onnx::TensorProto &tensor) const;
 
   struct State;

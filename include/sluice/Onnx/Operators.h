@@ -11,17 +11,17 @@
 
 namespace sluice {
 
-/// An operator of the importer's tables.
+/// An operator that the importer supports.
 struct SupportedOperator {
   std::string domain; ///< "" is ONNX's own.
   std::string name;
-  /// Versions of the domain from which on a converter serves, ascending: each until the next one's.
+  /// The first versions of the domain for each converter, ascending. A converter applies until the next one begins.
   std::vector<int64_t> since;
-  /// What of it is not supported, or needs to be known when the model is compiled; empty: nothing.
+  /// Unsupported features, and operands that must be known at compile time; empty: none.
   std::string limits;
 };
 
-/// All of them, by domain and name, those that only the importer itself handles (If, Loop, Scan) included.
+/// All supported operators by domain and name, including those without a converter (If, Loop, Scan).
 std::vector<SupportedOperator> supportedOperators();
 
 } // namespace sluice

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A constant is a view: of the mapped model file, of a mapped external data
-// file, of the parsed protobuf, or (typed fields only) of bytes decoded from it.
+// A constant is a view of the mapped model file, of a mapped file of external data, or of
+// the parsed protobuf. Only for typed fields it is a view of bytes that were decoded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_ONNX_TENSORDATA_H
@@ -64,15 +64,16 @@ std::string name(int32_t elementType);
 int bits(int32_t elementType);
 } // namespace onnxtype
 
-/// Elements of a shape; fails naming `what` on a negative dimension, and where the dimensions' product times
-/// 16 bytes leaves int64, zero dimensions counted as one so that no partial product overflows either.
+/// The number of elements of a shape. Fails, naming `what`, on a negative dimension, and if the product of the
+/// dimensions times 16 bytes does not fit int64. This check counts dimensions of zero as one, so no partial product
+/// overflows.
 Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string_view what);
 
 struct TensorData {
   int32_t elementType = onnxtype::Undefined;
   std::vector<int64_t> dims;
-  /// Row-major, little-endian, 4- and 2-bit types packed, low bits first (or, of as many bytes as elements, unpacked).
-  /// Not aligned. Empty where the data is missing.
+  /// Row-major and little-endian data, not aligned. Types of 4 and 2 bits are packed, low bits first; they are unpacked
+  /// if there are as many bytes as elements. Empty if the data is missing.
   std::span<const std::byte> bytes;
   /// Keeps `bytes` alive.
   std::shared_ptr<const void> owner;
@@ -80,14 +81,15 @@ struct TensorData {
   int64_t elementCount() const;
 };
 
-/// Bytes an element type and count take; checked counts only.
+/// The bytes of a number of elements; the number must come from checkedElementCount.
 int64_t tensorByteCount(int32_t elementType, int64_t elementCount);
 
-/// One byte an element: 4- and 2-bit types unpacked, signed integers extended; others as they are.
+/// The data with types of 4 and 2 bits unpacked to one byte for each element, with sign extension. Other types are
+/// unchanged.
 std::vector<std::byte> unpackedBytes(const TensorData &data);
 
-/// Decodes the typed or raw fields held inside a TensorProto, checked against its dims. `owner` keeps `tensor` alive.
-/// Strings, segments and unknown types are errors; so is external data, which only a ModelFile can open.
+/// Decodes the typed or raw fields of a TensorProto and checks them against its dims. `owner` keeps `tensor` alive.
+/// Fails on strings, segments, unknown types, and external data, which only a ModelFile can open.
 Expected<TensorData> inlineTensorData(const ::onnx::TensorProto &tensor, std::shared_ptr<const void> owner);
 
 /// The integers of an INT32, INT64, or smaller integer or bool tensor.

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Best-first search with the measurements outside: next() names a point, tell()
-// says what it costs. Many searches can so share one measurement, as kernels of
-// one model do.
+// Best-first search whose caller measures the points: next() returns a point, and the
+// caller passes its cost to tell(). Several searches can thus share one measurement, such
+// as the searches for the kernels of one model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_BESTFIRST_H
@@ -21,26 +21,26 @@
 
 namespace sluice {
 
-/// When a search moves, and when it ends.
+/// The rules by which a search continues and ends.
 struct BestFirstParams {
-  double leastGain = 0.01; ///< A point is better if it costs less by so much: 1%.
-  double slack = 0.05;     ///< Points that cost more than the best by more than this are not searched around.
-  int64_t patience = 3;    ///< So many points are searched around in vain before the search ends.
+  double leastGain = 0.01; ///< A point is better if its cost is lower by this fraction.
+  double slack = 0.05;     ///< A point is not expanded if its cost exceeds the best by more than this fraction.
+  int64_t patience = 3;    ///< The search ends after this number of points is expanded without an improvement.
 };
 
-/// Measures the starting points, then the neighbours of the cheapest point that was not searched around yet, and so on.
-/// A hill climb is the same with a patience of 1, but that this measures all neighbours before it moves. Ordered
-/// points; none is measured twice.
+/// Measures the starting points. Then repeatedly expands the cheapest point that was not expanded yet, which means that
+/// it measures the point's neighbours. With a patience of 1 this is a hill climb that measures all neighbours before it
+/// moves. Points must be ordered. No point is measured twice.
 template <typename Point>
 class BestFirst {
 public:
   using Neighbours = std::function<std::vector<Point>(const Point &)>;
 
-  /// The first starting point stays the best until another gains.
+  /// The first starting point is the best until another one is better by leastGain.
   BestFirst(std::vector<Point> starts, Neighbours neighbours, BestFirstParams params = {})
       : queue(starts.rbegin(), starts.rend()), neighbours(std::move(neighbours)), params(params) {}
 
-  /// The point to measure now; nothing where the search is over. The same until tell() is called.
+  /// The point to measure next, until tell() is called; empty if the search is over.
   std::optional<Point> next() {
     while (!current) {
       if (queue.empty() && !lookAround())
@@ -54,7 +54,7 @@ public:
     return current;
   }
 
-  /// What the point of next() costs.
+  /// Passes the cost of the point that next() returned.
   void tell(double cost) {
     if (!current)
       return;
@@ -68,14 +68,14 @@ public:
     current.reset();
   }
 
-  /// Of the points told; there is one after the first tell().
+  /// The best point so far. Call it after the first tell().
   const std::optional<Point> &best() const { return top; }
   double bestCost() const { return lowest; }
   int64_t trials() const { return count; }
   bool isFinished() { return !next(); }
 
 private:
-  /// Queues the neighbours of the cheapest point; false where the search is over.
+  /// Expands the cheapest point. Returns false if the search is over.
   bool lookAround() {
     if (open.empty() || inVain >= params.patience || open.begin()->first > lowest * (1 + params.slack))
       return false;

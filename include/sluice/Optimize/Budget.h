@@ -1,4 +1,4 @@
-//===- Budget.h - When a search must stop -----------------------*- C++ -*-===//
+//===- Budget.h - Limits of a search ----------------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-/// Evaluations are the deterministic limit; a deadline or an interrupt ends the
-/// search wherever it is, so that another run may end elsewhere.
+/// The limit of evaluations is deterministic. A deadline or an interrupt ends the search at
+/// an arbitrary point, so another run may give another result.
 struct Budget {
   int64_t evaluations = std::numeric_limits<int64_t>::max();
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -22,8 +22,8 @@ struct Budget {
 
   bool interrupted() const { return interrupt && interrupt->load(std::memory_order_relaxed); }
   bool late() const { return deadline && std::chrono::steady_clock::now() >= *deadline; }
-  /// True once the clock or the user says so; evaluations are counted by the
-  /// search itself.
+  /// Whether the deadline has passed or the user has interrupted the search. The search itself
+  /// counts evaluations.
   bool mustStop() const { return interrupted() || late(); }
 };
 

@@ -1,4 +1,4 @@
-//===- Crossing.h - From which size on one way gains ------------*- C++ -*-===//
+//===- Crossing.h - The size from which on a variant is faster --*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -13,23 +13,23 @@
 namespace sluice {
 
 enum class CrossingState : uint8_t {
-  At,     ///< From a size on, which may be the smallest one.
-  Never,  ///< At no size that was measured.
-  Unknown ///< The measurements are too few, or contradict each other.
+  At,     ///< The variant is faster from some size on, which may be the smallest one.
+  Never,  ///< The variant is not faster at any measured size.
+  Unknown ///< There are too few measurements, or they contradict each other.
 };
 
 struct Crossing {
   CrossingState state = CrossingState::Unknown;
-  double size = 0; ///< With At: the smallest size known to gain.
+  double size = 0; ///< With At: the smallest size at which the variant is known to be faster.
 };
 
-/// `count` sizes from `least` to `most`, each the same factor above the one before; two at least.
+/// A geometric sequence of `count` (at least 2) sizes from `least` to `most`.
 std::vector<double> logSpaced(double least, double most, size_t count);
 
-/// Measures `gain` at ascending sizes, then bisects between the last that loses and the first that gains, by geometric
-/// means, until they are within a factor `precision`. gain(size) > 1 where the way under test is faster; nothing where
-/// it cannot be measured, which ends the search. Wins and losses that alternate over more than a factor `noise` of
-/// sizes are a contradiction.
+/// Measures `gain` at ascending sizes. Then bisects by geometric means between the last size at which the variant is
+/// slower and the first at which it is faster, until they are within a factor `precision`. gain(size) > 1 means that
+/// the variant is faster. An empty result means that the size cannot be measured, and ends the search. Measurements
+/// contradict each other if faster and slower sizes alternate over more than a factor `noise` of sizes.
 Crossing findCrossing(const std::vector<double> &sizes, const std::function<std::optional<double>(double)> &gain,
                       double precision = 1.15, double noise = 8);
 

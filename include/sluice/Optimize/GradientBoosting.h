@@ -6,8 +6,8 @@
 // Least-squares boosting with shrinkage (Friedman, "Greedy Function
 // Approximation: A Gradient Boosting Machine", Annals of Statistics 2001,
 // algorithm 2 and section 5), trees grown best leaf first over binned features
-// (Ke et al., "LightGBM", NeurIPS 2017, sections 2.1 and 3). Beside it the linear
-// model and the measure of rank that predictors are compared by.
+// (Ke et al., "LightGBM", NeurIPS 2017, sections 2.1 and 3). The file also has the linear
+// model and the rank distance with which predictors are compared.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_GRADIENTBOOSTING_H
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-/// Examples to learn from. All numbers are finite.
+/// Training examples. All numbers must be finite.
 struct TrainingSet {
   size_t numFeatures = 0;
   std::vector<float> features; ///< [row * numFeatures + feature]
@@ -36,7 +36,7 @@ struct BoostingParams {
   int trees = 200;
   int leaves = 8;
   double learningRate = 0.1;
-  /// Examples a leaf keeps at least.
+  /// The least number of examples in a leaf.
   size_t leafRows = 3;
 };
 
@@ -71,19 +71,18 @@ private:
   double base = 0;
 };
 
-/// The share of pairs, of those that truly differ, which a prediction orders the
-/// other way round, one that it does not tell apart counting half (normalised
-/// Kendall tau distance): 0 alike, 1 reversed, 0.5 by chance. 0 where no pair
-/// differs.
+/// Normalised Kendall tau distance: the fraction of pairs with different true values that the
+/// prediction orders the other way round. A pair with equal predictions counts half. 0: the
+/// same order; 1: reversed; 0.5: expected by chance. 0 if no pair differs.
 double kendallDistance(std::span<const double> truth, std::span<const double> predicted);
 
 using Predictor = std::function<double(std::span<const float>)>;
 using Trainer = std::function<Predictor(const TrainingSet &)>;
 Trainer boostedTrainer(const BoostingParams &params = {});
 Trainer linearTrainer();
-/// Every row's prediction by a model that has not seen it: trained on the other
-/// folds of `folds` (at least 2), into which rows are dealt at random. At least
-/// as many rows as folds.
+/// Cross-validation: predicts every row by a model that is trained on the other folds. Rows
+/// are assigned to `folds` folds (at least 2) at random. Requires at least as many rows as
+/// folds.
 std::vector<double> crossPredict(const TrainingSet &set, size_t folds, uint64_t seed, const Trainer &train);
 
 } // namespace sluice

@@ -10,12 +10,12 @@
 
 namespace sluice {
 
-/// The number asked for; 0: one a core.
+/// The requested number of threads; 0 stands for one for each core.
 int usableThreads(int asked);
 
-/// Calls body(i) once for each i in [0, count), on at most `threads` threads
-/// (this one included), in any order; returns when all are done. Where the
-/// system gives no thread, the others do the work.
+/// Calls body(i) once for each i in [0, count), in any order, and returns when all calls are
+/// done. It uses at most `threads` threads, including the calling one. If the system refuses
+/// to create a thread, the other threads do its work.
 void parallelFor(int threads, size_t count, const std::function<void(size_t)> &body);
 
 } // namespace sluice

@@ -5,9 +5,9 @@
 //
 // Tree-structured Parzen estimators (Bergstra, Bardenet, Bengio and Kegl,
 // "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011, section 4) over
-// independent choices: the history is split at a quantile into what was good and
-// the rest; each choice has its frequency in either, and what is likeliest among
-// the good and unlikeliest among the rest comes next.
+// independent choices. A quantile of the costs divides the history into good and bad
+// entries. Each choice has a frequency in both parts. The next candidate is the one with
+// the highest ratio of its probability among good entries to that among bad ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_TPE_H
@@ -25,13 +25,13 @@ using Choices = std::vector<uint8_t>;
 
 class CategoricalTpe {
 public:
-  /// Per variable, how many choices it has: at least 1.
+  /// Per variable, the number of its choices, at least 1.
   explicit CategoricalTpe(std::vector<uint8_t> numChoices) : numChoices(std::move(numChoices)) {}
 
-  /// One choice a variable, in range, and what it costs: less is better.
+  /// Records one choice for each variable, in range, and its cost; lower is better.
   void observe(Choices choices, int64_t cost);
-  /// The most promising of `candidates` drawn from what was good; by chance alone
-  /// where nothing was observed.
+  /// Draws `candidates` candidates from the distribution of good entries and returns the most
+  /// promising one. Without observations, returns a random candidate.
   Choices suggest(Rng &rng, int candidates = 24) const;
 
 private:

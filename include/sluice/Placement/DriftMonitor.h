@@ -26,28 +26,29 @@ struct DriftParams {
   double beta = 10;   ///< Positive.
 };
 
-/// Fed with each iteration's time, of all and of each device's work. Learns for a
-/// window, watches, and once the time or a share of the last window has left its
-/// middle +- beta x sigma listens for a quarter of a window more: whether the change
-/// lasts, and what the devices do after it. Two iterations are let pass at first:
-/// they touch pages. Sigma counts as at least 1.5% of the middle, and of a
-/// tenth of the work.
+/// Observes the time of each iteration and the work of each device in it. The monitor learns
+/// the medians of a first window. It then compares the last window with them. Once the time,
+/// or a device's share of the work, leaves median +- beta x sigma, the monitor observes
+/// another quarter of a window to find out whether the change lasts and how fast the devices
+/// are now. The first two iterations are ignored because they touch new pages. Sigma is at
+/// least 1.5% of the median, and for shares at least 1.5% of a tenth of the work.
 class DriftMonitor {
 public:
   explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}
 
-  /// True where the plan no longer fits; slowdowns() then says why. Every call has
-  /// the same number of devices.
+  /// Returns true if the plan no longer fits; slowdowns() then gives the reason. Every call
+  /// must have the same number of devices.
   bool observe(int64_t ns, const std::vector<int64_t> &deviceNs);
-  /// Per device, by what factor it takes longer than in the first window (medians); 1
-  /// where it has no work. Where several work, over the factor of the one that changed
-  /// least: what slows all alike calls for no other plan. After observe() was true.
+  /// Per device, the factor by which it is slower than in the first window (medians); 1 for a
+  /// device without work. If several devices work, factors are relative to that of the device
+  /// that changed least, because a common slowdown needs no other plan. Call it after
+  /// observe() returned true.
   std::vector<double> slowdowns() const;
-  /// After observe() was true: listens for a quarter of a window again before it is
-  /// so once more, or watches on where the change was over by then.
+  /// Call it after observe() returned true: observes another quarter of a window. Then
+  /// observe() returns true again, or the monitor continues to watch if the change is over.
   void listenAgain() { change.clear(); }
   bool isListening() const { return left; }
-  /// Learns anew: another plan, or one that stays although it has changed.
+  /// Learns again, for another plan or for a plan that is kept in spite of a change.
   void restart();
 
 private:

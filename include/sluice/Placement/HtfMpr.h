@@ -16,22 +16,22 @@
 
 namespace sluice {
 
-/// How a predictor is told the device of each operator: by a number between 0 and
-/// 1 a device, or by the device's own number.
+/// The encoding of an operator's device for a predictor: one 0/1 feature for each device, or
+/// the number of the device.
 enum class MappingEncoding : uint8_t { OneHot, Integer };
 
-/// Five-fold normalised Kendall tau distances (kendallDistance) between times
-/// simulated and predicted; negative where there are too few mappings.
+/// Five-fold normalised Kendall tau distances (kendallDistance) between simulated and
+/// predicted times; negative if there are too few mappings.
 struct PredictorErrors {
-  size_t mappings = 0; ///< Timed, within the capacities.
-  double boosted = -1; ///< One-hot, as the solver learns.
+  size_t mappings = 0; ///< Number of mappings that were timed and fit the capacities.
+  double boosted = -1; ///< Boosted trees with one-hot encoding, as the solver uses them.
   double integerEncoded = -1;
-  double linear = -1; ///< Of one-hot mappings.
+  double linear = -1; ///< Linear model with one-hot encoding.
   double integerLinear = -1;
 };
 
-/// Times as many mappings as the solver would begin with and compares predictors
-/// on them. Fails on a problem that does not pass check().
+/// Times the given number of mappings, drawn as the solver draws its first ones, and
+/// compares predictors on them. Fails on a problem that does not pass check().
 Expected<PredictorErrors> measureMappingPredictors(const PlacementProblem &problem, size_t mappings = 700,
                                                    uint64_t seed = 0, int threads = 1);
 

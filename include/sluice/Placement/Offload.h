@@ -22,14 +22,14 @@
 
 namespace sluice {
 
-/// Times are in the instance's own unit, not negative and finite.
+/// Times are in the unit of the instance, finite and not negative.
 struct OffloadNode {
   std::string name;
   double cpuTime = 0;
   double accelTime = 0;
-  double bytes = 0; ///< Of an accelerator's memory.
+  double bytes = 0; ///< Memory that the node takes on an accelerator.
   bool supported = true;
-  int32_t colour = -1; ///< Nodes of a colour, unless negative, stay together.
+  int32_t colour = -1; ///< Nodes of the same colour stay together; negative: no colour.
 };
 
 struct OffloadEdge {
@@ -37,21 +37,22 @@ struct OffloadEdge {
   double cost = 0; ///< Moving the source's output between an accelerator and the CPUs' memory.
 };
 
-/// Minimize the latency of one sample. A CPU node ends at its predecessors'
-/// latest end plus cpuTime: CPUs are never contended. An accelerator's set runs
-/// as one call, from its outside predecessors' latest end: moving in what outside
-/// nodes with an edge into the set made, accelTime of all of the set, moving out
-/// what its nodes with an edge out of it made; each node once, at the most
-/// expensive of those edges.
+/// The problem is to minimize the latency of one sample. A node on a CPU ends at the latest
+/// end of its predecessors plus cpuTime, because there are always enough CPUs. The set of
+/// nodes on an accelerator runs as one call, which starts at the latest end of the set's
+/// predecessors outside. Its time is the sum of three parts: moving in the outputs of outside
+/// nodes with an edge into the set, accelTime of all nodes of the set, and moving out the
+/// outputs of its nodes with an edge to the outside. Each node's output is moved once, at the
+/// cost of the most expensive of these edges.
 struct OffloadProblem {
   std::string name;
   std::vector<OffloadNode> nodes;
   std::vector<OffloadEdge> edges;
-  double accelBytes = 0; ///< Sizes of one accelerator's nodes sum to at most this.
+  double accelBytes = 0; ///< Upper limit of the sum of the sizes of one accelerator's nodes.
   uint32_t accelerators = 0;
 
-  /// Edges join two nodes each and make no cycle; numbers are not negative and
-  /// finite; at most a million nodes and 1024 accelerators.
+  /// Checks that edges join two nodes and form no cycle, that numbers are finite and not
+  /// negative, and that there are at most a million nodes and 1024 accelerators.
   Status check() const;
 };
 
@@ -59,7 +60,7 @@ struct OffloadSolution {
   static constexpr int32_t kCpu = -1;
   std::vector<int32_t> part; ///< Per node: an accelerator, or kCpu.
   double latency = 0;
-  double bound = 0; ///< offloadLowerBound's.
+  double bound = 0; ///< The value of offloadLowerBound.
   std::string solver = {};
   int64_t evaluations = 0;
   bool stoppedByClock = false;
@@ -69,42 +70,43 @@ struct OffloadSolution {
 
 struct OffloadParams {
   std::string solver = "best"; ///< One of offloadSolverNames().
-  /// `evaluations` at their greatest: a number that falls with the graph's size.
+  /// The greatest value of `evaluations` stands for a number that decreases with the size of
+  /// the graph.
   Budget budget = {};
   uint64_t seed = 0;
   int threads = 1; ///< The result is the same on any number.
 };
 
-/// Names solveOffload knows, the default first.
-///  best      annealing from what the others find, in several chains, unless one
-///            is optimal
+/// The names that solveOffload accepts, the default first.
+///  best      simulated annealing in several chains, from the solutions of the
+///            others, unless one of these is optimal
 ///  cpu       everything on CPUs
 ///  greedy    accelerators filled one after the other in topological order, the
 ///            rest on CPUs (the paper's greedy baseline)
 ///  dp-split  contiguous runs of a topological order, each on an accelerator or
-///            node by node on CPUs, the sum of all times least: dynamic
-///            programming, exact for a chain
+///            node by node on CPUs; minimizes the sum of all times by dynamic
+///            programming; exact for a chain
 std::vector<std::string> offloadSolverNames();
 
-/// Fails on a problem that does not pass check() and on an unknown solver. The
-/// result passes validateOffload and, of `best`, is no slower than any other's.
+/// The result passes validateOffload. With `best` it is not slower than that of any other
+/// solver. Fails on a problem that does not pass check() and on an unknown solver.
 Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const OffloadParams &params = {});
 
-/// Independent of the solvers: sizes, colours, support, no cycle among the sets,
-/// and the latency to a billionth. Names the first rule broken.
+/// Checks a solution independently of the solvers: sizes, colours, supported nodes, no cycle
+/// among the sets, and the latency to a relative 1e-9. Names the first rule that is broken.
 Status validateOffload(const OffloadProblem &problem, const OffloadSolution &solution);
 
-/// No solution has a smaller latency. Along a path, each accelerator is visited
-/// once, takes all that lies between its first and last node there, and moves in
-/// and out; the cheapest such way along each of some long paths, the greatest.
+/// A lower bound of the latency of all solutions. Along a path, each accelerator is used
+/// once, runs all nodes between its first and last node on the path, and moves data in and
+/// out. The bound is the greatest, over some long paths, of the cheapest way along the path.
 double offloadLowerBound(const OffloadProblem &problem);
 
 /// The format of the paper's instances: { maxSizePerFPGA, maxFPGAs, maxCPUs,
 /// nodes: [{ id, cpuLatency, fpgaLatency, size, supportedOnFpga, colorClass }],
-/// edges: [{ sourceId, destId, cost }] }. Fails naming what is wrong; the result
-/// passes check().
+/// edges: [{ sourceId, destId, cost }] }. The result passes check(). Fails with a message
+/// that names the error.
 Expected<OffloadProblem> offloadFromJson(const JsonReader &reader);
-/// Whether a file is of that format.
+/// Whether a file has this format.
 bool isOffloadJson(const Json &json);
 
 } // namespace sluice

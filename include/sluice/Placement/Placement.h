@@ -1,4 +1,4 @@
-//===- Placement.h - Which device runs which operator -----------*- C++ -*-===//
+//===- Placement.h - Assigning operators to devices -------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -20,24 +20,24 @@
 
 namespace sluice {
 
-/// Minimize the simulated makespan of one step. A placement with an order is a
-/// program, planOfPlacement's, and its time is the simulator's: a device runs its
-/// operators one at a time in that order, copies wait in line (FIFO) on their
-/// device's stream, and share their link. Inputs start in host memory at 0,
-/// outputs must be back there; parameters and states are wherever they are read.
-/// The graph, machine and costs outlive the problem.
+/// The problem is to minimize the simulated makespan of one step. A placement with an order
+/// defines a program (planOfPlacement), which the simulator times. A device runs its
+/// operators one at a time in this order. Copies run in FIFO order on their device's
+/// stream and share their link. Inputs are in host memory at time 0, and outputs must return
+/// there. Parameters and states are in every memory in which they are read. The graph,
+/// machine and costs must outlive the problem.
 struct PlacementProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
   /// Per operator; an invalid id leaves the choice open. Empty: all open.
   std::vector<DeviceId> pinned;
-  /// Per memory: what placementBytes may reach. Empty: no limit.
+  /// Per memory: upper limit of placementBytes. Empty: no limit.
   std::vector<int64_t> capacityBytes = {};
 
-  /// Graph and machine pass their own checks; pins name devices that compute,
-  /// one for all operators of a colocation colour; capacities are not negative;
-  /// times add up within int64.
+  /// Checks that graph and machine pass their own checks; that pins name devices that
+  /// compute, and the same device for all operators of a colocation colour; that capacities
+  /// are not negative; and that the sum of times fits int64.
   Status check() const;
 };
 
@@ -47,93 +47,94 @@ struct PlacementSolution {
   std::vector<OperatorId> order;   ///< Topological.
   int64_t makespanNs = 0;          ///< Simulated.
   std::string solver;
-  /// Orders timed by the searches.
+  /// Number of orders that the searches timed.
   int64_t evaluations = 0;
-  /// No placement in any order is faster.
+  /// Proven: no placement with any order is faster.
   bool optimal = false;
   bool stoppedByClock = false;
-  /// Of `best`: what each member reached; members that found none are left out.
+  /// With `best`: the makespan of each member that found a placement.
   std::vector<std::pair<std::string, int64_t>> members = {};
-  /// Of `htf-mpr`: the other placements of its last round, the fastest first.
+  /// With `htf-mpr`: the other placements of its last round, by ascending time.
   std::vector<std::vector<DeviceId>> runnersUp = {};
-  /// Of `htf-mpr`: its predictor's five-fold normalised Kendall tau distance; else
-  /// negative.
+  /// With `htf-mpr`: the five-fold normalised Kendall tau distance of its predictor;
+  /// otherwise negative.
   double foldDistance = -1;
 };
 
 struct PlacementParams {
   std::string solver = "best";
-  /// Orders a search may time; 0: a number that falls with the size of the graph.
+  /// Number of orders that a search may time; 0: a number that decreases with the size of the
+  /// graph.
   int64_t evaluations = 0;
-  /// Clock limit of searches; 0: none. What it stops may differ from run to run.
+  /// Clock limit of searches; 0: none. A search that the clock stops may give different
+  /// results in different runs.
   int64_t timeNs = 0;
   uint64_t seed = 0;
   int threads = 1; ///< 0: as many as the machine has. The result is the same.
   const std::atomic<bool> *interrupt = nullptr;
 };
 
-/// Names solvePlacement knows, the default first.
-///  best           the portfolio: the least simulated makespan among all below
-///                 but htf-mpr (of `exhaustive` as far as its steps reach)
+/// The names that solvePlacement accepts, the default first.
+///  best           the portfolio: the least simulated makespan of all solvers below
+///                 except htf-mpr (`exhaustive` only within its limit of steps)
 ///  heft           upward ranks with mean communication, insertion into idle
 ///                 slots (Topcuoglu, Hariri and Wu 2002, section 4.1)
-///  heft-no-comm   the same blind to communication and without insertion
-///                 (Albaqsami's thesis, chapter 7)
-///  heft-lookahead HEFT that looks where an operator's readers would end
+///  heft-no-comm   HEFT without communication and without insertion (Albaqsami's
+///                 thesis, chapter 7)
+///  heft-lookahead HEFT that also considers where an operator's readers would end
 ///                 (Bittencourt, Sakellariou and Madeira 2010)
 ///  cpop           critical path on one processor (Topcuoglu, section 4.2)
 ///  peft           optimistic cost table (Arabnejad and Barbosa 2014)
 ///  m-etf          earliest start of all ready operators on all devices with
 ///                 room (Baechi: Jeon et al. 2020, section 3.2)
-///  m-sct          the same with favourite children kept on their parent's
-///                 device (section 3.3), matched greedily instead of by the
-///                 paper's linear program
-///  dp-split       contiguous runs of a topological order, one a device, the
-///                 largest load least (after Tarnawski et al. 2020, section 5)
-///  single-device  the device with the least sum of times
-///  fastest-node   every operator where it alone runs fastest
+///  m-sct          m-etf that keeps favourite children on their parent's device
+///                 (section 3.3), matched greedily instead of by the paper's
+///                 linear program
+///  dp-split       contiguous runs of a topological order, one for each device;
+///                 minimizes the largest load (after Tarnawski et al. 2020, section 5)
+///  single-device  all operators on the device with the least sum of times
+///  fastest-node   every operator on the device where it alone runs fastest
 ///  round-robin    devices in turn, in topological order
-///  lns            large-neighbourhood search: moves of operators between
-///                 devices and within the order, taken by late acceptance
-///                 (Burke and Bykov 2017), from the best of those above
+///  lns            large-neighbourhood search from the best of the above: moves
+///                 operators between devices and within the order, with late
+///                 acceptance (Burke and Bykov 2017)
 ///  htf-mpr        a genetic search over a learned predictor of mappings' times
 ///                 (Albaqsami's thesis, chapters 4 to 6): see HtfMpr.h
-///  exhaustive     an optimum over placements, then over orders of each, by branch
-///                 and bound: at most 12 operators
+///  exhaustive     an optimum by branch and bound over placements, then over the
+///                 orders of each; at most 12 operators
 std::vector<std::string> placementSolverNames();
 
-/// Fails on a problem that does not pass check(), an unknown solver, or, for
-/// `exhaustive`, too many operators. Infeasible where the solver found no
-/// placement within the capacities, naming an operator and by how much it is too
-/// large. The result passes validatePlacement. HEFT takes O(operators x devices x
-/// log) time for bounded degrees.
+/// The result passes validatePlacement. Fails on a problem that does not pass check(), on an
+/// unknown solver, and with `exhaustive` on too many operators. Fails with Infeasible if the
+/// solver finds no placement within the capacities; the message names an operator and the
+/// missing bytes. HEFT takes O(operators x devices x log) time for bounded degrees.
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params);
 
-/// Independent of the solvers: names the first rule broken. Beside the rules of
-/// the problem, operators must not start before their data can have come and the
-/// times must be the simulator's.
+/// Checks a solution independently of the solvers, and names the first rule that is broken.
+/// Beside the rules of the problem, operators must not start before their data can have
+/// arrived, and all times must be those of the simulator.
 Status validatePlacement(const PlacementProblem &problem, const PlacementSolution &solution);
 
-/// The program that a placement and a topological order mean, memories without
-/// end. A tensor that an operator reads in a memory where it is not is copied
-/// there when the operator's turn comes, once a memory: from its producer's
-/// memory over the direct link on the reader's swap-in stream, or by way of the
-/// host's, out on the producer's swap-out stream and in on the reader's swap-in
-/// stream. Outputs leave after their operator, and so do new values of states to
-/// other memories where the old is read. Passes validatePlan where the memories
-/// hold all tensors side by side.
+/// The program that a placement and a topological order define, with unlimited memories.
+/// When an operator's turn comes, each tensor that it reads and that is missing in its
+/// memory is copied there, once for each memory. The copy uses the direct link from the
+/// producer's memory on the reader's swap-in stream. Without a direct link it leads through
+/// the host's memory: out on the producer's swap-out stream and in on the reader's swap-in
+/// stream. Outputs are copied out after their operator. The new value of a state is copied to
+/// the other memories in which the old value is read. The plan passes validatePlan if the
+/// memories can hold all tensors side by side.
 Plan planOfPlacement(const PlacementProblem &problem, std::span<const DeviceId> placement,
                      std::span<const OperatorId> order);
 
-/// Bytes a placement needs of each memory for parameters that never move:
-/// aligned bytes of the parameters and states read there, each once (none of the
-/// host's, where they are at home), and of each device's largest working set of
-/// other tensors.
+/// Bytes of each memory that a placement needs if parameters never move. This is the sum of
+/// the aligned bytes of the parameters and states that are read there, each once, and of
+/// each device's largest working set of other tensors. In the host's memory parameters and
+/// states are at home and do not count.
 std::vector<int64_t> placementBytes(const PlacementProblem &problem, std::span<const DeviceId> placement);
 
-/// No placement in any order is faster: the greatest of the critical path with
-/// every operator and copy where that is fastest, and all work spread evenly over
-/// the devices.
+/// A lower bound of the makespan of all placements and orders. It is the greater of two
+/// times: the critical path with every operator and copy at its fastest, and all work spread
+/// evenly over the devices.
 int64_t placementLowerBoundNs(const PlacementProblem &problem);
 
 } // namespace sluice

@@ -36,9 +36,9 @@ struct Residency {
   MemoryId memory;
   Segment segment = Segment::Arena;
   int64_t offset = 0; ///< Multiple of kArenaAlignment.
-  int64_t bytes = 0;  ///< At least the tensor's; what the address range takes.
-  /// Data is there before the step's first command: a home, or a parameter or
-  /// state kept on its device between steps.
+  int64_t bytes = 0;  ///< Size of the address range; at least that of the tensor.
+  /// The data is there before the first command of the step: in a home, or as a parameter or
+  /// state that stays on its device between steps.
   bool initial = false;
 };
 
@@ -47,9 +47,9 @@ enum class CommandKind : uint8_t {
   Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
 };
 
-/// Each device owns a stream of each kind; a copy runs on a stream of the device at
-/// its accelerator end, an operator that communicates beside those that compute. Copies
-/// from and to files are on the file streams of any device.
+/// Each device has at most one stream of each kind. A copy runs on a stream of the device at
+/// its accelerator end. An operator that communicates runs on its own stream beside those
+/// that compute. Copies from and to files run on the file streams of any device.
 enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate, FileIn, FileOut };
 constexpr size_t kNumStreamKinds = 6;
 
@@ -63,13 +63,13 @@ struct Command {
   StreamId stream;
   OperatorId op; ///< Launch only.
   LinkId link;   ///< Copy only.
-  /// Launch: in the operator's input order. Copy: the source.
+  /// For a launch, the inputs in the operator's order; for a copy, the source.
   std::vector<ResidencyId> reads;
-  /// Launch: in the operator's output order, then its workspace if it has one.
-  /// Copy: the destination.
+  /// For a launch, the outputs in the operator's order, then its workspace if it has one;
+  /// for a copy, the destination.
   std::vector<ResidencyId> writes;
-  /// Commands of other streams that must be complete; ids smaller than this
-  /// command's own.
+  /// Commands of other streams that must be complete; their ids are smaller than that of this
+  /// command.
   std::vector<CommandId> waits;
 };
 
@@ -80,60 +80,60 @@ struct Plan {
   std::vector<Residency> residencies;
   /// In issue order, a topological order of all dependencies.
   std::vector<Command> commands;
-  /// Arena bytes per memory; every arena residency ends within.
+  /// Arena bytes per memory; every arena residency ends within them.
   std::vector<int64_t> arenaBytes;
 
-  /// How it was made: solver names, seed, evaluations, whether a clock stopped
-  /// the search (and so another run may differ).
+  /// The solver's name, seed and number of evaluations, and whether a clock stopped the
+  /// search, so that another run may give another plan.
   std::string solver;
   uint64_t seed = 0;
   int64_t evaluations = 0;
   bool stoppedByClock = false;
 
   int64_t bytesCopied(const Graph &graph) const;
-  /// Copied from the host's memory, and to it.
+  /// Bytes copied from and to the host's memory.
   int64_t bytesSwappedIn(const Graph &graph) const;
   int64_t bytesSwappedOut(const Graph &graph) const;
-  /// Copied from files, and to files.
+  /// Bytes copied from and to files.
   int64_t bytesRead(const Graph &graph, const Machine &machine) const;
   int64_t bytesWritten(const Graph &graph, const Machine &machine) const;
-  /// Per memory: its arena, and where the machine has files, for the host's memory the homes there too.
+  /// Per memory: the bytes of its arena. If the machine has files, the host's memory also counts its homes.
   std::vector<int64_t> bytesUsed(const Graph &graph, const Machine &machine) const;
-  /// The operator of every launch but the first of each, as issued.
+  /// The operators of all launches beyond the first launch of each operator, in issue order.
   std::vector<OperatorId> computedAgain() const;
 };
 
-/// Independent of every solver, O((commands + residencies) log) times the number
-/// of streams, run always. The first violation found is named. It proves:
+/// Checks a plan independently of every solver, in O((commands + residencies) log) times the
+/// number of streams. It runs on every plan and names the first violation. It proves:
 ///
-/// - every operator is launched, on the compute stream of its placed device (which
-///   computes) or, if it communicates, on the communication stream there, with its
-///   operands in its own order in that device's memory; those that may be repeated
-///   (Graph::isRepeatable) as often as the plan likes, each launch with results of
-///   its own, all others once;
-/// - all that communicates is on one stream, so that ranks that run one plan come to
-///   it in one order;
-/// - a copy joins its link's two memories and moves one tensor, on a stream of a
-///   device at one of its ends (not the host's, where the other end is another), or
-///   where one end is a file, on a file stream;
-/// - every residency is written at most once, an initial one never, and every
-///   read happens after that write;
+/// - every operator is launched on the compute stream of its device, which computes, or, if
+///   it communicates, on the communication stream of that device. Its operands are in the
+///   operator's order and in the device's memory. Operators that may be repeated
+///   (Graph::isRepeatable) may be launched several times, each time with results of their
+///   own; all others are launched once;
+/// - all operators that communicate are on one stream, so that all ranks that run the plan
+///   reach them in the same order;
+/// - a copy moves one tensor between the two memories of its link. It is on a stream of a
+///   device at one of its ends (not the host's, if the other end is another memory), or, if
+///   one end is a file, on a file stream;
+/// - every residency is written at most once, an initial one never, and every read happens
+///   after the write;
 /// - initial residencies are homes of tensors no operator writes, or parameters
 ///   and states kept in an arena; only tensors that have a home (parameters,
 ///   inputs, states, outputs, new values of states) have a Home residency, one;
 /// - every arena range is within its arena, and arenas within capacity; where the
 ///   machine has files, the host's arena together with the homes in its memory;
-/// - overlapping ranges are ordered: all that touches one happens before the
-///   command that creates the other. That command itself may read the earlier
-///   one only by an `inPlace` pair of its operator, at the same offset;
-/// - when the step ends, outputs are in their homes, and every place that a state
-///   was in initially holds its new value (its home, if it was initial nowhere);
-///   initial arena residencies of tensors never updated hold what they held. So
-///   the next step may start. A place may be reused and refilled in between.
+/// - overlapping ranges are ordered: all commands that touch the earlier one happen before
+///   the command that creates the later one. That command itself may read the earlier one
+///   only by an `inPlace` pair of its operator, at the same offset;
+/// - when the step ends, outputs are in their homes. Every place that held a state initially
+///   holds the state's new value (its home, if no place held it). Every other initial arena
+///   residency holds its data again. The next step may therefore start. A place may be reused
+///   and refilled in between.
 ///
-/// The homes of a state and of its new value are one place, as two residencies: all
-/// that read the old one happen before the command that writes the new one, which
-/// may itself read the old one.
+/// The homes of a state and of its new value are one place but two residencies. All commands
+/// that read the old one happen before the command that writes the new one, which may itself
+/// read the old one.
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice

@@ -14,8 +14,8 @@
 namespace sluice {
 
 /// Entry number `index` of a table of `sluice_model` (inputs, outputs, states, memories, devices, links, streams). The
-/// compiler that made the model may be of another minor version: the table's entries lie as far apart as the first
-/// entry's `size` says, so `table[index]` reads the wrong bytes. Fields that an older entry lacks are zero.
+/// compiler that made the model may have another minor version. The distance between entries is then the `size` of the
+/// first entry, and `table[index]` would read wrong bytes. Fields that an older entry lacks are zero.
 template <typename T>
 T tableEntry(const T *table, size_t index) {
   T entry{};

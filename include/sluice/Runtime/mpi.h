@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libsluice_mpi: the communicator of a process that mpirun started. A library of
- * its own, so that the runtime needs no MPI.
+ * libsluice_mpi: the communicator of a process that mpirun started. It is a separate
+ * library so that the runtime does not need MPI.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_MPI_H
@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/* Initialises MPI where that is not done, and takes a communicator of all its
- * ranks; where MPI was or could be started for its main thread only, call it there, and
- * models run there too. NULL where that fails; *error, if given, then says why. Once a
- * process. */
+/* Initialises MPI if necessary and returns a communicator of all its ranks. If MPI only
+ * supports calls from the main thread, call this function on the main thread; models then
+ * run on that thread too. Returns NULL on failure and writes the reason to *error, if
+ * `error` is not NULL. Call it once in a process. */
 const sluice_communicator *sluice_mpi_start(const char **error);
-/* This rank is done: waits for the others, and finalises MPI if this library
- * initialised it. With a reason it does not wait: it prints the reason and ends
- * all ranks (MPI_Abort). */
+/* Ends this rank: waits for the other ranks, and finalises MPI if this library initialised
+ * it. With a reason it does not wait, but prints the reason and ends all ranks
+ * (MPI_Abort). */
 void sluice_mpi_stop(const char *reason);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The part of abi.h, which includes it, that operators speak of. Apart, so that
- * a field more of the ABI is not every operator's business.
+ * The part of the ABI that operators use; abi.h includes it. It is a separate file so
+ * that changes of the rest of the ABI do not affect operators.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_SERVICES_H
@@ -12,18 +12,20 @@
 
 #include <stdint.h>
 
-/* Operations of several ranks together. An axis of a mesh of ranks is a count and
- * a stride; a group is the ranks that differ along some axes alone, in the order
- * of their coordinates, the first axis slowest. A tensor that is split, or joined,
- * along a dimension is [outer][group][inner bytes]: rank i has, or gets, part i. */
+/* Collective operations of several ranks. An axis of a mesh of ranks is a count and a
+ * stride. A group consists of the ranks that differ only along some axes, in the order of
+ * their coordinates, with the first axis the slowest. A tensor that is split or joined along
+ * a dimension has the layout [outer][group][inner bytes], where rank i has or receives part
+ * i. */
 enum sluice_collective_kind {
-  SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: the operands combined, element by element */
-  SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: the operands, joined */
-  SLUICE_COLLECTIVE_REDUCE_SCATTER = 2, /* result: this rank's part of the operands, split and combined */
-  SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* the operand is split, part i goes to rank i, what comes is joined */
-  SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand, split; nothing is sent */
-  /* The operand, [outer][extent][inner], with `low` of the extent before it from
-   * the rank before, and `high` behind from the next; the fill at the ends. */
+  SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: all operands combined element by element */
+  SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: all operands joined */
+  SLUICE_COLLECTIVE_REDUCE_SCATTER = 2, /* result: this rank's part of all operands, combined */
+  SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* part i of the operand goes to rank i; the received parts are joined */
+  SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand; nothing is sent */
+  /* The operand [outer][extent][inner], preceded by the last `low` rows of the previous
+   * rank and followed by the first `high` rows of the next rank, with the fill value at the
+   * ends. */
   SLUICE_COLLECTIVE_HALO = 5
 };
 enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
@@ -31,8 +33,8 @@ enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUI
 #define SLUICE_COLLECTIVE_AXES 8
 
 typedef struct sluice_collective {
-  int64_t reduction;    /* sluice_reduction, of those that combine */
-  int64_t element_type; /* combined: float, double, int32 or int64 */
+  int64_t reduction;    /* sluice_reduction, for collectives that combine */
+  int64_t element_type; /* of combined elements: float, double, int32 or int64 */
   int64_t bytes;        /* of the operand */
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
@@ -44,21 +46,22 @@ typedef struct sluice_collective {
   } axes[SLUICE_COLLECTIVE_AXES];
 } sluice_collective;
 
-/* What a library of a GPU's maker may compute in the place of a grid, from two
- * operands: into the result, with a workspace. */
+/* Functions that the GPU vendor's libraries may compute instead of a grid. They read two
+ * operands, write the result and use a workspace. */
 enum sluice_library_function {
   SLUICE_LIBRARY_MATMUL = 0, /* a sluice_product */
-  /* A sluice_convolution: of images and filters; of its result's gradient and filters,
-   * the images'; of images and its result's gradient, the filters'. Since minor version 7. */
+  /* The following have a sluice_convolution: the convolution of images and filters; the
+   * gradient of the images from the result's gradient and the filters; the gradient of the
+   * filters from the images and the result's gradient. Since minor version 7. */
   SLUICE_LIBRARY_CONV = 1,
   SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
   SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3
 };
-/* Or'd to a function: the result is added to what its memory holds. Since minor version 7. */
+/* A flag of a function: the result is added to the contents of its memory. Since minor version 7. */
 #define SLUICE_LIBRARY_ACCUMULATE 256
-/* Nothing has been done: there is no such library here. */
+/* The library is absent, and nothing was done. */
 #define SLUICE_LIBRARY_ABSENT (-1)
-/* What f32 operands are rounded to; sums are f32. */
+/* The type to which f32 operands are rounded; sums are f32. */
 enum sluice_precision {
   SLUICE_PRECISION_F32 = 0,
   SLUICE_PRECISION_TF32 = 1,
@@ -76,8 +79,8 @@ typedef struct sluice_product {
   int64_t workspace_bytes;
 } sluice_product;
 
-/* A convolution of images, all dense; windows that reach over the edge have zeros
- * there, above and left of it `pad`. */
+/* A convolution of images. All tensors are dense. Elements outside the image are zeros; `pad`
+ * is the padding at the top and at the left. */
 typedef struct sluice_convolution {
   int64_t element_type; /* of all three: float, float16 or bfloat16 */
   int64_t precision;

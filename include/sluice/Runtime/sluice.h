@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The C API that applications link (libsluice_runtime): open an artifact
- * directory written by `sluice compile`, give it inputs, run steps.
- * Functions that can fail return NULL or non-zero; sluice_last_error() then
- * says why, per thread. A session is used by one thread at a time.
+ * The C API that applications link (libsluice_runtime). An application opens an
+ * artifact directory that `sluice compile` wrote, passes inputs and runs steps.
+ * Functions that can fail return NULL or non-zero, and sluice_last_error() then
+ * returns the message of the calling thread. Only one thread at a time may use a
+ * session.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_SLUICE_H
@@ -20,53 +21,55 @@ extern "C" {
 
 typedef struct sluice_session sluice_session;
 
-/* How the ranks that run a model together exchange bytes. */
+/* Exchanges bytes between the ranks that run a model together. */
 typedef struct sluice_communicator {
   size_t size;
   uint32_t rank, num_ranks;
   void *self;
-  /* For each i: sends send[i] to members[i] and receives receive[i] from it. The
-   * members, this rank among them (its own parts are moved too), call it together
-   * and in one order; sizes agree in pairs. Blocks. Returns 0, or non-zero where
-   * `error` says why: then, or where a member has failed, it does so on all. */
+  /* For each i: sends send[i] to members[i] and receives receive[i] from it. All
+   * members call it together and in the same order. This rank is one of the members,
+   * and its own part is copied. Sizes agree in pairs. The call blocks. It returns 0 on
+   * success. If it fails for one member, or a member has failed before, it fails for
+   * all members: it returns non-zero, and `error` returns the reason. */
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
                       const int64_t *send_bytes, void *const *receive, const int64_t *receive_bytes);
   const char *(*error)(void *self);
-  /* Non-zero: only the thread that made it may call `exchange`, so that a session
-   * computes nothing meanwhile. Since minor version 6, as what follows. */
+  /* Non-zero: only the thread that made the communicator may call `exchange`. A session
+   * then computes nothing during an exchange. This field and the following ones exist
+   * since minor version 6. */
   uint32_t calling_thread;
-  /* This rank's number among those of its host, by which it takes its GPUs. */
+  /* This rank's index among the ranks of its host. It selects the rank's GPUs. */
   uint32_t host_rank;
-  /* Non-zero once no exchange can succeed any more, for who waits elsewhere. Any
-   * thread; null: nobody knows. */
+  /* Returns non-zero once no exchange can succeed any more. Code that waits for
+   * something else asks it. Any thread may call it. Null: the state is unknown. */
   int32_t (*is_broken)(void *self);
 } sluice_communicator;
 
-/* Ranks that are threads of this process. A member is used by one thread, or one
- * session, at a time. */
+/* A group of ranks that are threads of this process. Only one thread or session at a
+ * time may use a member. */
 typedef struct sluice_local_group sluice_local_group;
-/* NULL where there is no memory, or no rank. */
+/* Returns NULL if memory is exhausted or num_ranks is 0. */
 sluice_local_group *sluice_local_group_create(uint32_t num_ranks);
-/* Once no member is in use. */
+/* Requires that no member is in use. */
 void sluice_local_group_destroy(sluice_local_group *group);
 const sluice_communicator *sluice_local_group_member(sluice_local_group *group, uint32_t rank);
-/* This rank takes part no more: exchanges that wait for it, now and later, fail
- * with this reason. */
+/* Removes this rank from the group. Present and future exchanges that involve the rank
+ * fail with this reason. */
 void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const char *reason);
 
 typedef struct sluice_options {
   size_t size;
-  uint32_t threads; /* a device; 0: one a core, or fewer where an emulated device has fewer */
-  uint32_t trace;   /* non-zero: keep command times for sluice_trace */
-  uint32_t verify;  /* non-zero: hash the parameter file even where it is large */
-  /* Must outlive the session; NULL for a model that runs alone. */
+  uint32_t threads; /* for each device; 0: one for each core, or fewer if an emulated device has fewer */
+  uint32_t trace;   /* non-zero: record command times for sluice_trace */
+  uint32_t verify;  /* non-zero: check the hash of the parameter file even if the file is large */
+  /* Must outlive the session; NULL for a model that runs on a single rank. */
   const sluice_communicator *communicator;
   /* What the plan keeps in host memory, and the states, are in files without names
    * in this directory, so that the system may write them out; NULL: in memory. Of a plan that has files, only what it
    * writes to these is there; NULL: in TMPDIR, else /var/tmp. */
   const char *spill_directory;
-  /* A byte that the caller makes non-zero to stop a step that runs: the loops of the step end before their next
-   * iteration, and the step fails. It must outlive the session. NULL: nothing stops a step. */
+  /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
+   * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
   const volatile unsigned char *stop;
 } sluice_options;
 
@@ -77,62 +80,66 @@ typedef struct sluice_options {
  * while the session is open. Parameters that a plan keeps in a file are read from it at each step, with direct I/O where
  * the file system has it; a step fails where the file has changed. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
-/* The same for a model linked into the application. The parameters, aligned to
- * 64 bytes, stay the caller's and must outlive the session. */
+/* Opens a model that is linked into the application. The parameters must be aligned to
+ * 64 bytes. They belong to the caller and must outlive the session. */
 sluice_session *sluice_open_model(const sluice_model *model, const void *parameters, int64_t parameter_bytes,
                                   const sluice_options *options);
 void sluice_close(sluice_session *session);
-/* A copy of the model's description, until the session closes: fields that an older minor version lacks are zero.
- * Entries of the model's tables lie as far apart as the first one's `size` says, which may be
- * another minor version's: C++ reads them with tableEntry() of sluice/Runtime/Tables.h. */
+/* Returns a copy of the model's description, which is valid until the session closes. Fields that an older minor
+ * version lacks are zero. The distance between entries of the model's tables is the `size` of the first entry, which
+ * may be that of another minor version. In C++, tableEntry() of sluice/Runtime/Tables.h reads such entries. */
 const sluice_model *sluice_describe(const sluice_session *session);
 
-/* One step. On one GPU alone, without other ranks, an untraced session's steps from the
- * second on run as one graph of its driver's each. inputs[i] and outputs[i] point to the bytes of the model's input
- * and output number i, dense, row-major, of the current shape (sluice_set_shapes), in host memory. After a failure the
- * outputs and the model's states hold no promise; the session can run again, but
- * not one of several ranks: they may be elsewhere in the step. Such a rank takes part no
- * more (sluice_local_group_leave, MPI_Abort) before anything waits for the others,
- * whose exchanges fail for it.
- * Elements of tensors of strings are sluice_string: an output's text is the
- * session's, the model's or an input's, and stays until the next step or close. */
+/* Runs one step. inputs[i] and outputs[i] point to the bytes of input and output number i of the model in host memory,
+ * dense and row-major, with the current shape (sluice_set_shapes).
+ *
+ * After a failure the contents of outputs and states are undefined. A session of a single rank can run again. A session
+ * of several ranks cannot, because the other ranks may be at another place of the step. A failed rank leaves the group
+ * (sluice_local_group_leave, MPI_Abort) before anything waits for the other ranks, whose exchanges with it then fail.
+ *
+ * Elements of tensors of strings are sluice_string. The text of an output belongs to the session, the model or an
+ * input, and stays valid until the next step or until the session closes.
+ *
+ * On a single GPU, without other ranks and without a trace, each step from the second on runs as one graph of the
+ * driver. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
-/* The shapes of the inputs from the next step on: shapes[i] are the extents of input number i, one for each of its
- * dimensions (it may be NULL where it has none). A model with symbols takes the value of each from its input and
- * dimension; at first the symbols have their upper bounds. Fails where a value is not in its symbol's range, where an
- * input has other extents than follow from the symbols, and, for a model without symbols, where a shape is not the
- * model's: then all stays as it was. Between steps only. Since minor version 11. */
+/* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
+ * it may be NULL for an input without dimensions. A model with symbols takes the value of each symbol from its input
+ * and dimension. At first the symbols have their upper bounds. The call fails, and changes nothing, if a value is not
+ * in its symbol's range, if an input has other extents than follow from the symbols, or if the model has no symbols and
+ * a shape differs from the model's. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
-/* The shape of input or output (`port`) number `index` in the next step: its extents, as many as its description's
- * rank says, to `shape`, and its bytes to *bytes. After a step, that of an output is the step's; that of an input may
- * have changed where a state has grown. Each may be NULL. Fails where there is none of that number. Since
- * minor version 11. */
+/* Returns the shape that input or output (`port`) number `index` has in the next step. Writes its extents, one for each
+ * dimension of its description, to `shape`, and its bytes to *bytes. Either pointer may be NULL. After a step, the
+ * shape of an output is that of the step; the shape of an input may have changed if a state has grown. Fails if the
+ * index is out of range. Since minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
-/* Copies state number `index` of the model, dense and row-major, out of the
- * session or into it: parameters that training updates, optimizer states,
- * caches. `bytes` must be the state's size. Between steps only. */
+/* Copies state number `index` of the model out of the session or into it, dense and
+ * row-major. States are parameters that training updates, optimizer states, and caches.
+ * `bytes` must be the state's size. Call it only between steps. */
 int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes);
 int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes);
 
-/* Gives all states their first contents, and those that grow no positions. A state that grows has room for the most
- * positions that it may have; a step that has no more room fails. Between steps only. Since minor version 13. */
+/* Resets all states to their initial contents, and states that grow to zero positions. A state that grows has room for
+ * its largest number of positions, and a step that needs more room fails. Call it only between steps. Since minor
+ * version 13. */
 int32_t sluice_reset(sluice_session *session);
 
-/* How the next token is chosen by the logits. Since minor version 13. */
+/* Selects how the next token is chosen from the logits. Since minor version 13. */
 typedef struct sluice_sampling {
   size_t size;
-  uint32_t top_k;     /* of so many of the greatest; 0: of all; 1: the greatest */
-  double top_p;       /* of the fewest that have so much of the probability together; 1: of all */
-  double temperature; /* logits are divided by it; 0: the greatest is chosen */
+  uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
+  double top_p;       /* draw from the smallest set whose probability is at least top_p; 1: from all */
+  double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;
 
-/* Text from a model that gives the logits of the next token, and holds what came before in its states (sluice compile
- * --state). Three calls make the loop:
+/* Generates text with a model that computes the logits of the next token and keeps the previous tokens in its states
+ * (sluice compile --state). Three calls make the loop:
  *
  *   sluice_generator *text = sluice_generator_open(session, NULL, NULL);
  *   sluice_generator_feed(text, prompt, count);
@@ -140,24 +147,25 @@ typedef struct sluice_sampling {
  */
 typedef struct sluice_generator sluice_generator;
 
-/* Resets the session. Tokens go to the input 'input_ids' or 'tokens', ones to 'attention_mask', and the numbers of the
- * tokens, from 0, to 'position_ids', each int32 or int64; inputs[i] are the bytes of any other input number i, of its
- * current shape, until the generator closes. `inputs` may be NULL, and so may entries of those inputs and of inputs
- * that the model was compiled for. The output 'logits', or the only one, has the logits in its last dimension, float32,
- * and the last row is the next token's. `sampling` may be NULL: the greatest logit is chosen. NULL: see
- * sluice_last_error. The session outlives the generator, and is not used for anything else meanwhile. Since minor
- * version 13. */
+/* Resets the session and opens a generator. Inputs are recognised by name, and have type int32 or int64: 'input_ids' or
+ * 'tokens' receives the tokens, 'attention_mask' ones, and 'position_ids' the positions of the tokens from 0. inputs[i]
+ * points to the bytes of any other input number i, with its current shape, and must stay valid until the generator
+ * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
+ * compile time. The logits are the output 'logits', or the only output, with type float32. Their last dimension is the
+ * vocabulary, and the last row is that of the next token. If `sampling` is NULL, the greatest logit is chosen. Returns
+ * NULL on failure. The session must outlive the generator and must not be used otherwise meanwhile. Since minor version
+ * 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling);
-/* Puts tokens behind those before, in steps of as many as the model takes. */
+/* Appends tokens to the previous ones, in steps of as many tokens as the model accepts. */
 int32_t sluice_generator_feed(sluice_generator *generator, const int64_t *tokens, size_t count);
-/* The next token. It counts as fed. */
+/* Returns the next token and appends it. */
 int32_t sluice_generator_next(sluice_generator *generator, int64_t *token);
 void sluice_generator_close(sluice_generator *generator);
 
-/* From the next command on, device number `index` of the model, which must be an
- * emulated one, takes `factor` (1 or more) times as long as it would; 1 is its
- * own speed again. For trying what a change of speed does. */
+/* From the next command on, makes device number `index` of the model take `factor` times
+ * as long. The device must be an emulated one, and the factor at least 1; 1 restores the
+ * normal speed. Tests use this to simulate a change of speed. */
 int32_t sluice_slow_device(sluice_session *session, uint32_t index, double factor);
 
 typedef struct sluice_stats {
@@ -166,15 +174,15 @@ typedef struct sluice_stats {
   int64_t bytes_in, bytes_out; /* copied into and out of device memories by the last step */
   int64_t init_bytes_in;       /* copied into device memories before the first step of the current plan */
   const int64_t
-      *arena_peak_bytes;   /* per memory: highest arena address touched by the current plan; until the next call */
-  int64_t bytes_sent;      /* to other ranks, by the last step */
-  int64_t parameter_bytes; /* of the parameter file, mapped by this session */
-  /* How GPUs' ranks exchange device memory, with the reason where it is by way of
-   * the host's; null where none did. Until the session closes. */
+      *arena_peak_bytes; /* per memory: highest arena address touched by the current plan; valid until the next call */
+  int64_t bytes_sent;    /* sent to other ranks by the last step */
+  int64_t parameter_bytes; /* bytes of the parameter file that this session maps */
+  /* The way in which ranks with GPUs exchange device memory, and the reason if it leads through the host's memory. Null
+   * if nothing was exchanged. Valid until the session closes. */
   const char *device_exchange;
-  /* What the current plan says: that of the last step, before the first one that for the upper bounds. A model with
-   * buckets has several, and `bounds` are the symbols' greatest values of this one, else null. Until the session
-   * closes. */
+  /* Figures of the current plan. This is the plan of the last step; before the first step it is the plan for the upper
+   * bounds. A model with buckets has several plans, and `bounds` has the greatest values of the symbols in this plan;
+   * otherwise `bounds` is null. Valid until the session closes. */
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;
@@ -186,23 +194,24 @@ typedef struct sluice_stats {
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 
 typedef struct sluice_command_time {
-  uint32_t command, stream, op, tensor; /* op or tensor: UINT32_MAX where it is the other */
-  int64_t start_ns, end_ns;             /* from the step's start, by the host's clock: waits included */
+  uint32_t command, stream, op, tensor; /* a launch has tensor UINT32_MAX, a copy has op UINT32_MAX */
+  int64_t start_ns, end_ns;             /* since the start of the step by the host's clock, waits included */
 } sluice_command_time;
-/* The last step's commands, in issue order; *count is set to how many. */
+/* Returns the commands of the last step in issue order, and sets *count to their number. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
 
-/* The same command's times by a GPU's own events, from just before it is first asked to
- * its end. Both are -1 where the device has no clock but the host's, its driver does not
- * say, or a link is throttled. */
+/* The times of the same command by the GPU's events, from just before its first request to
+ * the GPU until its end. Both are -1 if the device has no clock of its own, if its driver
+ * reports no times, or if a link is throttled. */
 typedef struct sluice_device_time {
-  int64_t start_ns, end_ns; /* from the step's start */
+  int64_t start_ns, end_ns; /* since the start of the step */
 } sluice_device_time;
-/* Of each of sluice_trace's commands. */
+/* Returns the device times of each command of sluice_trace, in the same order. */
 const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count);
 
-/* What did not go as fast as it might have, and why, a line each; empty: nothing.
- * Until the thread's next call. Between steps only. */
+/* Returns notes about what was slower than possible, with the reason, one per line; an
+ * empty text if there are none. Valid until the thread's next call. Call it only between
+ * steps. */
 const char *sluice_notes(const sluice_session *session);
 
 const char *sluice_last_error(void);

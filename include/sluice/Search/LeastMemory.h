@@ -1,4 +1,4 @@
-//===- LeastMemory.h - How little memory will do ----------------*- C++ -*-===//
+//===- LeastMemory.h - Least memory for a given slowdown --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -9,34 +9,35 @@
 
 namespace sluice {
 
-/// A budget that was searched under.
+/// A memory limit that was tried.
 struct TriedBudget {
   std::vector<int64_t> capacityBytes; ///< Per memory.
-  /// Of the best plan found; empty: none exists, or none was found in time.
+  /// Of the best plan found; empty if no plan exists or none was found in time.
   std::optional<int64_t> makespanNs;
-  int64_t lowerBoundNs = 0; ///< No plan within this budget is faster; 0: not known.
+  int64_t lowerBoundNs = 0; ///< Lower bound of all plans within this limit; 0: unknown.
 };
 
 struct LeastMemoryResult {
-  /// Of the least budget; its evaluations are those of all budgets, its ideal is
-  /// the first one's, which slowdowns are of.
+  /// The result for the least limit. Its evaluations are the sum over all limits. Its ideal
+  /// is that of the first limit, which is the baseline of slowdowns.
   SearchResult search;
-  /// Per memory: that budget, which the plan uses up in each accelerator's.
+  /// Per memory: the least limit. For accelerators this is what the plan uses.
   std::vector<int64_t> capacityBytes;
-  std::vector<TriedBudget> tried; ///< In the order tried; the first is the problem's own.
+  std::vector<TriedBudget> tried; ///< In the order tried; the first are the problem's own capacities.
 };
 
-/// The least budget whose plan found takes at most `slowdown` (at least 1, finite)
-/// times the ideal: halves, seven times, what lies between the accelerators' least
-/// working sets and their peaks (or the problem's capacities, where those are
-/// less), in all of them at once. The problem's own capacities are tried first and
-/// their plan's placement is kept. `params` says what all budgets together may
-/// take, an eighth each; a stop by the user leaves the least found so far.
+/// Finds the least memory limit for which the search finds a plan of at most `slowdown`
+/// times the ideal; `slowdown` is finite and at least 1. The problem's own capacities are
+/// tried first, and the placement of their plan is kept. Then the interval between the
+/// largest working set and the peak (or the capacity, if that is less) is bisected seven
+/// times, in all accelerators' memories at once. Each of the eight limits gets an eighth of
+/// the budget in `params`. If the user stops the search, the least limit so far is the
+/// result.
 ///
-/// A heuristic in that a longer search may find plans for less; a budget whose
-/// lowerBoundNs is above slowdown x ideal has none. Fails as solveSearch does on
-/// the problem itself; Infeasible where its plan is too slow already, InvalidInput
-/// where no accelerator computes.
+/// This is a heuristic: a longer search may find plans for less memory. If lowerBoundNs of a
+/// limit exceeds slowdown x ideal, no plan exists for it. Fails as solveSearch does on the
+/// problem, with Infeasible if the plan for the problem's capacities is too slow, and with
+/// InvalidInput if no accelerator computes.
 Expected<LeastMemoryResult> findLeastMemory(const SearchProblem &problem, double slowdown,
                                             const SearchParams &params = {});
 

@@ -1,4 +1,4 @@
-//===- LowerBound.h - What no plan can beat ---------------------*- C++ -*-===//
+//===- LowerBound.h - Lower bounds of the makespan --------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Mappings.h - Placements worth being run for real ---------*- C++ -*-===//
+//===- Mappings.h - Candidate placements for measurement --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -9,13 +9,14 @@
 
 namespace sluice {
 
-/// To a placement solver a transfer is one step: the machine whose links' latencies
-/// have a wait on either side, and that has no event latency beside.
+/// A copy of the machine for placement solvers, which treat a transfer as one step: the
+/// latency of each link includes its event latency on both sides, and the event latency is
+/// 0.
 Machine withWaits(Machine machine);
 
-/// HTF-MPR's last step begins with these (Albaqsami's thesis, chapter 4): at most
-/// `count` placements, none twice, of the solver `htf-mpr`, the simulated fastest
-/// first. They keep the problem's pins. Fails as solvePlacement does.
+/// The candidates for HTF-MPR's last step (Albaqsami's thesis, chapter 4): at most `count`
+/// distinct placements of the solver `htf-mpr`, by ascending simulated time. They keep the
+/// problem's pins. Fails as solvePlacement does.
 Expected<std::vector<std::vector<DeviceId>>> proposeMappings(const SearchProblem &problem, size_t count,
                                                              const SearchParams &params = {});
 

@@ -35,14 +35,14 @@ inline constexpr int kPlanFileSchema = 2; ///< 1 has no splits.
 /// The plan's name in a compiled model's directory.
 inline constexpr const char *kPlanFileName = "plan.json";
 
-/// An operator of the model that runs as several (OperatorSplit), by its name and its
-/// rule's.
+/// An operator of the model that is split into several (OperatorSplit), by its name and the
+/// name of its rule.
 struct NamedSplit {
   std::string op, rule;
   int64_t parts = 2;
 };
 
-/// What a search found out beside the plan.
+/// The results of a search other than the plan.
 struct PlanSummary {
   int64_t makespanNs = 0;
   int64_t idealNs = 0;
@@ -54,9 +54,9 @@ struct PlanSummary {
   std::vector<int64_t> minimumBytes; ///< Per memory.
   std::vector<int64_t> peakBytes;    ///< Per memory.
   std::vector<Baseline> baselines;
-  std::vector<NamedSplit> splits = {};   ///< That the planned graph was made with.
-  BucketTable buckets = {};              ///< By which its bounds were chosen; empty where they were not.
-  std::vector<SearchPoint> history = {}; ///< SearchResult::history; empty where the file has none.
+  std::vector<NamedSplit> splits = {};   ///< The splits with which the planned graph was made.
+  BucketTable buckets = {};              ///< The choices of bounds; empty if they were not chosen automatically.
+  std::vector<SearchPoint> history = {}; ///< SearchResult::history; empty if the file has none.
 };
 
 struct PlanFile {
@@ -67,14 +67,14 @@ struct PlanFile {
 
 PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result);
 
-/// The summary alone, as programs read it from `sluice plan --format=json`.
+/// The summary alone, as `sluice plan --format=json` prints it.
 Json summaryToJson(const PlanFile &file);
 Json planFileToJson(const PlanFile &file);
-/// Fails naming the path of the first thing wrong. The plan passes validatePlan
-/// and keeps the problem's capacities; its makespan is simulated anew.
+/// Fails naming the JSON path of the first error. The plan passes validatePlan and keeps
+/// the problem's capacities. Its makespan is simulated again.
 Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 
-/// Written beside, then renamed.
+/// Writes a temporary file beside `path` and renames it.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
 /// Also fails where operators are not placed as the problem has it, and where the summary contradicts
@@ -83,16 +83,16 @@ Expected<PlanFile> readPlanFile(const std::string &path);
 /// that does not prove its bound.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
-/// What the model has to be split into for the plan of a file.
+/// The splits that the plan of a file requires.
 Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path);
 
-/// The plan of a file for this graph and machine: operators and tensors are found by
-/// name, and the plan must be valid there.
+/// Reads the plan of a file for this graph and machine. Operators and tensors are found by
+/// name, and the plan must be valid for the graph.
 Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std::string &path);
 
-/// A saved plan for a model imported anew: operators and tensors are found by
-/// name in `problem`'s graph, and the plan must be valid there and keep its
-/// capacities. Ideal, bounds and baselines are the file's.
+/// Reads a saved plan for a model that was imported again. Operators and tensors are found
+/// by name in the graph of `problem`. The plan must be valid for this problem and keep its
+/// capacities. Ideal, bounds and baselines come from the file.
 Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path);
 
 } // namespace sluice

@@ -27,7 +27,7 @@ struct ProblemFile {
   CostTable costs;
   /// Per memory of the machine: bytes its arena may take.
   std::vector<int64_t> capacities;
-  /// Per operator; empty: to be decided. An invalid id leaves one open.
+  /// Per operator. Empty: all are open. An invalid id: this one is open.
   std::vector<DeviceId> placement;
 };
 
@@ -35,9 +35,9 @@ struct ProblemFile {
 /// bytes}, placement: [device name or null] }.
 Json problemToJson(const ProblemFile &problem);
 
-/// Absent costs are the roofline model's; an absent capacity is the memory's
-/// own; an absent placement is to be decided. Fails naming the path of the first
-/// thing wrong; graph and machine pass their checks.
+/// Absent costs are those of the roofline model, an absent capacity is that of the memory,
+/// and an absent placement is open. Fails naming the JSON path of the first error. Graph and
+/// machine pass their checks.
 Expected<ProblemFile> problemFromJson(const JsonReader &reader);
 
 } // namespace sluice

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The joint search: schedules x allocators x eviction policies, each planned and
-// timed by the simulator, after SwapAdvisor (Huang, Jin and Li, ASPLOS 2020)
-// with free addresses beside its pools.
+// The joint search over schedules, allocators and eviction policies. It plans every
+// candidate completely and times it by the simulator, after SwapAdvisor (Huang, Jin
+// and Li, ASPLOS 2020). Allocators are free addresses and SwapAdvisor's pools.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_SEARCH_H
@@ -28,21 +28,23 @@ struct SearchProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
-  /// Arena bytes per memory; what exceeds the memory's own capacity does not
-  /// count.
+  /// Limit of the arena's bytes, per memory. The memory's own capacity is a further
+  /// limit.
   std::vector<int64_t> capacityBytes;
-  /// Per operator; the search decides where empty or an id is invalid.
+  /// Per operator. Empty: the search places all operators. An invalid id: it places
+  /// this operator.
   std::vector<DeviceId> placement;
 };
 
 struct SearchProgress {
-  /// Best so far; empty until there is one.
+  /// Of the best plan so far; empty until there is a plan.
   std::optional<int64_t> makespanNs;
   int64_t idealNs = 0;
   int64_t lowerBoundNs = 0;
   int64_t evaluations = 0;
   int64_t elapsedNs = 0;
-  /// Of a genetic search's feasible candidates alive; empty outside one.
+  /// Over the feasible candidates in the genetic search's population; empty outside a
+  /// genetic search.
   std::optional<double> meanNs;
   std::optional<int64_t> worstNs;
 };
@@ -50,22 +52,23 @@ struct SearchProgress {
 struct SearchParams {
   /// One of searchSolverNames().
   std::string solver = "default";
-  /// One of placementSolverNames(), where the placement is open; `best` takes
-  /// the member whose greedy plan is fastest under the simulator, which solver
-  /// `default` then improves by moving operators.
+  /// One of placementSolverNames(). It is used if the placement is open. `best` takes the
+  /// member whose greedy plan is fastest in the simulation. The solver `default` then
+  /// improves this placement by moving operators.
   std::string placementSolver = "best";
-  /// Of `best`: several devices are taken only where their plan is faster than that of
-  /// one by at least this part of its time, in [0, 1). Costs err, by more where devices
-  /// share cores and caches.
+  /// With `best`: the plan uses several devices only if it is faster than the plan of one
+  /// device by at least this fraction of its time, in [0, 1). The reason is that costs have
+  /// errors, which are greater if devices share cores and caches.
   double leastGain = 0;
-  /// Clock limit; 0: none. The first candidates are planned whatever it says.
+  /// Clock limit; 0: none. The first candidates are always planned.
   int64_t timeNs = 5'000'000'000;
-  /// Plans to make; 0: no limit. With a limit here and none in time, the result
-  /// is the same on any number of threads. With neither, 10,000.
+  /// Number of plans to make; 0: no limit. If this is the only limit, the result is the
+  /// same on any number of threads. Without any limit, the search makes 10,000 plans.
   int64_t evaluations = 0;
   uint64_t seed = 0;
-  /// A plan to search on from, which keeps its placement; the result is no slower.
-  /// Valid and within the capacities, else the search fails. May be null.
+  /// A plan from which the search starts; may be null. The search keeps its placement, and
+  /// the result is not slower. The search fails if the plan is invalid or exceeds the
+  /// capacities.
   const Plan *start = nullptr;
   int threads = 1; ///< 0: as many as the machine has.
   const std::atomic<bool> *interrupt = nullptr;
@@ -76,11 +79,11 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// Why there is none: what cannot fit. Or why a faster one was not taken.
+  /// Without a makespan: what does not fit. With one: why this faster plan was not chosen.
   std::string reason;
 };
 
-/// The best makespan after a number of evaluations.
+/// The makespan of the best plan after a number of evaluations.
 struct SearchPoint {
   int64_t evaluations = 0;
   int64_t makespanNs = 0;
@@ -89,12 +92,12 @@ struct SearchPoint {
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
-  /// Best simulated makespan of planIdeal over the greedy orders; on one device,
-  /// of the first and of those that fit. A reference, not a bound: another order
-  /// may do better.
+  /// Best simulated makespan of planIdeal over the greedy orders (on one device: over the
+  /// first order and those that fit). This is a reference and not a bound: another order
+  /// may be faster.
   int64_t idealNs = 0;
-  /// No plan of this problem is faster: of this placement if it was given,
-  /// else of any.
+  /// A lower bound of the makespan of all plans with the given placement, or of all plans
+  /// if the placement is open.
   int64_t lowerBoundNs = 0;
   /// Why lowerBoundNs holds; empty where it is a bound of several placements.
   std::optional<BoundCertificate> certificate;
@@ -103,17 +106,17 @@ struct SearchResult {
   /// Why onceBoundNs holds, likewise.
   std::optional<BoundCertificate> onceCertificate;
   std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
-  std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes, likewise.
+  std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes of the same placement and order.
   std::vector<Baseline> baselines;
-  /// Plans made, baselines and ideal plans included.
+  /// Number of plans made, including baselines and ideal plans.
   int64_t evaluations = 0;
   /// Each improvement of the best plan, by ascending evaluations and descending makespan.
   std::vector<SearchPoint> history;
 };
 
-/// Names solveSearch knows, the default first.
-///  default      greedy with choices of what to compute again, then a genetic
-///               search over all it tries, then a local search around the best
+/// The names that solveSearch accepts, the default first.
+///  default      greedy plans, with choices of tensors to compute again; then a genetic
+///               search over all that they vary; then a local search around the best
 ///  no-recompute the same with every operator running once
 ///  greedy       four orders x all eviction policies, and three pools
 ///  swapadvisor  the paper's genetic search over orders and pools alone
@@ -137,11 +140,12 @@ struct SearchResult {
 std::vector<std::string> searchSolverNames();
 
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and
-/// keeps the capacities. For a given placement and a budget of evaluations that
-/// covers the greedy plans (fifty at most), `default` is never slower than
-/// `greedy`; nor is either ever slower than `odswap`. Returns the ideal plan at
-/// once where it fits, and stops at the lower bound. Infeasible names what cannot
-/// fit and by how much; Interrupted if there is no plan yet when told to stop.
+/// keeps the capacities. `default` and `greedy` are never slower than `odswap`. With a
+/// given placement and enough evaluations for the greedy plans (at most fifty), `default`
+/// is never slower than `greedy`. If the ideal plan fits, it is returned at once. The
+/// search stops when a plan meets the lower bound. Fails with Infeasible, naming what does
+/// not fit and how many bytes are missing, or with Interrupted if it is stopped before it
+/// has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

@@ -21,8 +21,8 @@
 namespace sluice {
 
 struct ServedModel {
-  int64_t warmNs = 0; ///< A request's time on the device after one of the same model.
-  int64_t coldNs = 0; ///< After one of another model, and of the first request.
+  int64_t warmNs = 0; ///< Time of a request on the device after a request of the same model.
+  int64_t coldNs = 0; ///< Time after a request of another model, and of the first request.
 };
 
 /// Requests arrive as a Poisson process; each is for a model drawn uniformly.
@@ -35,34 +35,34 @@ struct ServingProblem {
 };
 
 struct ServingParams {
-  int64_t requests = 100'000; ///< That count, at least 1 and at most 1e8.
-  int64_t warmup = 10'000;    ///< Before those, while the queue fills; as many at most.
+  int64_t requests = 100'000; ///< Number of requests that are counted, 1 to 1e8.
+  int64_t warmup = 10'000;    ///< Requests before those, while the queue fills; 0 to 1e8.
   uint64_t seed = 0;
 };
 
 struct ServingStats {
-  double meanWaitNs = 0; ///< From arrival until the device begins.
+  double meanWaitNs = 0; ///< Mean time from arrival until the device begins.
   double meanLatencyNs = 0;
-  /// From arrival until the device is done; the least latency that half, and 99
-  /// in a hundred, of the requests do not exceed.
+  /// Percentiles of the latency, which is the time from arrival until the device is done: the
+  /// least latency that 50%, and 99%, of the requests do not exceed.
   int64_t medianNs = 0, p99Ns = 0;
   int64_t longestNs = 0;
-  double requestsPerSec = 0; ///< Completed.
-  int64_t switches = 0;      ///< Requests that followed another model's.
+  double requestsPerSec = 0; ///< Completed requests per second.
+  int64_t switches = 0;      ///< Requests that followed a request of another model.
 };
 
-/// One run of the queue, request by request. Deterministic by the seed: the same
-/// seed gives the same arrivals, scaled, and the same models at any rate and with
-/// any times, so that alternatives are compared on the same requests.
+/// Simulates the queue request by request. The result depends only on the seed: the same seed
+/// gives the same scaled arrivals and the same models at any rate and with any times.
+/// Alternatives are therefore compared on the same requests.
 Expected<ServingStats> simulateServing(const ServingProblem &problem, const ServingParams &params = {});
 
-/// The share of the time that the device would have to work; at 1 and above the
-/// queue grows without end, and latencies say only how long the run was.
+/// The fraction of time in which the device has to work. At 1 and above the queue grows
+/// without limit, and latencies depend only on the length of the run.
 double offeredLoad(const ServingProblem &problem);
-/// The queue's mean wait by Pollaczek's and Khinchine's formula for M/G/1, exact
-/// here: whether a request is cold depends on its model and the one before, which
-/// are independent of the wait where all models are alike. Infinite at an offered
-/// load of 1 and above.
+/// The mean wait by the formula of Pollaczek and Khinchine for M/G/1 queues. The formula is
+/// exact if all models have the same times: whether a request is cold depends on its model
+/// and the previous one, which are then independent of the wait. Infinite at an offered load
+/// of 1 and above.
 double expectedWaitNs(const ServingProblem &problem);
 
 } // namespace sluice

@@ -22,22 +22,24 @@ struct Timeline {
   int64_t makespanNs = 0;
 };
 
-/// Event simulation. A stream runs its commands in order, each once its waits
-/// are complete, and the link's event latency later where it waited for another
-/// stream's copy or is one that waited; a link's two directions share duplexBytesPerSec fairly while
-/// both are busy, and several copies in one direction share it equally. Needs a
-/// valid plan; deterministic.
+/// Simulates a valid plan by events. A stream runs its commands in order, and a command
+/// starts when its waits are complete. If it waited for another stream, and it or the command
+/// it waited for is a copy, it starts later by the link's event latency. The two directions of
+/// a link share duplexBytesPerSec fairly while both are busy, and several copies in one
+/// direction share its rate equally. Deterministic.
 Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan);
 
-/// Commands that the makespan hangs on, in time's order: the last to end, what it
-/// waited for longest, before it on its stream or on another, and so on to the start.
+/// The commands of the critical path by ascending time. The last one ends last of all
+/// commands. Each earlier one is the command for which the next one waited longest, on the
+/// same or another stream.
 std::vector<CommandId> criticalPath(const Plan &plan, const Timeline &timeline);
 
-/// Per residency: when its bytes are in use. From the start of the command that creates it (or 0) to the end of the
-/// last that touches it (of those kept to the step's end: to its end). Homes and workspaces too.
+/// Per residency, including homes and workspaces: the time in which its bytes are in use. It begins with the start of
+/// the command that creates it, or at 0. It ends with the last command that touches it, or with the step if the
+/// residency is kept until then.
 std::vector<Interval> residencyTimes(const Machine &machine, const Plan &plan, const Timeline &timeline);
 
-/// Bytes of arena residencies in use per memory over time, see residencyTimes. Peak per memory.
+/// Bytes of arena residencies in use over time (residencyTimes), and their peak, per memory.
 struct MemoryProfile {
   struct Sample {
     int64_t timeNs;
@@ -48,7 +50,7 @@ struct MemoryProfile {
 };
 MemoryProfile memoryProfile(const Machine &machine, const Plan &plan, const Timeline &timeline);
 
-/// Chrome/Perfetto trace (JSON trace event format): one track a stream.
+/// A trace for Chrome and Perfetto (JSON trace event format) with one track for each stream.
 Json traceJson(const Graph &graph, const Machine &machine, const Plan &plan, const Timeline &timeline);
 
 } // namespace sluice

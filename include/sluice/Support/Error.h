@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A user's mistake is a value, never an exception or an assert. Messages read
-// `<what>, <where>, <what to do>`: lower case, no full stop, names in quotes.
+// User mistakes are values, never exceptions or asserts. A message has the form
+// `<what>, <where>, <what to do>`: lower case, no full stop, names in single quotes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_ERROR_H
@@ -20,19 +20,19 @@
 namespace sluice {
 
 enum class ErrorCode : uint8_t {
-  InvalidInput, ///< A file, model or option that does not say a valid thing.
-  NotFound,     ///< A file, device, tensor or solver that does not exist.
-  Unsupported,  ///< Valid, and not handled.
-  Infeasible,   ///< No solution exists within the limits given.
+  InvalidInput, ///< A file, model or option has an invalid value.
+  NotFound,     ///< A file, device, tensor or solver does not exist.
+  Unsupported,  ///< The input is valid but not supported.
+  Infeasible,   ///< No solution within the given limits exists or was found.
   Io,           ///< The operating system refused a read, write or mapping.
-  Interrupted,  ///< Stopped by the user or a clock before any answer existed.
-  Internal,     ///< Our bug, found by a validator.
+  Interrupted,  ///< The user or a clock stopped the work before there was a result.
+  Internal,     ///< A bug of Sluice, found by a validator.
 };
 
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
-  /// Graph operators concerned, if any: indices into the problem's graph.
+  /// The operators concerned, if any, as indices into the problem's graph.
   std::vector<uint32_t> operators;
 };
 
@@ -41,7 +41,7 @@ using Expected = tl::expected<T, Error>;
 /// Success or an Error.
 using Status = tl::expected<void, Error>;
 
-/// Concatenates anything `<<` prints.
+/// Concatenates values that can be printed with `<<`.
 template <typename... Ts>
 std::string concat(const Ts &...parts) {
   std::ostringstream out;
@@ -55,7 +55,7 @@ tl::unexpected<Error> makeError(ErrorCode code, const Ts &...parts) {
   return tl::unexpected<Error>(Error{code, concat(parts...), {}});
 }
 
-/// Passes another result's error on.
+/// Returns the error of another result.
 template <typename T>
 tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
   return tl::unexpected<Error>(std::move(failed.error()));

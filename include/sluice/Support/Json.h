@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Thin checks over nlohmann::json: no exception leaves these functions, nesting
-// is bounded, and every error names the path ("devices[2].memory").
+// Checked reading of JSON with nlohmann::json. These functions throw no exceptions, limit
+// nesting, and name the path in every error ("devices[2].memory").
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_JSON_H
@@ -26,11 +26,11 @@ using Json = nlohmann::ordered_json;
 Expected<Json> parseJson(std::string_view text, std::string_view origin);
 /// Reads and parses a file of at most `maxBytes`; a .gz file is not unpacked.
 Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes = int64_t(1) << 30);
-/// Writes beside `path`, then renames: never half-written.
+/// Writes a temporary file beside `path` and renames it, so `path` is never half-written.
 Status writeFileAtomically(const std::string &path, std::string_view contents);
 Expected<std::string> readFile(const std::string &path, int64_t maxBytes = int64_t(1) << 30);
 
-/// A value with the path that led to it, for typed reads with good errors.
+/// A value with its path in the document, for typed reads whose errors name the path.
 class JsonReader {
 public:
   JsonReader(const Json &value, std::string path) : value(&value), path(std::move(path)) {}
@@ -38,9 +38,9 @@ public:
   const std::string &where() const { return path; }
 
   bool has(std::string_view key) const;
-  /// A member that must be there, and be an object's.
+  /// A required member. Fails unless this value is an object that has it.
   Expected<JsonReader> member(std::string_view key) const;
-  /// This value's elements; fails unless it is an array.
+  /// The elements of this value. Fails unless it is an array.
   Expected<std::vector<JsonReader>> elements() const;
 
   Expected<std::string> asString() const;
@@ -52,13 +52,13 @@ public:
   Expected<std::string> string(std::string_view key) const;
   Expected<int64_t> integer(std::string_view key) const;
   Expected<double> number(std::string_view key) const;
-  /// The member's value, or `fallback` where the key is absent.
+  /// The value of a member, or `fallback` if the key is absent.
   Expected<std::string> string(std::string_view key, std::string_view fallback) const;
   Expected<int64_t> integer(std::string_view key, int64_t fallback) const;
   Expected<double> number(std::string_view key, double fallback) const;
   Expected<bool> boolean(std::string_view key, bool fallback) const;
 
-  /// Fails naming the key, if the object has one outside `known`.
+  /// Fails naming the key if the object has a key outside `known`.
   Status onlyKeys(std::initializer_list<std::string_view> known) const;
 
 private:

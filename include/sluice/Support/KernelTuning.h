@@ -1,10 +1,10 @@
-//===- KernelTuning.h - How one kernel is to be computed --------*- C++ -*-===//
+//===- KernelTuning.h - The tunable choices of one kernel -------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `sluice tune` chooses for a matrix product or a convolution. The tuning
-// file, the attribute #dataflow.tuning and the emitters share this list of fields.
+// The choices of `sluice tune` for a matrix product or a convolution. The tuning file, the
+// attribute #dataflow.tuning and the emitters share this list of fields.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_KERNELTUNING_H
@@ -17,31 +17,31 @@
 
 namespace sluice {
 
-/// How a convolution is computed; its names are kAlgorithmNames, in this order.
+/// The algorithm of a convolution; kAlgorithmNames has the names in this order.
 enum class TunedAlgorithm : uint8_t { Any, Direct, Winograd2, Winograd4 };
 inline constexpr std::array<std::string_view, 4> kAlgorithmNames = {"any", "direct", "winograd2", "winograd4"};
 
-/// 0, or Any, leaves a field to the compiler.
+/// With 0, or Any, the compiler chooses a field.
 struct KernelTuning {
   TunedAlgorithm algorithm = TunedAlgorithm::Any;
-  int64_t rows = 0;       ///< Of a register tile; of a direct convolution, neighbouring output pixels.
+  int64_t rows = 0;       ///< Rows of a register tile; for a direct convolution, neighbouring output pixels.
   int64_t vectors = 0;    ///< Columns of a register tile, in vectors.
-  int64_t rowBlock = 0;   ///< Rows (pixels, Winograd's tiles) that a work item has.
-  int64_t depthBlock = 0; ///< Terms of a sum that are added before the next panel is read; of matrix products.
+  int64_t rowBlock = 0;   ///< Rows (pixels, Winograd's tiles) of a work item.
+  int64_t depthBlock = 0; ///< For matrix products: terms of a sum that are added before the next panel is read.
   int64_t chunkNs = 0;    ///< Least estimated time of a chunk of the parallel loop.
 
   auto operator<=>(const KernelTuning &) const = default;
 };
 
-/// What the kernels' loops do, by the code that does it: the thresholds of threads are measured for each.
+/// Kinds of loops by the code that runs in them. The threshold of threads is measured for each kind.
 inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vectors", "products", "byte-products",
                                                                "tile-products"};
 
-/// A loop whose chunks must take so long is never cut.
+/// A loop is never divided if its chunks must take at least this time.
 inline constexpr int64_t kMostChunkNs = int64_t(1) << 40;
 
-/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels allow. Blocks
-/// whose scratch would take more than 256 KiB of a thread's stack are cut (chooseBlocking).
+/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels support. Blocks
+/// whose scratch memory would exceed 256 KiB of a thread's stack are made smaller (chooseBlocking).
 struct TuningField {
   std::string_view name;
   int64_t KernelTuning::*value;

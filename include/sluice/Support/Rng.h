@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. The standard
-// library's distributions differ between implementations; these do not, so a
-// seed means the same plan everywhere.
+// xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. The distributions of the
+// standard library differ between implementations. These do not, so a seed gives the same
+// plan everywhere.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_RNG_H
@@ -29,8 +29,8 @@ public:
   /// Standard normal.
   double normal();
   bool chance(double probability) { return uniform() < probability; }
-  /// An independent generator, a function of this one's seed and `stream`
-  /// alone: islands and threads get theirs so, whatever order they start in.
+  /// An independent generator that depends only on this one's seed and on `stream`. Islands and
+  /// threads get their generators in this way, whatever the order in which they start.
   Rng fork(uint64_t stream) const;
 
   template <typename Container>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A name, a number or a line of an input may have megabytes, and bytes that a terminal obeys. Whatever a diagnostic
-// quotes of an input passes through here; the caller writes the quotation marks.
+// A name, a number or a line of an input may have megabytes, and may contain bytes that control a terminal. Diagnostics
+// quote inputs only through these functions. The caller writes the quotation marks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_TEXT_H
@@ -19,11 +19,11 @@ namespace sluice {
 /// The most bytes of an input that a diagnostic quotes.
 inline constexpr size_t kMostQuoted = 80;
 
-/// `text` itself where it has at most kMostQuoted bytes. A longer text keeps its beginning and its end, which tell
-/// names apart, around "...". Control characters, and bytes that are no UTF-8, become '?'. No character is cut.
+/// Returns `text` if it has at most kMostQuoted bytes. A longer text is shortened to its beginning and its end, which
+/// distinguish names, with "..." between them. Control characters and invalid UTF-8 become '?'. No character is cut.
 std::string excerpt(std::string_view text);
 
-/// As excerpt, but of a longer text what is around byte `position` is kept.
+/// Like excerpt, but a longer text is shortened to the part around byte `position`.
 std::string excerptAround(std::string_view text, size_t position);
 
 } // namespace sluice

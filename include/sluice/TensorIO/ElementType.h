@@ -12,9 +12,9 @@
 
 namespace sluice {
 
-/// Numbered as ONNX's TensorProto.DataType. Those of less than a byte take one
-/// each in memory; strings are views (StringElement). Complex numbers are not among
-/// a compiled model's inputs and outputs.
+/// Element types with the numbers of ONNX's TensorProto.DataType. An element of a type of less
+/// than a byte takes one byte in memory. Strings are views (StringElement). Complex types do
+/// not occur in inputs and outputs of compiled models.
 enum class ElementType : int32_t {
   Float32 = 1,
   UInt8 = 2,
@@ -42,23 +42,24 @@ enum class ElementType : int32_t {
   Int2 = 26,
 };
 
-/// Fails (Unsupported) on a number that is not above.
+/// Fails with Unsupported on a number that is not in the enumeration.
 Expected<ElementType> elementTypeFromOnnx(int64_t number);
 
 int64_t elementBytes(ElementType type);
-/// Of one element in ONNX's packed form: 2, 4, 8, ... bool's is 8.
+/// Bits of one element in ONNX's packed form: 2, 4, 8 and so on. A bool has 8.
 int elementBits(ElementType type);
-/// "float32", "bfloat16", "bool": ONNX's names, lower case, with the width.
+/// The name of a type: "float32", "bfloat16", "bool" (ONNX's names in lower case, with the
+/// width).
 std::string_view elementTypeName(ElementType type);
 bool isFloatingPoint(ElementType type);
 
-/// IEEE binary16 and bfloat16 as bits. Narrowing rounds to nearest, ties to
-/// even; NaN stays NaN.
+/// Conversions of IEEE binary16 and bfloat16 as bits. Narrowing rounds to nearest even, and NaN
+/// stays NaN.
 float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
 float bfloat16ToFloat(uint16_t bits);
 uint16_t floatToBfloat16(float value);
-/// An element of one of the float types of 8 or 4 bits.
+/// The value of an element of a float type of 8 or 4 bits.
 float smallFloatToFloat(ElementType type, uint8_t bits);
 
 } // namespace sluice

@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-/// An element of a tensor of strings: text without a zero behind it, not owned.
-/// Lies as the runtime's sluice_string.
+/// An element of a tensor of strings: a view of text without a terminating zero. It has the
+/// layout of the runtime's sluice_string.
 struct StringElement {
   const char *data = nullptr;
   int64_t size = 0;
@@ -24,14 +24,14 @@ struct StringElement {
   std::string_view view() const { return size > 0 ? std::string_view(data, static_cast<size_t>(size)) : ""; }
 };
 
-/// Dense, row-major, in this machine's byte order; `bytes` holds exactly the
+/// A tensor that is dense and row-major in this machine's byte order. `bytes` has exactly the
 /// elements. A scalar has an empty shape.
 struct HostTensor {
   std::string name;
   ElementType type = ElementType::Float32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
-  /// Keeps what strings point to; null where that is another's.
+  /// Owns the text of strings; null if another object owns it.
   std::shared_ptr<const void> text = nullptr;
 
   int64_t numElements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(type); }
@@ -43,41 +43,39 @@ struct HostTensor {
   const T *data() const {
     return reinterpret_cast<const T *>(bytes.data());
   }
-  /// Element `index`, widened; 64-bit integers may lose their low bits. 0 for strings.
+  /// Element `index` as a double. 64-bit integers may lose their low bits. 0 for strings.
   double valueAt(int64_t index) const;
 };
 
-/// Fails on a negative dimension and on more than 2^62 bytes.
+/// The bytes of a tensor. Fails on a negative dimension and on more than 2^62 bytes.
 Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shape);
-/// All zeros. Fails also where the memory cannot be had.
+/// A tensor of zeros. Also fails if the memory cannot be allocated.
 Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape);
 
-/// Has as many elements as `shape` says.
+/// A tensor with the given values; their number must be that of `shape`.
 HostTensor makeStringTensor(std::string name, std::vector<int64_t> shape, std::span<const std::string> elements);
-/// Copies what strings point to, so that the tensor owns it. Other types stay as they are.
+/// Copies the text of strings, so that the tensor owns it. Tensors of other types do not change.
 void ownText(HostTensor &tensor);
 
-/// Fills with values of its type: floating point uniform in [-1, 1), integers
-/// uniform in 0..3 (valid indices of nearly everything), booleans fair, strings
-/// one of four letters. A
-/// function of seed, stream, type and size alone; tensors of one model take
-/// different streams.
+/// Fills a tensor with random values of its type: floating-point numbers uniform in [-1, 1),
+/// integers uniform in 0..3 (valid indices in nearly all models), fair booleans, and strings of
+/// one of four letters. The values depend only on seed, stream, type and size. Tensors of one
+/// model should have different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
 
-/// What a program calls the output that says how much of dimension `dimension` of its output `name` holds:
-/// "y:extent0".
+/// The name of the output that has the valid extent of dimension `dimension` of output `name`: "y:extent0".
 inline std::string extentName(const std::string &name, size_t dimension) {
   return name + ":extent" + std::to_string(dimension);
 }
-/// What a program calls the output that says how many elements of its output "x", a sequence, are there: "x:length", an
-/// i64; and whether there is a value of it, an optional: "x:present", a bool. The elements are outputs "x[0]", "x[1]",
-/// ...
+/// The names of two further outputs: "x:length", an i64, is the number of elements of an output "x" that is a sequence,
+/// and "x:present", a bool, says whether an output "x" that is an optional has a value. The elements are outputs
+/// "x[0]", "x[1]" and so on.
 inline constexpr std::string_view kLengthSuffix = ":length", kPresenceSuffix = ":present";
-/// Cuts outputs to what their extents, lengths and presences say, and takes these away. Fails where one is no number in
-/// range.
+/// Cuts outputs to their extents, lengths and presences, and removes these additional outputs. Fails if one of them is
+/// out of range.
 Status cutToExtents(std::vector<HostTensor> &outputs);
 
-/// [2x3x224] of these dimensions.
+/// The text of a shape, such as "[2x3x224]".
 std::string formatShape(const std::vector<int64_t> &shape);
 
 } // namespace sluice

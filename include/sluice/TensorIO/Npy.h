@@ -11,21 +11,19 @@
 
 namespace sluice {
 
-/// Reads the NPY format, versions 1 to 3 (numpy.lib.format): little-endian f2,
-/// f4, f8, i1..i8, u1..u8 and b1, in C order (a Fortran-ordered file is refused
-/// unless it has one dimension or none). NPY has no bfloat16: two-byte voids
-/// (V2), which numpy with ml_dtypes saves it as, are read and written for it.
-/// Smaller types are written as the bytes they are stored in: integers as i1 or
-/// u1, floats as V1.
-/// Fails on anything malformed, and unless the data has exactly the shape's
-/// size; booleans other than 0 read as 1. `origin` names the text in errors.
+/// Reads the NPY format, versions 1 to 3 (numpy.lib.format), with little-endian f2, f4, f8,
+/// i1 to i8, u1 to u8 and b1 in C order. A file in Fortran order with more than one dimension
+/// is refused. NPY has no bfloat16; two-byte voids (V2), as numpy with ml_dtypes writes them,
+/// stand for it in both directions. Smaller types are written as bytes: integers as i1 or u1,
+/// floats as V1. Booleans other than 0 are read as 1. Fails on malformed files, and if the size
+/// of the data differs from that of the shape. `origin` names the text in errors.
 Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin);
-/// The tensor's name is the path's last part without `.npy`.
+/// The tensor gets the file's name without `.npy`.
 Expected<HostTensor> readNpy(const std::string &path);
 
-/// Not of strings. Version 1, or 2 where the header is too long for it.
+/// Writes version 1, or version 2 if the header is too long. Tensors of strings are not allowed.
 std::string formatNpy(const HostTensor &tensor);
-/// Writes beside, then renames. Fails on strings.
+/// Writes a temporary file beside `path` and renames it. Fails on tensors of strings.
 Status writeNpy(const std::string &path, const HostTensor &tensor);
 
 } // namespace sluice
