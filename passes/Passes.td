@@ -8,84 +8,87 @@
 include "mlir/Pass/PassBase.td"
 
 def CarryStatesPass : Pass<"dataflow-carry-states", "::mlir::func::FuncOp"> {
-  let summary = "Make inputs states that hold what an output was in the step before";
+  let summary = "Turn inputs into states that have the value of an output in the previous step";
   let description = [{
-    Each line of `states` is `PAST=PRESENT`: the input PAST becomes a `state` of zeros, and
-    the output PRESENT its next value. Stars in PAST stand for any text, and those in
-    PRESENT for the same. Where the types are equal that is all. Where PRESENT has more
-    positions along one dimension, the state has room for as many as there can be, a
-    `length`, and an `insert` stores what a step adds; of a `concat` of PAST and more it
-    stores only what is new. The dimension of PAST needs a range from 0 on.
+    Each line of `states` is `PAST=PRESENT`. The input PAST becomes a `state` that is zero
+    at first, and the output PRESENT becomes its next value. A star in PAST stands for any
+    text, and a star in PRESENT for the same text. If PRESENT has more positions than PAST
+    along one dimension, the state has room for the largest number of positions and a
+    `length`, and an `insert` stores the result of a step. If PRESENT is a `concat` of PAST
+    and new positions, the `insert` stores only the new ones. The dimension of PAST needs a
+    range from 0 on.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"states", "states", "::sluice::OptionText", "\"\"", "pairs of names, a line each">,
+    Option<"states", "states", "::sluice::OptionText", "\"\"", "pairs of names, one on each line">,
   ];
 }
 
 def SimplifyPass : Pass<"dataflow-simplify", "::mlir::func::FuncOp"> {
-  let summary = "Inference-time simplification: batch norms and scales fold into convolutions, identities go";
+  let summary = "Simplify for inference: fold batch normalizations and scales into convolutions, remove identities";
   let description = [{
-    Batch normalisation becomes a multiply and an add per channel; a multiply by
-    a constant per channel after a convolution or a matrix product moves into
-    its weights. New weights are constant expressions, evaluated when
-    parameters are packed. Batch normalisation by the batch's own statistics
-    becomes reductions and a multiply-add. Then canonicalization and common
-    subexpressions.
+    Batch normalization becomes a multiplication and an addition for each channel. A
+    multiplication by a constant for each channel after a convolution or a matrix product
+    is folded into its weights. New weights are constant expressions, which are evaluated
+    when parameters are packed. Batch normalization by the statistics of the batch becomes
+    reductions and a multiply-add. Canonicalization and elimination of common
+    subexpressions follow.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"differentiable", "differentiable", "bool", "false",
-           "keep operators whole that have a gradient better than their parts'">,
+           "keep operators whose own gradient is better than the gradient of their parts">,
   ];
 }
 
 def FuseAttentionPass : Pass<"dataflow-fuse-attention", "::mlir::func::FuncOp"> {
-  let summary = "Make two products with a softmax between them one kernel";
+  let summary = "Fuse two products with a softmax between them into one kernel";
   let description = [{
     softmax(query * key^T * scale + mask) * value becomes one `attention`, whose scores
-    are never written to memory, where nothing else reads them, elements are f32, the
-    scale is one constant, and a row's scores fit the kernel's scratch eight times.
-    For CPUs: a grid of `attention` computes each score as often as it is read.
+    are never written to memory. The conditions are that nothing else reads the scores,
+    elements are f32, the scale is one constant, and the kernel's scratch memory holds the
+    scores of eight rows. The pass is for CPUs, because a grid of `attention` computes each
+    score as often as it is read.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
-  let summary = "Channels-last images and packed constant weights, as the CPU kernels want them";
+  let summary = "Store images with channels last and pack constant weights, as CPU kernels need them";
   let description = [{
-    Convolutions with constant weights read and write channels-last images; the
-    transpositions this needs travel down through operators that commute with
-    them (PermutableOpInterface) until they cancel. Constant right-hand sides of
-    matrix products are packed in panels. Packing is a constant expression.
-    Products of bytes are packed with their columns' sums, for the instructions
-    that `dot` names.
-    With `conv` = auto, f32 convolutions of 3x3, stride 1 and one group go by Winograd's
-    algorithm where estimates by their shapes have it faster, with `winograd` all of them,
-    where their error bound is at most `tolerance` over the number of such convolutions.
-    Those to fewer output channels than a vector has lanes compute the taps of a kernel's
-    row side by side (`shift_add`) where that is faster, unless `conv` = direct.
-    These kernels are for CPUs alone.
-    With `auto`, the algorithm of a `dataflow.tuning` comes before the estimates, within
-    the same tolerance.
-    Products of f16 and bf16 by constants, of f32 with `round`, are packed as numbers
-    of bf16 for the instructions that `half` names, where these are faster.
-    With `dynamic`, convolutions whose weights change (trained ones) are treated
-    alike, their weights packed in each step, and transposed convolutions become
-    convolutions: where a kernel reaches over its strides, one with a channel for
-    each place of a result within a stride, else one of an input with zeros between
-    its elements.
+    Convolutions with constant weights read and write channels-last images. The necessary
+    transpositions move down through operators that commute with them
+    (PermutableOpInterface) until they cancel. Constant right-hand sides of matrix products
+    are packed in panels. Packing is a constant expression. Products of bytes are packed
+    with the sums of their columns, for the instructions that `dot` names.
+
+    With `conv` = auto, f32 convolutions of 3x3 with stride 1 and one group use Winograd's
+    algorithm if estimates say that it is faster. With `winograd` all of them use it. In
+    both cases the error bound must be at most `tolerance` divided by the number of such
+    convolutions. With `auto`, the algorithm of a `dataflow.tuning` takes precedence over
+    estimates, within the same tolerance. Convolutions to fewer output channels than a
+    vector has lanes compute the taps of a kernel row side by side (`shift_add`) if that is
+    faster, unless `conv` = direct. These kernels are only for CPUs.
+
+    Products of f16 and bf16 by constants, and with `round` also those of f32, are packed as
+    bf16 numbers for the instructions that `half` names, if these are faster.
+
+    With `dynamic`, convolutions whose weights change in training are handled in the same
+    way, and their weights are packed in each step. Transposed convolutions become
+    convolutions. If a kernel has at least as many taps as the stride, the convolution has a
+    channel for each position within a stride; otherwise its input has zeros between the
+    elements.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
+    Option<"dynamic", "dynamic", "bool", "false", "also handle weights that are not constant">,
     Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
            "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
     Option<"conv", "conv", "::sluice::OptionText", "\"direct\"",
            "how convolutions are computed: direct, auto (by other algorithms where they are faster), or winograd">,
-    Option<"tolerance", "tolerance", "double", "5e-4", "what the error bounds of Winograd's algorithm add up to at most">,
+    Option<"tolerance", "tolerance", "double", "5e-4", "upper limit of the sum of the error bounds of Winograd's algorithm">,
     Option<"half", "half", "::sluice::OptionText", "\"none\"",
            "how products in half precision are packed: pairs (vdpbf16ps), tiles (AMX), or none">,
     Option<"round", "round", "bool", "false", "round the operands of f32 products to bf16 too">,
@@ -94,13 +97,13 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
 }
 
 def ApplyTuningPass : Pass<"dataflow-apply-tuning", "::mlir::ModuleOp"> {
-  let summary = "Put what `sluice tune` measured on matrix products and convolutions";
+  let summary = "Apply measured tunings of `sluice tune` to matrix products and convolutions";
   let description = [{
-    Every `matmul` and `conv` of floats whose key the tuning file knows gets
-    `dataflow.tuning`. The key is a hash of the operator, its attributes, its types and
-    of which operands are constant, so that one file serves many models. Runs before
-    dataflow-assign-layout, which chooses algorithms and panels by it. The file must be of
-    this `device` and `origin`, where these are given.
+    Every floating-point `matmul` and `conv` whose key is in the tuning file gets
+    `dataflow.tuning`. The key is a hash of the operator, its attributes, its types and the
+    set of constant operands, so one file serves many models. The pass runs before
+    dataflow-assign-layout, which uses the tuning to choose algorithms and panels. If
+    `device` and `origin` are given, they must be those of the file.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
@@ -111,13 +114,14 @@ def ApplyTuningPass : Pass<"dataflow-apply-tuning", "::mlir::ModuleOp"> {
 }
 
 def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
-  let summary = "Mark the operators that GPUs ask their maker's library for";
+  let summary = "Mark the operators that the GPU vendor's libraries compute";
   let description = [{
-    With the choice `on` these are all that a library has a form for. With `auto` they
-    are those where the library was faster by the profile's times of `device`, and where
-    not both were measured, those of 2^28 operations and more. Runs before
-    dataflow-assign-layout, since a library takes operands that are not packed; the other
-    options are those of that pass, by which the profiled kernels were made.
+    With the choice `on`, these are all operators that a library supports. With `auto`,
+    these are the operators for which the library is faster according to the profile's times
+    of `device`. For operators that were not measured in both ways, `auto` marks those of
+    2^28 operations and more. The pass runs before dataflow-assign-layout, because libraries
+    need operands that are not packed. The other options are those of that pass with which
+    the profiled kernels were made.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
@@ -126,134 +130,135 @@ def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
     Option<"device", "device", "::sluice::OptionText", "\"\"", "the device of the profile that runs the operators">,
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"dynamic", "dynamic", "bool", "false", "also where weights are not constant">,
+    Option<"dynamic", "dynamic", "bool", "false", "also handle weights that are not constant">,
     Option<"dot", "dot", "::sluice::OptionText", "\"plain\"",
            "how products of bytes are packed: plain, pairs (pmaddwd), quads (vpdpbusd), tiles (AMX), or none">,
   ];
 }
 
 def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
-  let summary = "From a tiling to the program that every rank runs on its own parts";
+  let summary = "Rewrite a program by its tiling into the program that every rank runs on its own parts";
   let description = [{
-    The tiling is attributes: `dataflow.mesh` of the function, `dataflow.tiling` of
-    operators and arguments, `dataflow.rules` of operators; without a mesh nothing
-    changes. Operators run on parts (TilingRulesOpInterface), and
-    collectives bring tensors from one tiling to another, each once to each.
-    Arguments and results stay whole: a rank cuts its parts out of the ones, and
-    gathers the others. States are cut. `dataflow.ranks` says how many there are.
+    The tiling consists of attributes: `dataflow.mesh` of the function, `dataflow.tiling` of
+    operators and arguments, and `dataflow.rules` of operators. Without a mesh nothing
+    changes. Operators run on parts (TilingRulesOpInterface). Collectives convert tensors
+    from one tiling to another, at most once to each. Arguments and results stay whole: a
+    rank cuts its parts out of arguments and gathers results. States are cut.
+    `dataflow.ranks` has the number of ranks.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
-  let summary = "Fully connected layers as independent blocks: changes what they compute";
+  let summary = "Divide fully connected layers into independent blocks, which changes their results";
   let description = [{
-    Partition pruning: products with constant weights whose node's name matches
-    `layers` keep the weights of `parts` blocks that share no node, chosen to lose as
-    little magnitude as can be found. `dataflow.pruned` of the function says what each
-    layer has lost. With no parts nothing changes.
+    Partition pruning: products with constant weights, whose node's name matches `layers`,
+    keep only the weights of `parts` blocks that share no node. The blocks are chosen to
+    lose as little magnitude as possible. The attribute `dataflow.pruned` of the function
+    has the loss of each layer. With 0 parts nothing changes.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"parts", "parts", "int64_t", "0", "blocks of a layer">,
+    Option<"parts", "parts", "int64_t", "0", "number of blocks of each layer">,
     Option<"layers", "layers", "::sluice::OptionText", "\".*\"", "regular expression of nodes' whole names">,
-    Option<"seed", "seed", "uint64_t", "0", "of the search for blocks">,
-    Option<"threads", "threads", "int64_t", "1", "of that search, 0: one a core; never changes its result">,
+    Option<"seed", "seed", "uint64_t", "0", "seed of the search for blocks">,
+    Option<"threads", "threads", "int64_t", "1", "threads of the search, 0: one for each core; never changes its result">,
   ];
 }
 
 def SplitPass : Pass<"dataflow-split", "::mlir::func::FuncOp"> {
-  let summary = "Operators as several, each on a part";
+  let summary = "Split operators into several, each on a part";
   let description = [{
-    An operator with `dataflow.split = #dataflow.split<"rows", 2>` becomes
-    that many operators, by one of its rules (TilingRulesOpInterface), and a
-    concatenation, or a sum, maximum or minimum. Operands are cut; what is there in
-    the same parts already is taken as it is. Rules that need neighbours' elements,
-    and those under which each part does all of the work, are refused.
+    An operator with `dataflow.split = #dataflow.split<"rows", 2>` becomes two operators by
+    its rule `rows` (TilingRulesOpInterface), followed by a concatenation, a sum, a maximum
+    or a minimum. Operands are cut, unless they already exist in the same parts. Rules that
+    need elements of neighbours, and rules with which each part does all of the work, are
+    refused.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
-  let summary = "Groups operators that run as one kernel";
+  let summary = "Group operators that run as one kernel";
   let description = [{
-    Element-wise chains become one loop; element-wise consumers of a contraction
-    or reduction become its epilogue, element-wise producers of a reduction its
-    prologue. A value is fused only where its one consumer is in the group, so
-    nothing is computed twice. Results that are inputs, constants or one value
-    twice get a copy, so that every output has an operator that writes it. A next value
-    of a state gets one where its operator would overwrite the state before all have read it.
-    Products and attention read the leading part of a state that grows where it lies.
+    Element-wise chains become one loop. Element-wise consumers of a contraction or
+    reduction become its epilogue, and element-wise producers of a reduction become its
+    prologue. A value is fused only if its single consumer is in the group, so nothing is
+    computed twice. A result that is an input, a constant, or returned twice gets a copy, so
+    that every output has an operator that writes it. The next value of a state gets a copy
+    if its operator would overwrite the state before all others have read it. Products and
+    attention read the leading part of a growing state in place.
 
-    The programs of `dataflow.if` and `dataflow.loop` are fused by themselves. Their
-    constants, and what follows from constants alone, move outside and are captured.
+    The programs of `dataflow.if` and `dataflow.loop` are fused separately. Their constants,
+    and values that follow only from constants, are moved outside and captured.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def GroupLoopsPass : Pass<"dataflow-group-loops", "::mlir::func::FuncOp"> {
-  let summary = "Makes loops that do not depend on each other run at the same time";
+  let summary = "Run independent loops at the same time";
   let description = [{
-    Loops whose kernels are each too short to be cut gain nothing from threads. Two or more
-    of about the same time, none of which follows from another, become one
-    `dataflow.concurrent`: as the two directions of a recurrence.
+    A loop whose kernels are too short to be divided gains nothing from threads. Two or more
+    such loops with about the same time that do not depend on each other become one
+    `dataflow.concurrent`. The two directions of a recurrence are an example.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def PlanProgramsPass : Pass<"dataflow-plan-programs", "::mlir::func::FuncOp"> {
-  let summary = "Chooses where tensors of the programs of if and loop lie";
+  let summary = "Plan the memory of the programs of if and loop";
   let description = [{
-    Each program runs within its operator's kernel. This pass gives its tensors, and its
-    operators' workspaces, places in the operator's workspace: attribute `offsets`, with
-    one entry for each buffer. Without this pass each buffer has bytes of its own.
+    A program runs within its operator's kernel. This pass assigns offsets in the operator's
+    workspace to the tensors of the program and to the workspaces of its operators. The
+    attribute `offsets` has one entry for each buffer. Without this pass buffers share no
+    bytes.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
 def DifferentiatePass : Pass<"dataflow-differentiate", "::mlir::func::FuncOp"> {
-  let summary = "Adds the gradient of a result by arguments";
+  let summary = "Add the gradient of a result by arguments";
   let description = [{
-    Appends to the function's results the gradient of the sum of result
-    `result` by each float argument (or by those listed), in order. Applied
-    again it differentiates what it added: higher orders.
+    Appends gradients to the function's results: the derivative of the sum of the elements
+    of result `result` by each floating-point argument, or by the listed arguments, in
+    order. Applied again, the pass gives derivatives of higher order.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"result", "result", "unsigned", "0", "the result differentiated">,
-    ListOption<"arguments", "arguments", "unsigned", "arguments to differentiate by; none: all that hold floats">,
+    Option<"result", "result", "unsigned", "0", "the result to differentiate">,
+    ListOption<"arguments", "arguments", "unsigned", "arguments by which to differentiate; none: all floating-point arguments">,
   ];
 }
 
 def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
-  let summary = "Turns a model into a training step: loss, gradients, updates";
+  let summary = "Turn a model into a training step with loss, gradients and updates";
   let description = [{
-    The function gets the loss as its first result in place of the model's own,
-    and as further results, with the attribute `dataflow.updates`, the new
-    value of every trainable `dataflow.state` that the loss depends on and of
-    the optimizer's own states. Losses `softmax-cross-entropy` and `mse` add an
-    argument, `labels` or `target`; `output` takes a result that is one number.
+    The loss replaces the model's results. Further results, with the attribute
+    `dataflow.updates`, are the new values of every trainable `dataflow.state` on which the
+    loss depends, and of the optimizer's states. The losses `softmax-cross-entropy` and `mse`
+    add an argument `labels` or `target`. The loss `output` uses a result that is a single
+    number.
 
-    An update follows the last reader of the state it replaces, and the
-    gradient it needs: backward and update are one.
+    An update follows the gradient that it needs and the last reader of the state that it
+    replaces, so updates are interleaved with the backward pass.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"loss", "loss", "::sluice::OptionText", "\"softmax-cross-entropy\"", "softmax-cross-entropy, mse or output">,
-    Option<"output", "output", "::sluice::OptionText", "\"\"", "result the loss is taken of; none: the only one">,
+    Option<"output", "output", "::sluice::OptionText", "\"\"", "the result whose loss is computed; none: the only one">,
     Option<"axis", "axis", "int64_t", "-1",
-           "class axis of softmax-cross-entropy; -1: 1 of images (rank 4 and 5), else the last">,
+           "class axis of softmax-cross-entropy; -1: 1 for images (rank 4 and 5), otherwise the last">,
     Option<"ignoreIndex", "ignore-index", "int64_t", "INT64_MIN",
-           "label that softmax-cross-entropy leaves out; INT64_MIN: none">,
+           "label that softmax-cross-entropy ignores; INT64_MIN: none">,
     Option<"optimizer", "optimizer", "::sluice::OptionText", "\"sgd\"", "sgd, momentum, adam or adamw">,
     Option<"learningRate", "lr", "double", "0.01", "step size">,
-    Option<"momentum", "momentum", "double", "0.9", "momentum: share of the last update kept">,
+    Option<"momentum", "momentum", "double", "0.9", "momentum: fraction of the last update that is kept">,
     Option<"nesterov", "nesterov", "bool", "false", "momentum: look ahead">,
     Option<"beta1", "beta1", "double", "0.9", "adam: decay of the mean">,
     Option<"beta2", "beta2", "double", "0.999", "adam: decay of the square">,
     Option<"epsilon", "epsilon", "double", "1e-8", "adam: added to the deviation">,
-    Option<"weightDecay", "weight-decay", "double", "0.0", "added to gradients, times the weight (adamw: to updates)">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "steps whose mean gradient makes an update">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "this times the weight is added to gradients (adamw: to updates)">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "number of steps whose mean gradient makes one update">,
   ];
 }
 
