@@ -23,23 +23,26 @@ def Exec_MemoryAttr : Exec_Attr<"Memory", "memory"> {
 }
 
 def Exec_DeviceAttr : Exec_Attr<"Device", "device"> {
-  let summary = "A device, and the memory that its operators read and write";
+  let summary = "A device, and the memory in which its operators read and write";
   let parameters = (ins StringRefParameter<>:$name, EnumParameter<Exec_DeviceKind>:$kind, StringRefParameter<>:$memory,
                         "int64_t":$threads, "::mlir::FloatAttr":$speed);
 }
 
 def Exec_LinkAttr : Exec_Attr<"Link", "link"> {
   let summary = "A link between two memories";
-  let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
+  let description = [{
+    Rates are in bytes per second. `rate` is for one direction alone, `duplex` for both
+    together. `latency` is in nanoseconds.
+  }];
   let parameters = (ins StringRefParameter<>:$first, StringRefParameter<>:$second, "::mlir::FloatAttr":$rate,
                         "::mlir::FloatAttr":$duplex, "int64_t":$latency,
                         DefaultValuedParameter<"bool", "false">:$throttle);
 }
 
 def Exec_MachineAttr : Exec_Attr<"Machine", "machine"> {
-  let summary = "What a program of this machine declares: memories, devices and links";
+  let summary = "The memories, devices and links that a program for this machine declares";
   let description = [{
-    The first memory is the host's. Rates that only a planner reads are left out.
+    The first memory is the host's. The attribute has no rates that only a planner needs.
 
     ```mlir
     #exec.machine<memories = [#exec.memory<name = "host">],
@@ -56,12 +59,12 @@ def Exec_MachineAttr : Exec_Attr<"Machine", "machine"> {
 //===----------------------------------------------------------------------===//
 
 def Exec_TargetAttr : Exec_Attr<"Target", "target"> {
-  let summary = "What code is generated for: a CPU, and GPUs beside it";
+  let summary = "The CPU for which code is generated, and GPUs in addition";
   let description = [{
-    `cpu`, `features` and `tune` are LLVM's names. `required` is what the manifest
-    demands of the host. `architectures` are GPUs', ascending (80: sm_80); with
-    `emulated`, emulated accelerators run the GPUs' grids. `l2_bytes` is the second-level
-    cache of a core, by which kernels choose their blocks.
+    `cpu`, `features` and `tune` are names of LLVM. `required` has the CPU features that
+    the manifest requires of the host. `architectures` are those of GPUs in ascending order
+    (80: sm_80). With `emulated`, emulated accelerators run the grids for GPUs. `l2_bytes`
+    is the size of the second-level cache of a core, from which kernels choose their blocks.
   }];
   let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$triple, StringRefParameter<>:$cpu,
                         StringRefParameter<>:$features, StringRefParameter<>:$tune, StringRefParameter<>:$required,
@@ -83,9 +86,9 @@ def Exec_StreamAttr : Exec_Attr<"Stream", "stream"> {
 def Exec_SlotAttr : Exec_Attr<"Slot", "slot"> {
   let summary = "One stay of one tensor in one memory";
   let description = [{
-    Without a tensor it is workspace; without an offset it is the tensor's home, else
-    `[offset, offset + bytes)` of the memory's arena. `resident`: the data is there
-    before the step's first command.
+    A slot without a tensor is workspace. A slot without an offset is the home of the
+    tensor. Other slots are `[offset, offset + bytes)` of the arena of the memory.
+    `resident` means that the data is in the slot before the first command of the step.
   }];
   let parameters = (ins StringRefParameter<"", [{""}]>:$tensor, StringRefParameter<>:$memory,
                         DefaultValuedParameter<"int64_t", "-1">:$offset, "int64_t":$bytes,
@@ -96,8 +99,9 @@ def Exec_SlotAttr : Exec_Attr<"Slot", "slot"> {
 def Exec_LaunchAttr : Exec_Attr<"Launch", "launch"> {
   let summary = "A command that runs an operator";
   let description = [{
-    Slots are numbers in the plan's list: `reads` in the order of the operator's inputs,
-    `writes` in that of its results, its workspace last. `waits` are numbers of earlier commands.
+    Slots are numbers in the list of the plan. `reads` has the order of the operator's
+    inputs. `writes` has the order of its results, followed by its workspace. `waits` are
+    numbers of earlier commands.
   }];
   let parameters = (ins StringRefParameter<>:$op, "int64_t":$stream, "::mlir::DenseI64ArrayAttr":$reads,
                         "::mlir::DenseI64ArrayAttr":$writes, "::mlir::DenseI64ArrayAttr":$waits);
@@ -110,10 +114,10 @@ def Exec_CopyAttr : Exec_Attr<"Copy", "copy"> {
 }
 
 def Exec_PlanAttr : Exec_Attr<"Plan", "plan"> {
-  let summary = "A function's schedule: arenas, streams, slots, and commands in issue order";
+  let summary = "The schedule of a function: arenas, streams, slots, and commands in issue order";
   let description = [{
-    `arenas` are bytes of each memory of the machine. Commands of one stream run in the
-    order listed; across streams only `waits` order them.
+    `arenas` has the number of bytes in each memory of the machine. Commands of one stream
+    run in the order of the list. Only `waits` orders commands of different streams.
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$arenas, "::mlir::ArrayAttr":$streams, "::mlir::ArrayAttr":$slots,
                         "::mlir::ArrayAttr":$commands);
@@ -121,10 +125,10 @@ def Exec_PlanAttr : Exec_Attr<"Plan", "plan"> {
 }
 
 def Exec_BucketAttr : Exec_Attr<"Bucket", "bucket"> {
-  let summary = "A function's schedule for steps in which no symbol is above its bound";
+  let summary = "The schedule of a function for steps in which no symbol exceeds its bound";
   let description = [{
-    `bounds` has a number for each symbol of the function's extents, at most its upper
-    bound; bytes and offsets of the plan are those of the extents there.
+    `bounds` has a number for each symbol of the function's extents, which is at most the
+    upper bound of the symbol. Bytes and offsets of the plan are those for these extents.
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$bounds, "::sluice::exec::PlanAttr":$plan);
 }

@@ -17,10 +17,10 @@ def Exec_Dialect : Dialect {
   let cppNamespace = "::sluice::exec";
   let summary = "A planned model: arenas, slots, copies, launches and events";
   let description = [{
-    The one program form of a planned model. An `exec.program` declares a
-    machine (memories, devices, links, streams) and the model's interface, and
-    holds two straight-line bodies: `exec.init` loads what stays on devices
-    between steps, `exec.step` is one step.
+    The dialect represents a planned model. An `exec.program` declares a machine
+    (memories, devices, links and streams) and the interface of the model. It has
+    two bodies without branches. `exec.init` loads the data that stays on devices
+    between steps. `exec.step` is one step.
 
     A *slot* is one stay of one tensor in one memory: a range of a memory's
     arena (`exec.slot`), or a home in host memory or a file (`exec.home`). A *command*
@@ -29,7 +29,7 @@ def Exec_Dialect : Dialect {
     in the order written; across streams only `wait` orders them; nothing else
     orders anything.
 
-    The verifier proves, with vector clocks over the streams:
+    The verifier proves these rules. It uses vector clocks over the streams:
 
     - C1: a program has one step for all values of its symbols, the last one, and
       perhaps others with bounds; at most one init for each; and a memory. The first
@@ -63,27 +63,27 @@ def Exec_Dialect : Dialect {
       overlaps a read one only from the same address (in place).
     - C12: a command waits for commands of other streams only.
     - C13: a step writes every output.
-    - C14: init loads every resident arena slot of the step, and when the step
-      ends the same place holds the same tensor, or the one that replaces it.
-    - C15: init holds copies alone.
+    - C14: init loads every resident arena slot of the step. When the step ends, the
+      same place has the same tensor, or the tensor that replaces it.
+    - C15: init contains copies only.
     - C16: extents of inputs and outputs that depend on symbols have the same
-      `#dataflow.symbols`, and each symbol that is not found in the step is the
-      extent of a dimension of an input, whose extents have no found ones, or the
-      length of a state. Extents of states are numbers.
-    - C17: a step with bounds has one for each symbol, a value of its range; steps
-      differ in their bounds. It has an arena for each memory, no larger than the
-      memory's. An init with bounds is for the step that has the same.
+      `#dataflow.symbols`. Each symbol that is not found at run time is the extent of a
+      dimension of an input, or the length of a state. Extents of inputs do not depend
+      on symbols that are found at run time. Extents of states are numbers.
+    - C17: a step with bounds has one bound for each symbol, which is a value of its
+      range. Steps differ in their bounds. A step with bounds has one arena for each
+      memory, no larger than the arena that the memory declares. An init with bounds
+      belongs to the step that has the same bounds.
 
-    Where extents depend on symbols, bytes are those of the upper bounds, or of the
-    bounds that a step has. A tensor lies dense, at the extents of the step, at the
-    start of its slot. A step runs where no symbol is above its bound: the first one
-    of which that is true.
+    If extents depend on symbols, bytes are those of the upper bounds, or of the bounds
+    of the step. A tensor starts at the start of its slot, and is dense for the actual
+    extents. The first step whose bounds no symbol exceeds runs.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
-  // Of a module: the machine, the target, and the number of objects written. Of a function: its schedule, and those of
-  // its buckets, a list of #exec.bucket in the order in which a step takes the first that fits. Of an input:
-  // the value that the program is specialised to, and the least, the greatest and one more allowed index.
+  // A module has the machine, the target, and the number of objects written. A function has its schedule, and the
+  // schedules of its buckets: a list of #exec.bucket, of which a step takes the first that fits. An input has the value
+  // that the program is specialised to, or a range: the least, the greatest, and one more allowed index.
   let discardableAttrs = (ins
     "::sluice::exec::MachineAttr":$machine,
     "::sluice::exec::TargetAttr":$target,
@@ -135,30 +135,31 @@ def Exec_StreamKind : Exec_Enum<"StreamKind", "what a stream carries", [
 
 def Exec_SlotOpInterface : OpInterface<"SlotOpInterface"> {
   let cppNamespace = "::sluice::exec";
-  let description = "An operation that names a range of a memory.";
+  let description = "The operation names a range of a memory.";
   let methods = [
     InterfaceMethod<"The slot.", "::mlir::Value", "getSlotValue", (ins), "return $_op.getSlot();">,
-    InterfaceMethod<"The tensor held; null: workspace.", "::mlir::StringAttr", "getHeldTensor", (ins),
-                    "return $_op.getTensorAttr();">,
+    InterfaceMethod<"The tensor in the slot, or null if the slot is workspace.", "::mlir::StringAttr", "getHeldTensor",
+                    (ins), "return $_op.getTensorAttr();">,
     InterfaceMethod<"The tensor that this one replaces when the step ends, or null.", "::mlir::StringAttr",
                     "getReplaced", (ins), "return $_op.getReplacesAttr();">,
-    InterfaceMethod<"Length of the range.", "int64_t", "getSlotBytes", (ins),
+    InterfaceMethod<"The length of the range in bytes.", "int64_t", "getSlotBytes", (ins),
                     "return static_cast<int64_t>($_op.getBytes());">,
-    InterfaceMethod<"Whether its data is there before the first command.", "bool", "isInitiallyHeld">,
+    InterfaceMethod<"Whether the slot has its data before the first command.", "bool", "isInitiallyHeld">,
   ];
 }
 
 def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   let cppNamespace = "::sluice::exec";
-  let description = "An operation that runs on a stream.";
+  let description = "The operation runs on a stream.";
   let methods = [
     InterfaceMethod<"The stream's symbol.", "::mlir::FlatSymbolRefAttr", "getStreamRef", (ins),
                     "return $_op.getStreamAttr();">,
-    InterfaceMethod<"Slots read.", "::mlir::OperandRange", "getReadSlots">,
-    InterfaceMethod<"Slots written.", "::mlir::OperandRange", "getWrittenSlots">,
-    InterfaceMethod<"Events waited for.", "::mlir::OperandRange", "getWaitEvents", (ins),
+    InterfaceMethod<"The slots that the command reads.", "::mlir::OperandRange", "getReadSlots">,
+    InterfaceMethod<"The slots that the command writes.", "::mlir::OperandRange", "getWrittenSlots">,
+    InterfaceMethod<"The events that the command waits for.", "::mlir::OperandRange", "getWaitEvents", (ins),
                     "return $_op.getWaits();">,
-    InterfaceMethod<"Signalled when done.", "::mlir::Value", "getEventValue", (ins), "return $_op.getEvent();">,
+    InterfaceMethod<"The event of the end of the command.", "::mlir::Value", "getEventValue", (ins),
+                    "return $_op.getEvent();">,
   ];
 }
 
@@ -173,12 +174,12 @@ def InBody : ParentOneOf<["::sluice::exec::InitOp", "::sluice::exec::StepOp"]>;
 def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol, SymbolTable]> {
   let summary = "a planned model";
   let description = [{
-    `parameter_bytes` is the parameter file's size, `state_bytes` the state
-    store's. Before the first step the store's first bytes are a copy of the
-    parameter file's from `state_initial` on, to its end; the others are zero.
-    Where several ranks run it, each on its own parts, `sends` says how many bytes
-    each of them sends to others in a step. `symbols` is the `#dataflow.symbols` of
-    its kernels, where the types of inputs and outputs need not say it.
+    `parameter_bytes` is the size of the parameter file, and `state_bytes` the size of
+    the state store. Before the first step, the start of the store is a copy of the
+    parameter file from `state_initial` to its end. The other bytes are zero. If several
+    ranks run the program, each on its own parts, `sends` has the number of bytes that
+    each rank sends to others in a step. `symbols` is the `#dataflow.symbols` of its
+    kernels, if the types of inputs and outputs do not have them.
 
     ```mlir
     exec.program @mlp parameters 256 state 64 {
@@ -208,16 +209,17 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$parameterBytes, "int64_t":$stateBytes)>];
   let extraClassDeclaration = [{
-    /// The step without bounds; a verified program has one.
+    /// The step without bounds. A verified program has one.
     StepOp getStep();
-    /// What a step needs to have run before; null where nothing stays on devices between steps.
+    /// The init that must run before the step, or null if nothing stays on devices between steps.
     InitOp getInit(StepOp step);
-    /// How many ranks run it together.
+    /// The number of ranks that run the program together.
     int64_t getNumRanks() { return getSends() ? static_cast<int64_t>(getSends()->size()) : 1; }
   }];
 }
 
-// Declarations are symbols of the program. Those that name others verify that these are declared, and of which kind.
+// Declarations are symbols of the program. A declaration that names others verifies that they are declared and of the
+// right kind.
 class Exec_Declaration<string opMnemonic, list<Trait> traits = []>
     : Exec_Op<opMnemonic, !listconcat([InProgram, Symbol], traits)>;
 defvar NamesSymbols = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
@@ -225,7 +227,7 @@ defvar NamesSymbols = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 // A declaration whose name the runtime reports.
 class Exec_NamedDeclaration<string opMnemonic, list<Trait> traits = []> : Exec_Declaration<opMnemonic, traits> {
   let extraClassDeclaration = [{
-    /// The name that the runtime reports: `called`, else the symbol.
+    /// The name that the runtime reports: `called`, or else the symbol.
     ::llvm::StringRef getRuntimeName() { return getCalled().value_or(getSymName()); }
   }];
 }
@@ -252,7 +254,10 @@ def Exec_DeviceOp : Exec_NamedDeclaration<"device", [NamesSymbols]> {
 
 def Exec_LinkOp : Exec_Declaration<"link", [NamesSymbols]> {
   let summary = "a link between two memories";
-  let description = "Rates are in bytes per second, one direction alone and both together; latency in nanoseconds.";
+  let description = [{
+    Rates are in bytes per second. `rate` is for one direction alone, `duplex` for both
+    together. `latency` is in nanoseconds.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$second, F64Attr:$rate,
                        F64Attr:$duplex, I64Attr:$latency, UnitAttr:$throttle);
   let assemblyFormat = [{
@@ -267,20 +272,23 @@ def Exec_StreamOp : Exec_Declaration<"stream", [NamesSymbols]> {
 }
 
 class Exec_PortOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram]> {
-  let description = "Numbered in the order declared. Elements are dense and row-major; an `i1` takes a byte.";
+  let description = [{
+    The order of declarations gives the number. Elements are dense and row-major. An `i1`
+    takes one byte.
+  }];
   let arguments = (ins StrAttr:$tensor, TypeAttrOf<AnyRankedTensor>:$type);
   let assemblyFormat = "$tensor `:` $type attr-dict";
 }
-def Exec_InputOp : Exec_PortOp<"input"> { let summary = "a tensor that the caller gives at each step"; }
-def Exec_OutputOp : Exec_PortOp<"output"> { let summary = "a tensor that the caller gets at each step"; }
+def Exec_InputOp : Exec_PortOp<"input"> { let summary = "a tensor that the caller passes in each step"; }
+def Exec_OutputOp : Exec_PortOp<"output"> { let summary = "a tensor that the caller receives in each step"; }
 
 def Exec_StateOp : Exec_Op<"state", [InProgram]> {
   let summary = "a tensor that lives across steps, at an offset in the state store";
   let description = [{
-    Numbered in the order declared; the caller may read and write it between steps.
-    `cuts`, of a state that each rank has a part of: dimension, count and stride of
-    each cut of the whole, one after the other. `length`, of a state that grows: the
-    `#dataflow.extents` of a `dataflow.state`.
+    The order of declarations gives the number. The caller may read and write the
+    state between steps. `cuts` is present if each rank has a part of the state. It
+    lists the dimension, the count and the stride of each cut of the whole. `length`
+    is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type,
                        OptionalAttr<DenseI64ArrayAttr>:$cuts, OptionalAttr<AnyAttr>:$length);
@@ -300,8 +308,8 @@ def Exec_InitOp : Exec_BodyOp<"init"> {
 def Exec_StepOp : Exec_BodyOp<"step"> {
   let summary = "one step of the model";
   let description = [{
-    With `bounds`, the step for values of the program's symbols up to these; `arenas`
-    are the bytes that it takes of each memory.
+    A step with `bounds` is for values of the program's symbols up to these bounds.
+    `arenas` are the bytes that it takes of each memory.
 
     ```mlir
     exec.step for [64] arenas [0, 8192] { ... }
@@ -328,9 +336,10 @@ class Exec_SlotLikeOp<string opMnemonic, list<Trait> traits = []>
 def Exec_SlotOp : Exec_SlotLikeOp<"slot", [NamesSymbols]> {
   let summary = "a range of a memory's arena";
   let description = [{
-    Bytes `[at, at + bytes)` of the arena. Without a tensor it is workspace.
-    `resident`: the tensor is there before the step's first command, and again
-    after its last. `replaces`: the new value of that state tensor.
+    The slot has the bytes `[at, at + bytes)` of the arena. A slot without a tensor is
+    workspace. `resident` means that the tensor is in the slot before the first command
+    of the step, and again after the last. `replaces` means that the tensor is the new
+    value of the named state.
 
     ```mlir
     %w = exec.slot @accel0 at 0 bytes 256 tensor "w" resident
@@ -381,9 +390,9 @@ class Exec_CommandOp<string opMnemonic, list<Trait> traits = []>
 def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs an operator's kernel";
   let description = [{
-    The kernel is a function of the module that the program is in, not of the program,
-    and `i32 (env, args)` once it is lowered; its arguments are the addresses of `reads`,
-    then of `writes`, whose last may be workspace.
+    The kernel is a function of the module of the program. After lowering, its type is
+    `i32 (env, args)`. Its arguments are the addresses of `reads`, followed by those of
+    `writes`. The last written slot may be workspace.
 
     ```mlir
     %e = exec.launch @k0 "matmul_0" reads(%x, %w) writes(%y) on @accel0.compute wait(%e0)

@@ -37,14 +37,14 @@ class Dataflow_CollectiveOp<string mnemonic, list<Trait> traits = []>
 }
 
 def AllReduceOp : Dataflow_CollectiveOp<"all_reduce"> {
-  let summary = "The sum (or maximum, or minimum) of the group's tensors, element by element, on each of its ranks";
+  let summary = "The sum (or maximum, or minimum) of the tensors of a group, element by element, on each rank of the group";
   let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_CombinedTensor:$result);
   let assemblyFormat = "$reduction $input `over` $group attr-dict `:` type($input)";
 }
 
 def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
-  let summary = "The sum (or maximum, or minimum) of the group's tensors; rank i keeps part i along a dimension";
+  let summary = "The sum (or maximum, or minimum) of the tensors of a group, of which rank i keeps part i along a dimension";
   let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, I64Attr:$dim,
                        Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_CombinedTensor:$result);
@@ -52,14 +52,14 @@ def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
 }
 
 def AllGatherOp : Dataflow_CollectiveOp<"all_gather"> {
-  let summary = "The group's tensors behind each other along a dimension, on each of its ranks";
+  let summary = "The tensors of a group, concatenated along a dimension, on each rank of the group";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
 }
 
 def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
-  let summary = "Part i along `split` goes to rank i; what comes from the ranks lies behind each other along `join`";
+  let summary = "Part i along `split` goes to rank i, and the parts from the ranks are concatenated along `join`";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat =
@@ -67,19 +67,23 @@ def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
 }
 
 def ShardOp : Dataflow_CollectiveOp<"shard", [EvaluateMethods]> {
-  let summary = "This rank's part, along a dimension, of a tensor that the whole group has";
-  let description = "Nothing is sent. Of a constant it is evaluated when parameters are written, for each rank.";
+  let summary = "The part of this rank, along a dimension, of a tensor that all ranks of the group have";
+  let description = [{
+    The operator sends nothing. If the tensor is a constant, the operator is evaluated for
+    each rank when the parameters are written.
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
 }
 
 def HaloOp : Dataflow_CollectiveOp<"halo"> {
-  let summary = "A part with the neighbours' nearest elements around it";
+  let summary = "A part, with the nearest elements of its neighbors on both sides";
   let description = [{
-    `low` elements along the dimension from the end of the rank before, `high`
-    from the begin of the next; zeros where there is none, with `lowest` the
-    type's least value (-infinity where it has one).
+    The operator adds `low` elements along the dimension from the end of the previous rank,
+    and `high` elements from the start of the next rank. If there is no such rank, the
+    elements are zero. With `lowest`, they are the least value of the type, which is
+    -infinity if the type has it.
   }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, I64Attr:$low, I64Attr:$high, UnitAttr:$lowest,
                        Dataflow_GroupAttr:$group);

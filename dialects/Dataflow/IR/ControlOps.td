@@ -15,8 +15,8 @@ class Dataflow_ControlOp<string mnemonic, list<string> programs, list<Trait> tra
 def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
   let summary = "The results of one of two programs";
   let description = [{
-    Runs `then` where the condition is true, else `otherwise`. The arguments of both are
-    `captured`, and both yield the results.
+    The operator runs `then` if the condition is true, and `otherwise` if not. The arguments
+    of both programs are `captured`. Both yield the results.
   }];
   let arguments = (ins 0DTensorOf<[I1]>:$condition, Variadic<Dataflow_AnyTensor>:$captured,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets);
@@ -28,19 +28,20 @@ def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
 }
 
 def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [SingleBlock, AttrSizedOperandSegments]> {
-  let summary = "A program that runs again and again, on what it made before";
+  let summary = "A program that runs repeatedly, on its own results";
   let description = [{
-    The body's arguments are the number of the iteration (from 0), the carried tensors
-    and the captured ones. The body yields whether to go on, the next carried tensors and
-    the tensors to stack. An iteration runs if its number is less than `trips` and the
-    condition is true: the operand before the first iteration, and what the last
-    iteration yielded before the others.
+    The arguments of the body are the number of the iteration (from 0), the carried tensors,
+    and the captured tensors. The body yields whether to continue, the next carried tensors,
+    and the tensors to stack. An iteration runs if its number is less than `trips` and the
+    condition is true. The condition is the operand before the first iteration, and the
+    value that the previous iteration yielded before the others.
 
-    The results are the last carried tensors, a stack for each tensor to stack, and the
-    number of iterations that ran. A stack has a first dimension of extent `most`, and is
-    zero behind the iterations that ran. The step fails if more than `most` iterations
-    would run. Where the stacks' first extent depends on symbols, `most` is what it is at
-    their upper bounds, and a step fails beyond the extent that it has in the step.
+    The results are the last carried tensors, one stack for each tensor to stack, and the
+    number of iterations that ran. The first dimension of a stack has the extent `most`. A
+    stack is zero behind the iterations that ran. The step fails if more than `most`
+    iterations would run. If the first extent of the stacks depends on symbols, `most` is
+    that extent at the upper bounds of the symbols. The step then fails if more iterations
+    would run than the extent has in the step.
   }];
   let arguments = (ins 0DTensorOf<[I64]>:$trips, 0DTensorOf<[I1]>:$condition,
                        Variadic<Dataflow_AnyTensor>:$carried, Variadic<Dataflow_AnyTensor>:$captured,
@@ -60,11 +61,11 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [Sing
 }
 
 def ConcurrentOp : Dataflow_ControlOp<"concurrent", ["areConcurrent"], [SingleBlock]> {
-  let summary = "Operators that run at the same time, each on a thread";
+  let summary = "Operators that run at the same time, each on one thread";
   let description = [{
-    The members of the program do not use each other's results, and it yields the results of
-    all, in order. Each runs as one item of a parallel loop, so what is parallel within it
-    runs in sequence.
+    The members of the program do not use each other's results. The program yields the
+    results of all members, in order. Each member runs as one item of a parallel loop, so
+    parallel loops within a member run in sequence.
   }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$captured, OptionalAttr<DenseI64ArrayAttr>:$offsets);
   let results = (outs Variadic<Dataflow_AnyTensor>:$results);

@@ -15,54 +15,56 @@ include "dialects/Dataflow/IR/ElementwiseKinds.td"
 
 def Dataflow_Dialect : Dialect {
   let name = "dataflow";
-  let summary = "Operators at the level of ONNX semantics, decisions as attributes";
+  let summary = "Operators with the semantics of ONNX, and decisions as attributes";
   let description = [{
-    One value-semantics operator per family. Tensors are dense and row-major;
-    `iN` elements are signed, `uiN` unsigned, `i1` is bool and takes a byte in
-    memory, as do types of 4 and 2 bits. f16, bf16 and smaller floats are stored
-    as such and computed in f32.
+    The dialect has one operator with value semantics for each family of ONNX operators.
+    Tensors are dense and row-major. `iN` elements are signed, `uiN` elements unsigned. `i1`
+    is bool and takes one byte in memory. Elements of 4 and 2 bits take one byte, too. f16,
+    bf16 and smaller floats are stored in their own format and computed in f32.
 
-    What belongs to a function's arguments and results, the planner's decisions and
-    the facts that a later pass reads are discardable attributes. An argument or result:
+    Discardable attributes have what belongs to arguments and results of a function, the
+    decisions of the planner, and facts that a later pass reads. An argument or result has:
 
-    - `dataflow.name`: the name of the model's input or output;
+    - `dataflow.name`: the name of the input or output of the model;
     - `dataflow.updates`: the result is the next value of the state of this name;
     - `dataflow.fixed`: the value of an argument that the program is specialised to;
-    - `dataflow.range`: an argument holds indices; the least, the greatest and one more
-      allowed value, as `array<i64: 0, 9, -1>`, or as an `affine_map` of the symbols;
+    - `dataflow.range`: the argument consists of indices. The attribute has the least, the
+      greatest and one more allowed value, as `array<i64: 0, 9, -1>` or as an `affine_map`
+      of the symbols.
 
-    An operator:
+    An operator has:
 
-    - `dataflow.device = #dataflow.device<...>`: the device that runs the operator,
-      and the form of its kernel. A string in an exported program names the devices;
-    - `dataflow.order`: the position of the operator's first launch in the schedule;
-    - `dataflow.split = #dataflow.split<...>`: the operator runs as several;
-    - `dataflow.tuning = #dataflow.tuning<...>`: how the kernel of a `matmul` or `conv`
-      for a CPU is cut, as `sluice tune` measured;
-    - `dataflow.tiling`: how ranks hold the results, a list with a #dataflow.tiling for
-      each. An argument of the function has one #dataflow.tiling. A tensor without a
-      tiling is replicated;
-    - `dataflow.rules`: the names of the rules by which ranks run the operator, one for
-      each axis of the mesh;
+    - `dataflow.device = #dataflow.device<...>`: the device that runs the operator, and the
+      form of its kernel. In an exported program, a string names the devices;
+    - `dataflow.order`: the position of the first launch of the operator in the schedule;
+    - `dataflow.split = #dataflow.split<...>`: the operator runs as several operators;
+    - `dataflow.tuning = #dataflow.tuning<...>`: the sizes of tiles and blocks of the kernel
+      of a `matmul` or `conv` for a CPU, which `sluice tune` measured;
+    - `dataflow.tiling`: how ranks hold the results. It is a list with one #dataflow.tiling
+      for each result. An argument of the function has one #dataflow.tiling. A tensor
+      without a tiling is replicated;
+    - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
+      axis of the mesh;
     - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in`,
-      `dataflow.swapped_out` and `dataflow.time`: the plan's decisions in words, in
+      `dataflow.swapped_out` and `dataflow.time`: the decisions of the plan in words, in
       exported programs.
 
-    A function:
+    A function has:
 
-    - `dataflow.mesh`: the sizes of the mesh's axes, the outermost first;
+    - `dataflow.mesh`: the sizes of the axes of the mesh, the outermost first;
     - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
-    - `dataflow.kernel`: the function holds one operator, which --dataflow-emit-kernels
-      replaces. In an exported program, the name of an operator's kernel.
+    - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
+      replaces. In an exported program, it is the name of the kernel of an operator.
 
-    In a grid, a `gpu.func`: `dataflow.operator` names the operator that it computes.
-    `dataflow.shared`, on the `llvm.mlir.addressof` of a buffer in shared memory, is its
-    offset in what a block shares. `dataflow.architecture`, on an `scf.if`: its condition
-    is that the GPU's architecture is this one (80: sm_80) or newer.
+    In a grid (a `gpu.func`), `dataflow.operator` names the operator that the grid computes.
+    `dataflow.shared` is on the `llvm.mlir.addressof` of a buffer in shared memory. It is
+    the offset of the buffer in the shared memory of a block. `dataflow.architecture` is on
+    an `scf.if` whose condition is that the architecture of the GPU is this one (80: sm_80)
+    or newer.
 
-    A module that an artifact keeps: `dataflow.source` and `dataflow.digest`, the model's
-    file and the program's hash.
+    A module that an artifact keeps has `dataflow.source` (the file of the model) and
+    `dataflow.digest` (the hash of the program).
   }];
   let discardableAttrs = (ins
     "::mlir::StringAttr":$name,
@@ -197,7 +199,7 @@ def Dataflow_DeviceAttr : AttrDef<Dataflow_Dialect, "Device"> {
 
 def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
   let mnemonic = "split";
-  let summary = "An operator runs as several, each on a part, by one of its tiling rules";
+  let summary = "An operator runs as several operators, each on one part, by one of its tiling rules";
   let description = "Example: `#dataflow.split<\"rows\", 2>` makes two operators by the rule `rows`.";
   let parameters = (ins StringRefParameter<>:$rule, "int64_t":$parts);
   let assemblyFormat = "`<` $rule `,` $parts `>`";
@@ -205,15 +207,17 @@ def Dataflow_SplitAttr : AttrDef<Dataflow_Dialect, "Split"> {
 
 def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
   let mnemonic = "symbols";
-  let summary = "Integers that each step gives, by which a program's extents are expressed";
+  let summary = "Integers that each step determines, from which the extents of a program are computed";
   let description = [{
-    Example: `#dataflow.symbols<"batch" = 1 to 8, "height" = 32 to 320 by 32>`. Expressions name them `s0` and `s1`.
-    Both bounds are allowed values, and so are those from the lower bound on at distances of the step, 1 where none is
-    written.
+    Example: `#dataflow.symbols<"batch" = 1 to 8, "height" = 32 to 320 by 32>`. Expressions
+    name the symbols `s0` and `s1`. Both bounds are allowed values. Other allowed values
+    have a distance from the lower bound that is a multiple of the step. The step is 1 if
+    none is written.
 
-    The last symbols may be `found` in the step: `<"length" = 1 to 64, "kept" = 0 to 64 found>`. A `dataflow.take_first`
-    gives each its value, from the data. An operator that has such a symbol in its types runs after that one, also
-    where no operand says so.
+    The last symbols may be `found` at run time: `<"length" = 1 to 64, "kept" = 0 to 64
+    found>`. A `dataflow.take_first` determines the value of each such symbol from data. An
+    operator whose types have such a symbol runs after that operator, even if it does not
+    use its result.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$least,
                         ArrayRefParameter<"int64_t">:$most, ArrayRefParameter<"int64_t">:$steps, "uint64_t":$found);
@@ -229,10 +233,12 @@ def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
 
 def Dataflow_ExtentsAttr : AttrDef<Dataflow_Dialect, "Extents", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "extents";
-  let summary = "The extents of a tensor, of which some depend on symbols";
+  let summary = "The extents of a tensor, if some of them depend on symbols";
   let description = [{
-    The encoding of a tensor type, whose shape has the extents at the symbols' upper bounds. No extent is greater at
-    another point. Example: `tensor<8x512xf32, #dataflow.extents<()[s0, s1] -> (s0, s1), <"batch" = 1 to 8, "sequence" = 1 to 512>>>`.
+    The attribute is the encoding of a tensor type. The shape of the type has the extents
+    for the upper bounds of the symbols. No extent is greater for other values. Example:
+    `tensor<8x512xf32, #dataflow.extents<()[s0, s1] -> (s0, s1), <"batch" = 1 to 8,
+    "sequence" = 1 to 512>>>`.
   }];
   let parameters = (ins "::mlir::AffineMap":$map, "::sluice::dataflow::SymbolsAttr":$symbols);
   let assemblyFormat = "`<` $map `,` $symbols `>`";
@@ -250,14 +256,20 @@ def Dataflow_TunedAlgorithmParameter : EnumParameter<Dataflow_TunedAlgorithm> {
 
 def Dataflow_TuningAttr : AttrDef<Dataflow_Dialect, "Tuning"> {
   let mnemonic = "tuning";
-  let summary = "How a CPU's kernel of a matrix product or a convolution is cut";
+  let summary = "The sizes of tiles and blocks of a CPU kernel of a matrix product or a convolution";
   let description = [{
-    Example: `#dataflow.tuning<kernel = "9f86d081884c7d65", rows = 7, vectors = 2>`. `kernel` is
-    the key of the operator in the tuning file. A field that is absent, or 0, is the
-    compiler's to choose: `rows` and `vectors` of a register tile, `row_block` rows of a
-    work item, `depth_block` terms of a sum at a time, `chunk_ns`, the least estimated
-    time of a chunk of the parallel loop. A `matmul` has no `algorithm`, grids ignore the attribute. Sums are cut as the tile says, so results
-    with another tuning may differ in rounding; they never depend on the number of threads.
+    Example: `#dataflow.tuning<kernel = "9f86d081884c7d65", rows = 7, vectors = 2>`.
+
+    - `kernel` is the key of the operator in the tuning file.
+    - `rows` and `vectors` are the size of a register tile.
+    - `row_block` is the number of rows of a work item.
+    - `depth_block` is the number of terms of a sum that are added at a time.
+    - `chunk_ns` is the least estimated time of a chunk of the parallel loop.
+
+    The compiler chooses the value of a field that is absent or 0. A `matmul` has no
+    `algorithm`. Grids ignore the attribute. Results with another tuning may differ in
+    rounding, because the tile determines the order of sums. They never depend on the number
+    of threads.
   }];
   let parameters = (ins
     StringRefParameter<>:$kernel,
@@ -277,9 +289,10 @@ def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {
   let mnemonic = "tiling";
   let summary = "How ranks hold a tensor, along each axis of their mesh";
   let description = [{
-    For each axis `S` and a dimension, where the ranks along that axis hold parts of
-    the dimension, or `R`, where each of them holds all. `#dataflow.tiling<S0, R>` is
-    a tensor whose rows are split over the first axis and replicated along the second.
+    For each axis, the attribute has `S` and a dimension if the ranks along the axis have
+    parts of that dimension. It has `R` if each of these ranks has the whole tensor. The
+    rows of a tensor with `#dataflow.tiling<S0, R>` are split over the first axis and
+    replicated along the second.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$dims);
   let hasCustomAssemblyFormat = 1;
@@ -291,11 +304,10 @@ def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {
 
 def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
   let mnemonic = "group";
-  let summary = "The ranks that differ along some axes of the mesh alone, in the order of their coordinates";
+  let summary = "Ranks that differ only along some axes of the mesh, in the order of their coordinates";
   let description = [{
-    An axis is a count of ranks and the stride from one to the next; the first
-    axis is the slowest. `[2:4, 4:1]` are eight ranks, the last four behind the
-    first.
+    An axis is a number of ranks and the distance from one rank to the next. The first axis
+    varies slowest. `[2:4, 4:1]` has eight ranks: four, and the next four behind them.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$counts, ArrayRefParameter<"int64_t">:$strides);
   let hasCustomAssemblyFormat = 1;
@@ -312,7 +324,7 @@ def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
 
 def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
   let mnemonic = "cut";
-  let summary = "A dimension whose parts are the ranks of a group";
+  let summary = "A dimension whose parts are on the ranks of a group";
   let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group);
   let assemblyFormat = "`<` $dim `over` $group `>`";
 }
@@ -327,10 +339,9 @@ def Dataflow_StringType : TypeDef<Dataflow_Dialect, "String"> {
   let mnemonic = "string";
   let summary = "string";
   let description = [{
-    A view of text that lies elsewhere in the host's memory. An element is a
-    `sluice_string` of the C API, an address and a length: 16 bytes, aligned to
-    16. Nothing computes with it; kernels move it as the integer that
-    `computeType` names.
+    An element refers to text elsewhere in host memory. It is a `sluice_string` of the C
+    API: an address and a length, 16 bytes, aligned to 16. No operator computes with the
+    element itself. Kernels move it as the integer type that `computeType` names.
   }];
 }
 def Dataflow_StringTensor : RankedTensorOf<[Dataflow_StringType]>;

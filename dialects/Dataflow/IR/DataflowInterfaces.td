@@ -18,7 +18,7 @@ include "mlir/IR/OpBase.td"
 
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "What one execution takes, for the cost models and the planner.";
+  let description = "The interface has the cost of one execution, for the cost models and the planner.";
   let methods = [
     InterfaceMethod<"Floating-point (or integer) operations.", "int64_t", "getFlops", (ins), "",
       [{ return ::sluice::dataflow::detail::totalElements($_op->getResultTypes()); }]>,
@@ -37,8 +37,9 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
 def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Computes the operator on host data: folds small constants while importing,
-    and evaluates constant expressions when parameters are packed at link.
+    The interface computes the operator on host data. The importer uses it to fold small
+    constants. The linker uses it to evaluate constant expressions when it writes the
+    parameters.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -58,14 +59,15 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
 def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    One result; element i of it is a function of element i of each operand, with
-    numpy broadcasting. Fuses into producers, consumers and epilogues.
+    The operator has one result. Element i of the result is a function of element i of each
+    operand, with numpy broadcasting. The operator fuses into producers, consumers and
+    epilogues.
   }];
 }
 
 def EmitScalarOpInterface : OpInterface<"EmitScalarOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "The kernel of an element-wise operator.";
+  let description = "The interface emits the kernel of an element-wise operator.";
   let methods = [
     InterfaceMethod<[{
         Emits the function on values of compute type (f16 and bf16 as f32,
@@ -79,15 +81,15 @@ def EmitScalarOpInterface : OpInterface<"EmitScalarOpInterface"> {
 def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Any one element of a result can be computed by itself, from elements of the
-    operands (movement, gathers, small windows). Such operators fuse into the
-    loops of their consumer.
+    Each element of a result can be computed separately from elements of the operands, as in
+    movement, gathers and small windows. Such operators fuse into the loops of their
+    consumer.
   }];
 }
 
 def EmitElementOpInterface : OpInterface<"EmitElementOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "The kernel of an elemental operator.";
+  let description = "The interface emits the kernel of an elemental operator.";
   let methods = [
     InterfaceMethod<[{
         Emits element `indices` of the result; reads operands through
@@ -104,8 +106,8 @@ def EmitElementOpInterface : OpInterface<"EmitElementOpInterface"> {
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Has loops of its own: contractions, reductions, row-wise normalisations,
-    scatters. Element-wise consumers fuse behind it as an epilogue.
+    The operator has loops of its own, as contractions, reductions, row-wise normalisations
+    and scatters have. Element-wise consumers fuse behind it as an epilogue.
   }];
   let methods = [
     InterfaceMethod<"Element-wise consumers of result 0 may run inside `store`.",
@@ -125,7 +127,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
 
 def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "The kernel of an operator with loops of its own.";
+  let description = "The interface emits the kernel of an operator with loops of its own.";
   let methods = [
     InterfaceMethod<[{
         Emits the whole kernel: reads operands through `kernel`, hands every
@@ -147,9 +149,9 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
 def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Has regions that are programs: operators that run one after the other, or all at
-    once, within its kernel, in memory of its workspace (ProgramMemory.h). It has operands
-    `captured`, and an attribute `offsets`.
+    The operator has regions that are programs. The operators of a program run one after the
+    other, or all at once, within the kernel and in its workspace (ProgramMemory.h). The
+    operator has operands `captured` and an attribute `offsets`.
   }];
   let methods = [
     InterfaceMethod<"Makes a value an operand that all programs see, as their last argument.",
@@ -181,8 +183,8 @@ def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
 def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Has a `library` attribute: with it, GPUs ask a library of their maker before
-    they run the operator's own loops.
+    The operator has a `library` attribute. If it is present, GPUs first ask a library of
+    their vendor, and otherwise run the operator's own loops.
   }];
   let verify = [{ return ::sluice::dataflow::detail::verifyLibrary($_op); }];
   let methods = [
@@ -194,7 +196,7 @@ def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
 
 def LibraryCallOpInterface : OpInterface<"LibraryCallOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "What libraries compute of an operator.";
+  let description = "The interface describes the computation of an operator to libraries.";
   let methods = [
     InterfaceMethod<"Sets what a library would be asked for; fails where it has no form for these operands.",
       "::llvm::LogicalResult", "describeLibraryCall",
@@ -204,7 +206,7 @@ def LibraryCallOpInterface : OpInterface<"LibraryCallOpInterface"> {
 
 def TunableOpInterface : OpInterface<"TunableOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "Has a kernel for CPUs whose loops `dataflow.tuning` cuts.";
+  let description = "The operator has a kernel for CPUs whose tiles and blocks `dataflow.tuning` determines.";
   let methods = [
     InterfaceMethod<"Whether the operands and types have such a kernel; asked before layouts are assigned.",
       "bool", "isTunable", (ins)>,
@@ -215,7 +217,7 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
 
 def TuningSpaceOpInterface : OpInterface<"TuningSpaceOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
-  let description = "What of an operator's kernel can be tuned.";
+  let description = "The interface has the parameters of the kernel that can be tuned.";
   let methods = [
     InterfaceMethod<[{
         Sets the extents of the loops, which fields of a tuning there are, and what the
@@ -228,8 +230,9 @@ def TuningSpaceOpInterface : OpInterface<"TuningSpaceOpInterface"> {
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Runs on all ranks of a group together; its kernel is one call of the runtime.
-    Every rank issues its collectives in one order, so all that exchange anything run on one stream.
+    All ranks of a group run the operator together. Its kernel is one call of the runtime.
+    Every rank issues its collectives in the same order, so all operators that exchange data
+    run on one stream.
   }];
   let methods = [
     InterfaceMethod<"Which of the runtime's.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
@@ -241,8 +244,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    Commutes with a transposition of its operands: how layout changes travel
-    through a graph.
+    The operator commutes with a transposition of its operands. Layout changes move through
+    a graph across such operators.
   }];
   let methods = [
     InterfaceMethod<"Operand `index` takes part in the transposition (others stay as they are).",
@@ -260,9 +263,9 @@ def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    The vector-Jacobian product: what reverse-mode differentiation asks of an
-    operator. Gradients are built from dataflow operators, so they are planned,
-    fused and differentiated again like any others.
+    The interface builds the vector-Jacobian product of an operator, for reverse-mode
+    differentiation. Gradients consist of dataflow operators. They are planned, fused and
+    differentiated again like any others.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -280,8 +283,9 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
 def TilingRulesOpInterface : OpInterface<"TilingRulesOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = [{
-    How the operator runs on parts of its tensors. Element-wise operators need
-    not say so; what says nothing runs on whole tensors only (Tiling.h).
+    The interface has the rules by which the operator runs on parts of its tensors.
+    Element-wise operators do not need it. Other operators without it run on whole tensors
+    only (Tiling.h).
   }];
   let methods = [
     InterfaceMethod<"Its rules, without the one that replicates everything.",

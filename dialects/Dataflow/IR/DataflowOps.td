@@ -69,7 +69,7 @@ class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
-  let summary = "Constant data: small and inline, or a lazily mapped resource";
+  let summary = "Constant data, which is either small and inline or a lazily mapped resource";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
@@ -77,7 +77,7 @@ def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", 
 }
 
 def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
-  let summary = "start + i * delta, for as many i as the result has elements";
+  let summary = "start + i * delta, for each element i of the result";
   let arguments = (ins Dataflow_Tensor:$start, Dataflow_Tensor:$delta);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$start `,` $delta attr-dict `:` functional-type(operands, results)";
@@ -85,7 +85,7 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
 }
 
 def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "Numbers that follow from the symbols of the program, row-major";
+  let summary = "Numbers that are computed from the symbols of the program, in row-major order";
   let description = [{
     Example: `dataflow.extents ()[s0] -> (s0 - 1, 4) of #dataflow.symbols<"sequence" = 1 to 512> : tensor<2xi64>`.
   }];
@@ -96,14 +96,14 @@ def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, CostOf<["getFlops"]>]>
 }
 
 def StateOp : Dataflow_InferredOp<"state"> {
-  let summary = "A tensor that lives across steps, as it is when a step begins";
+  let summary = "A tensor that lives across steps, with its value at the start of the step";
   let description = [{
-    `value` is its content before the first step. The function's result that
-    carries `dataflow.updates = "name"` is its content in the next; without one
-    it never changes. `trainable`: an optimizer may update it. Of a state that is
-    cut, a rank has its part, and `value` is the whole. A state that grows has a
-    `length`: how many of its positions hold when a step begins, which is a symbol that
-    the runtime keeps, and how many when the step ends.
+    `value` is the content before the first step. The result of the function with
+    `dataflow.updates = "name"` is the content in the next step. Without such a result the
+    state never changes. If the state is `trainable`, an optimizer may update it. If the
+    state is cut, a rank has its own part, and `value` is the whole. A state that grows has
+    a `length`: the number of valid positions when a step begins, and the number when it
+    ends. The first is a symbol that the runtime keeps.
 
     ```mlir
     %past = dataflow.state "past" length #dataflow.extents<()[s0] -> (s0, s0 + 1), <"past" = 0 to 15>> dense<0.0> : tensor<2x16x4xf32>
@@ -124,10 +124,10 @@ def StateOp : Dataflow_InferredOp<"state"> {
 }
 
 def DropoutMaskOp : Dataflow_Op<"dropout_mask", [ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "True with probability `keep`, by element, seed and step";
+  let summary = "True with probability `keep`, for each element, seed and step";
   let description = [{
-    Element i is a hash of (seed, step, i): the same on every device, order of
-    execution and number of threads, and another in each step.
+    Element i is a hash of (seed, step, i). It is the same on every device, for every order
+    of execution and every number of threads. It differs from step to step.
   }];
   let arguments = (ins Dataflow_IndexTensor:$step, F64Attr:$keep, I64Attr:$seed);
   let results = (outs Dataflow_BoolTensor:$result);
@@ -143,10 +143,10 @@ def UnaryOp : Dataflow_InferredOp<"unary", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
   let summary = "An element-wise function of one tensor";
   let description = [{
-    `alpha` and `beta` parameterise leaky_relu (alpha), elu, celu,
-    thresholded_relu (alpha), selu (alpha, beta = gamma), hard_sigmoid
-    (alpha, beta), shrink (alpha = lambd, beta = bias), swish (alpha).
-    is_inf: alpha != 0 detects +inf, beta != 0 detects -inf.
+    `alpha` and `beta` are parameters of leaky_relu (alpha), elu (alpha), celu (alpha),
+    thresholded_relu (alpha), selu (alpha, beta = gamma), hard_sigmoid (alpha, beta), shrink
+    (alpha = lambd, beta = bias) and swish (alpha). is_inf detects +inf if alpha != 0, and
+    -inf if beta != 0.
   }];
   let arguments = (ins Dataflow_UnaryKindAttr:$kind, Dataflow_Tensor:$input,
                        DefaultValuedAttr<F64Attr, "0.0">:$alpha,
@@ -162,9 +162,8 @@ def BinaryOp : Dataflow_InferredOp<"binary", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
   let summary = "An element-wise function of two tensors, with numpy broadcasting";
   let description = [{
-    div on integers truncates; mod takes the divisor's sign, fmod the
-    dividend's. max and min return NaN if either operand is. prelu is
-    lhs < 0 ? lhs * rhs : lhs.
+    div on integers truncates. mod has the sign of the divisor, fmod that of the dividend.
+    max and min return NaN if either operand is NaN. prelu is lhs < 0 ? lhs * rhs : lhs.
   }];
   let arguments = (ins Dataflow_BinaryKindAttr:$kind, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
   let results = (outs Dataflow_Tensor:$result);
@@ -176,7 +175,7 @@ def BinaryOp : Dataflow_InferredOp<"binary", [
 
 def CompareOp : Dataflow_InferredOp<"compare", [
     ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
-  let summary = "Element-wise comparison, to i1";
+  let summary = "Element-wise comparison with a result of i1";
   let arguments = (ins Dataflow_ComparePredicateAttr:$predicate, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
   let results = (outs Dataflow_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
@@ -195,12 +194,13 @@ def SelectOp : Dataflow_InferredOp<"select", [
 
 def CastOp : Dataflow_Op<"cast", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
-  let summary = "Element type conversion: truncating, round-to-nearest-even between floats";
+  let summary = "Conversion of the element type, which truncates, or rounds to nearest even between floats";
   let description = [{
-    Float to integer truncates; with `saturate` it clamps to the integer's range
-    and NaN becomes 0. Float to a float of 8 or 4 bits: out of range becomes
-    infinity, or NaN where there is none, with `saturate` the largest finite
-    value; to f8E8M0FNU it rounds up. To i1: any non-zero is true.
+    A conversion from float to integer truncates. With `saturate` it clamps to the range of
+    the integer type, and NaN becomes 0. In a conversion to a float of 8 or 4 bits, values
+    out of range become infinity, or NaN if the type has no infinity. With `saturate` they
+    become the largest finite value. A conversion to f8E8M0FNU rounds up. In a conversion to
+    i1, any value that is not zero is true.
   }];
   let arguments = (ins Dataflow_Tensor:$input, UnitAttr:$saturate);
   let results = (outs Dataflow_Tensor:$result);
@@ -212,7 +212,7 @@ def CastOp : Dataflow_Op<"cast", [
 }
 
 def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "The bits of elements as another type of the same size";
+  let summary = "The bits of the elements, as another type of the same size";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -220,7 +220,7 @@ def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, Cos
 }
 
 def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
-  let summary = "Uniform in [0, 1), a function of the seed and of the element's position alone";
+  let summary = "Uniform in [0, 1), a function of only the seed and the position of the element";
   let arguments = (ins I64Attr:$seed);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -234,10 +234,10 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
     Tiling, GradientMethods, Kernel<["readsSlice"]>, Library, Tunable<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
   let summary = "Batched matrix product with numpy broadcasting of the batch dimensions";
   let description = [{
-    [..., M, K] x [..., K, N] -> [..., M, N]; a transposed operand has its last
-    two dimensions exchanged. f16 and bf16 accumulate in f32. With `packed_n`,
-    which is N, rhs is a pack_matmul_rhs result. With `library`, a GPU asks a
-    library of its maker first, which gets so many bytes of scratch.
+    [..., M, K] x [..., K, N] -> [..., M, N]. In a transposed operand, the last two
+    dimensions are exchanged. f16 and bf16 accumulate in f32. With `packed_n`, which is N,
+    rhs is a result of pack_matmul_rhs. With `library`, a GPU first asks a library of its
+    vendor, which may use this number of bytes of scratch memory.
   }];
   let arguments = (ins Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
@@ -254,16 +254,19 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     Tiling, GradientMethods, Kernel<>, Library, Tunable<["allowsTunedAlgorithm"]>, CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "Convolution over 1 to 3 spatial dimensions";
   let description = [{
-    input [N, C, spatial...] (or channels_last), weight [M, C/groups, kernel...]
-    (or by `weight_layout`, [M, kernel..., C/groups]).
-    pads = [low..., high...]. With `packed_channels`, weight is a
-    pack_conv_weight result, the input is channels_last, and the attributes
-    `packed_channels` (M) and `kernel` give what the weight's shape no longer does.
-    `library` as in matmul. With `algorithm`, the kernel is one for CPUs. By `winograd2` and
-    `winograd4`, weight is a pack_winograd_weight result of the same algorithm, and
-    `error_bound` estimates what a result's rounding error is at most, in units of the
-    results' root mean square. By `shift_add`, each tap of a kernel's row is a channel of its
-    own: weight is a pack_conv_weight result of [KW * M, C, KH, 1].
+    The input is [N, C, spatial...], or channels_last. The weight is [M, C/groups,
+    kernel...], or with `weight_layout` [M, kernel..., C/groups]. pads = [low..., high...].
+    `library` has the same meaning as in matmul.
+
+    With `packed_channels`, the weight is a result of pack_conv_weight and the input is
+    channels_last. The attributes `packed_channels` (M) and `kernel` then replace the shape
+    of the weight.
+
+    With `algorithm`, the kernel is one for CPUs. For `winograd2` and `winograd4`, the
+    weight is a result of pack_winograd_weight with the same algorithm. `error_bound`
+    estimates the greatest rounding error of a result, in units of the root mean square of
+    the results. For `shift_add`, each tap of a kernel's row is a channel of its own, and
+    the weight is a result of pack_conv_weight for [KW * M, C, KH, 1].
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -297,10 +300,10 @@ def ConvOp : Dataflow_InferredOp<"conv", [
 
 def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
     Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Transposed convolution; weight [C, M/groups, kernel...]";
+  let summary = "Transposed convolution with the weight [C, M/groups, kernel...]";
   let description = [{
-    pads = [low...]: what is cut before the result begins; the result type gives
-    its end. `library` as in matmul.
+    pads = [low...] is cut off before the start of the result. The result type determines
+    the end. `library` has the same meaning as in matmul.
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
@@ -317,10 +320,11 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
 def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
     Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, Library,
     CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "A convolution's gradient by its weight; also a transposed convolution's";
+  let summary = "The gradient of a convolution by its weight, also for transposed convolutions";
   let description = [{
-    input [N, C, spatial...], gradient [N, M, spatial...] of the convolution's
-    result; result [M, C/groups, kernel...]. Attributes as in conv.
+    The input is [N, C, spatial...]. The gradient [N, M, spatial...] is the gradient by the
+    result of the convolution. The result is [M, C/groups, kernel...]. Attributes have the
+    same meaning as in conv.
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$gradient,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
@@ -335,10 +339,10 @@ def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
 }
 
 def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods, EvaluateMethods, Cost]> {
-  let summary = "[M, C/groups, KH, KW] -> the conv kernel's own order";
+  let summary = "[M, C/groups, KH, KW] -> the order of the kernel of conv";
   let description = [{
-    [groups][M/groups/block][KH][KW][C/groups][block], or for a depthwise
-    convolution [KH][KW][M rounded up to block].
+    The order is [groups][M/groups/block][KH][KW][C/groups][block]. For a depthwise
+    convolution it is [KH][KW][M rounded up to block].
   }];
   let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
   let results = (outs Dataflow_Tensor:$result);
@@ -347,11 +351,11 @@ def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods
 }
 
 def PackWinogradWeightOp : Dataflow_InferredOp<"pack_winograd_weight", [EvaluateMethods, Cost]> {
-  let summary = "[M, C, 3, 3] -> transformed filters in the order of conv's kernel";
+  let summary = "[M, C, 3, 3] -> transformed filters in the order of the kernel of conv";
   let description = [{
-    G g G^T of each filter g of each channel, computed in f64 and rounded once, as
-    [C/depth][M/panel][points][depth][panel], zero-filled. F(2x2, 3x3) has 16 points,
-    F(4x4, 3x3) has 36.
+    The result has G g G^T for each filter g of each channel. It is computed in f64 and
+    rounded once. Its order is [C/depth][M/panel][points][depth][panel], filled with zeros.
+    F(2x2, 3x3) has 16 points, F(4x4, 3x3) has 36.
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$weight, Dataflow_ConvAlgorithmAttr:$algorithm, I64Attr:$depth,
                        I64Attr:$panel);
@@ -361,7 +365,7 @@ def PackWinogradWeightOp : Dataflow_InferredOp<"pack_winograd_weight", [Evaluate
 }
 
 def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [ElementalMethods, EvaluateMethods, Cost]> {
-  let summary = "[..., K, N] -> [..., N/block, K, block], zero-filled";
+  let summary = "[..., K, N] -> [..., N/block, K, block], filled with zeros";
   let arguments = (ins Dataflow_Tensor:$rhs, UnitAttr:$transposed, I64Attr:$block);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$rhs (`transposed` $transposed^)? attr-dict `:` type($rhs) `->` type($result)";
@@ -376,10 +380,11 @@ def PoolOp : Dataflow_Op<"pool", [
     Tiling, GradientMethods, Kernel<["allowsPrologue"]>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Max, average or Lp pooling over windows";
   let description = [{
-    pads_low only: windows that reach past the high end are clipped there, and
-    the result type says how many there are (ceil_mode included). Average:
-    divides by the window's elements inside the input, or with
-    `count_include_pad` by those inside the input padded by pads_high too.
+    pads_low determines the position of the first window. Windows that extend beyond the
+    high end are clipped, and the result type determines their number (also for ceil_mode).
+    Average pooling divides by the number of elements of the window within the input. With
+    `count_include_pad` it divides by the number within the padded input, for which
+    pads_high is needed.
   }];
   let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
@@ -397,12 +402,13 @@ def PoolOp : Dataflow_Op<"pool", [
 }
 
 def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "A pooling's gradient by its input";
+  let summary = "The gradient of a pooling by its input";
   let description = [{
-    gradient is by the pooling's result, the result has its input's shape;
-    attributes as in pool. `saved` is what the kind's derivative depends on:
-    nothing for average, the input for max (the first of a window's equal
-    elements takes all), input and result for lp.
+    `gradient` is the gradient by the result of the pooling. The result has the shape of the
+    input of the pooling. Attributes have the same meaning as in pool. `saved` has what the
+    derivative depends on: nothing for average, the input for max, and the input and the
+    result for lp. For max, the first of equal elements of a window receives the whole
+    gradient.
   }];
   let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_FloatTensor:$gradient,
                        Variadic<Dataflow_FloatTensor>:$saved,
@@ -422,8 +428,9 @@ def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling, ElementalMethods, Cos
 def ResizeOp : Dataflow_Op<"resize", [Tiling, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Resampling: nearest, (multi-)linear or cubic";
   let description = [{
-    scales[i] = output / input extent as the model gives it, per dimension (1 where
-    a dimension is not resampled). roi, for tf_crop_and_resize: [starts..., ends...].
+    scales[i] is the quotient of the extents of output and input for dimension i, as the
+    model specifies it. It is 1 for a dimension that is not resampled. roi is [starts...,
+    ends...] for tf_crop_and_resize.
   }];
   let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_Tensor:$input,
                        DenseF64ArrayAttr:$scales, Dataflow_CoordinateModeAttr:$coordinates,
@@ -455,7 +462,7 @@ def ReduceOp : Dataflow_InferredOp<"reduce", [
 }
 
 def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling, Kernel<["allowsPrologue"]>, Cost]> {
-  let summary = "Index of the largest (or smallest) element along an axis";
+  let summary = "The index of the largest (or smallest) element along an axis";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "true">:$largest,
                        DefaultValuedAttr<BoolAttr, "true">:$keep_dims,
                        DefaultValuedAttr<BoolAttr, "false">:$select_last);
@@ -476,7 +483,7 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling, GradientMethods, Kernel<>,
 
 def TopkOp : Dataflow_InferredOp<"topk", [Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
-  let description = "Of equal elements the one of lower index comes first. NaN is above every number.";
+  let description = "Of equal elements, the one with the lower index comes first. NaN is greater than every number.";
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$largest);
   let results = (outs Dataflow_Tensor:$values, Dataflow_IndexTensor:$indices);
@@ -494,12 +501,11 @@ def SoftmaxOp : Dataflow_InferredOp<"softmax", [
 }
 
 def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<["readsSlice"]>, CostOf<["getFlops", "getCostClass"]>]> {
-  let summary = "softmax(query * key^T * scale + mask) * value, whose scores stay in a core's cache";
+  let summary = "softmax(query * key^T * scale + mask) * value, with scores that stay in the cache of a core";
   let description = [{
-    query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]), value
-    [..., N, E] -> [..., M, E]. Batch dimensions of key and value are the query's,
-    or 1. With `divides`, the product is divided by `scale`. The mask broadcasts
-    to [..., M, N].
+    query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]) and value [..., N, E]
+    give [..., M, E]. Each batch dimension of key and value is that of the query, or 1. With
+    `divides`, the product is divided by `scale`. The mask broadcasts to [..., M, N].
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[F32]>:$key, RankedTensorOf<[F32]>:$value,
                        Optional<RankedTensorOf<[F32]>>:$mask, UnitAttr:$transposed,
@@ -532,7 +538,7 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
 
 def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
     Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
-  let summary = "Normalises each channel of each image over its spatial dimensions; scale and bias are [C]";
+  let summary = "Normalises each channel of each image over its spatial dimensions, with scale and bias [C]";
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -541,8 +547,11 @@ def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
 }
 
 def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling, GradientMethods, CostOf<["getFlops"]>]> {
-  let summary = "Inference batch normalisation; scale, bias, mean, variance are [C], C is dimension 1";
-  let description = "simplify rewrites it as a multiply and an add, which fold into a convolution before it.";
+  let summary = "Batch normalisation of inference, with scale, bias, mean and variance [C], where C is dimension 1";
+  let description = [{
+    --dataflow-simplify replaces it by a multiplication and an addition, which fold into a
+    preceding convolution.
+  }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -551,10 +560,11 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling, GradientMethods, Co
 }
 
 def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling, GradientMethods, CostOf<["getFlops"]>]> {
-  let summary = "Batch normalisation by the batch's own statistics, which it returns";
+  let summary = "Batch normalisation with the statistics of the batch, which it returns";
   let description = [{
-    mean and variance (of the batch, not of the population) are [C]; C is
-    dimension 1. simplify rewrites it as reductions and a multiply-add.
+    mean and variance are [C], where C is dimension 1. The variance is that of the batch,
+    not of the population. --dataflow-simplify replaces the operator by reductions and a
+    multiply-add.
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
@@ -577,7 +587,7 @@ def LrnOp : Dataflow_InferredOp<"lrn", [Tiling, GradientMethods, ElementalMethod
 //===----------------------------------------------------------------------===//
 
 def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "Result dimension i is the input's dimension permutation[i]";
+  let summary = "A permutation of dimensions: dimension i of the result is dimension permutation[i] of the input";
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input)";
@@ -587,7 +597,7 @@ def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling, GradientMethods, Ele
 }
 
 def ReshapeOp : Dataflow_Op<"reshape", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
-  let summary = "The same data under another shape; no data moves";
+  let summary = "The same data with another shape, without moving data";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -605,7 +615,7 @@ def ExpandOp : Dataflow_Op<"expand", [Tiling, GradientMethods, ElementalMethods,
 }
 
 def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "Repeats the input; each result extent is a multiple of the input's";
+  let summary = "Repeats the input, where each extent of the result is a multiple of that of the input";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -613,7 +623,7 @@ def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, Eva
 }
 
 def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
-  let summary = "Result element i is input element starts + i * steps; steps may be negative";
+  let summary = "Element i of the result is element starts + i * steps of the input, where steps may be negative";
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input `from` $starts `by` $steps attr-dict `:` type($input) `->` type($result)";
@@ -631,7 +641,7 @@ def ConcatOp : Dataflow_InferredOp<"concat", [
 }
 
 def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
-  let summary = "Adds (or, negative, removes) elements at each dimension's low end; the result type gives the high end";
+  let summary = "Adds elements at the low end of each dimension, or removes them if negative; the result type determines the high end";
   let arguments = (ins Dataflow_PadModeAttr:$mode, Dataflow_Tensor:$input, Dataflow_Tensor:$value,
                        DenseI64ArrayAttr:$low);
   let results = (outs Dataflow_Tensor:$result);
@@ -640,8 +650,11 @@ def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, Evalu
 }
 
 def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "Slices of data along an axis, chosen by indices (negative ones count from the end)";
-  let description = "An index out of range is clamped to it at run time: no read leaves the tensor.";
+  let summary = "Slices of data along an axis, chosen by indices, of which negative ones count from the end";
+  let description = [{
+    At run time, an index out of range is clamped to the nearest valid index, so no read
+    leaves the tensor.
+  }];
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
@@ -649,7 +662,7 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, Elemental
 }
 
 def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "Element-wise gather along an axis; the result has indices' shape";
+  let summary = "Element-wise gather along an axis, with a result of the shape of indices";
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
@@ -657,7 +670,7 @@ def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling, GradientM
 }
 
 def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "Slices of data addressed by index tuples along indices' last dimension";
+  let summary = "Slices of data, addressed by index tuples along the last dimension of indices";
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -666,7 +679,7 @@ def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling, GradientMethods, Elem
 }
 
 def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
-  let summary = "data, with elements along an axis replaced by (or combined with) updates";
+  let summary = "data, in which updates replace elements along an axis or are combined with them";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
@@ -675,7 +688,7 @@ def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling, Gradien
 }
 
 def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
-  let summary = "data, with slices addressed by index tuples replaced by (or combined with) updates";
+  let summary = "data, in which updates replace slices that index tuples address, or are combined with them";
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates);
   let results = (outs Dataflow_Tensor:$result);
@@ -684,7 +697,7 @@ def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling, GradientMethods, Ke
 }
 
 def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "values[1] where the new axis' position equals the index, values[0] elsewhere";
+  let summary = "values[1] where the position along the new axis is the index, values[0] elsewhere";
   let arguments = (ins Dataflow_Tensor:$indices, Dataflow_Tensor:$values, I64Attr:$depth, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$indices `,` $values attr-dict `:` type(operands) `->` type($result)";
@@ -692,15 +705,15 @@ def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling, ElementalMethods, CostOf<
 }
 
 def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
-  let summary = "The same data in a buffer of its own: where a model's output is its input or a constant";
+  let summary = "The same data in another buffer, if an output of the model is an input or a constant";
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, EvaluateMethods, Cost]> {
-  let summary = "Where the input is not zero: one column of indices an element, in row-major order";
-  let description = "The first `count` columns count, the others are 0.";
+  let summary = "The positions of elements that are not zero: one column of indices for each, in row-major order";
+  let description = "The first `count` columns are valid. The others are 0.";
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_IndexTensor:$indices, Dataflow_IndexTensor:$count);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
@@ -708,11 +721,11 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, Eval
 
 // Without a reader it still gives the symbol its value.
 def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>, Cost, MemoryEffects<[MemWrite]>]> {
-  let summary = "The first positions along a dimension, as many as the data says";
+  let summary = "The first positions along a dimension, whose number the data determines";
   let description = [{
-    `count` says how many, and becomes the value of the symbol of that number, which is
-    the extent of the dimension from there on. A step in which `count` is negative, or
-    above the upper bound, fails.
+    `count` is the number. It becomes the value of the symbol with the number `symbol`,
+    which is the extent of the dimension in the result. The step fails if `count` is
+    negative or greater than the upper bound.
 
     ```mlir
     %y = dataflow.take_first %x, %count {dim = 0 : i64, symbol = 0 : i64}
@@ -727,11 +740,12 @@ def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>
 
 def InsertOp : Dataflow_Op<"insert", [
     Kernel<["allowsEpilogue", "updatesOperand"]>, CostOf<["getFlops", "getBytesMoved"]>]> {
-  let summary = "A tensor with some positions along a dimension replaced";
+  let summary = "A tensor in which some positions along a dimension are replaced";
   let description = [{
-    Positions `start`, `start` + 1 and so on of dimension `dim`, as many as `part` has,
-    are those of `part`; the others are those of `into`. A `start` that leaves no room for
-    the part is the nearest one that does. In the memory of `into` it stores `part` alone.
+    The operator replaces the positions from `start` on of dimension `dim`, as many as
+    `part` has, by those of `part`. The other positions are those of `into`. If the part
+    would exceed the dimension, `start` is reduced until it fits. If the result has the
+    memory of `into`, the operator stores `part` only.
 
     ```mlir
     %next = dataflow.insert %cache, %rows at %start {dim = 1 : i64}
@@ -760,10 +774,10 @@ def FusedOp : Dataflow_Op<"fused", [
     IsolatedFromAbove, SingleBlock, CostOf<["getFlops", "getBytesMoved", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "Operators that run as one kernel";
   let description = [{
-    At most one member has loops of its own (KernelOpInterface); the others are
-    element-wise or elemental, computed inside its loops or, where there is
-    none, inside one loop nest over the result. Intermediate values never reach
-    memory.
+    At most one member has loops of its own (KernelOpInterface). The other members are
+    element-wise or elemental, and are computed inside these loops. If no member has loops
+    of its own, all are computed inside one loop nest over the result. Intermediate values
+    are never stored in memory.
   }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs);
   let results = (outs Variadic<Dataflow_AnyTensor>:$results);
@@ -777,7 +791,7 @@ def FusedOp : Dataflow_Op<"fused", [
 }
 
 def YieldOp : Dataflow_Op<"yield", [Terminator, ParentOneOf<["ConcurrentOp", "FusedOp", "IfOp", "LoopOp"]>, ReturnLike]> {
-  let summary = "What a group, or a program of an operator, makes";
+  let summary = "The results of a group, or of a program of an operator";
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }

@@ -11,12 +11,14 @@ def Dataflow_HalfDot : Dataflow_Enum<"HalfDot", [Case<"pairs", 0>, Case<"tiles",
 
 def Dataflow_HalfPanelsAttr : AttrDef<Dataflow_Dialect, "HalfPanels"> {
   let mnemonic = "half_panels";
-  let summary = "How the right-hand side of a product in half precision lies in memory, for a CPU's instructions";
+  let summary = "The order in memory of the right-hand side of a product in half precision, for the instructions of a CPU";
   let description = [{
-    Panels of so many columns, the last one filled up with zeros. An element is the sum of `parts` numbers of bf16: one,
-    to which it is rounded, or two, which are an f16 exactly; a panel has the first ones of all its elements, then
-    the second ones. k is `segments` times `length`; each segment is filled up with zeros to what `dot` adds at a time:
-    two products (`pairs`) or 32 (`tiles`).
+    The matrix is stored in panels of `columns` columns. The last panel is filled with
+    zeros. An element is the sum of `parts` numbers of bf16. With one part, the element is
+    rounded to it. Two parts are exactly an f16. A panel has the first parts of all its
+    elements, followed by the second parts. k is `segments` times `length`. Each segment is
+    filled with zeros to the number of products that `dot` adds at a time: two (`pairs`) or
+    32 (`tiles`).
   }];
   let parameters = (ins EnumParameter<Dataflow_HalfDot>:$dot, "int64_t":$parts, "int64_t":$columns,
                         "int64_t":$segments, "int64_t":$length, "int64_t":$panel);
@@ -28,10 +30,11 @@ def Dataflow_HalfOperand : RankedTensorOf<[F32, F16, BF16]>;
 def Dataflow_PackedHalves : RankedTensorOf<[I8]>;
 
 def HalfMatmulOp : Dataflow_InferredOp<"half_matmul", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Product of matrices as a CPU multiplies bf16, with sums in f32";
+  let summary = "Product of matrices in bf16, as a CPU multiplies it, with sums in f32";
   let description = [{
-    [..., M, K] x pack_half_rhs([K, N]) -> [..., M, N], in the element type of lhs. Elements of lhs are split into as
-    many numbers of bf16 as `panels` says: f16 and bf16 exactly, f32 is rounded to bf16.
+    [..., M, K] x pack_half_rhs([K, N]) -> [..., M, N], in the element type of lhs. Elements
+    of lhs are split into the number of bf16 parts that `panels` has. f16 and bf16 are split
+    exactly. f32 is rounded to bf16.
   }];
   let arguments = (ins Dataflow_HalfOperand:$lhs, Dataflow_PackedHalves:$rhs, Dataflow_HalfPanelsAttr:$panels);
   let results = (outs Dataflow_HalfOperand:$result);
@@ -40,11 +43,13 @@ def HalfMatmulOp : Dataflow_InferredOp<"half_matmul", [Kernel<>, CostOf<["getFlo
 }
 
 def HalfConvOp : Dataflow_InferredOp<"half_conv", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Convolution as a CPU multiplies bf16, with sums in f32";
+  let summary = "Convolution in bf16, as a CPU multiplies it, with sums in f32";
   let description = [{
-    The convolution, in one group, of a channels_last image [N, H, W, C], in the image's element type; shapes
-    and attributes as in conv. The weight is a pack_half_rhs result of the matrix [KH * KW * C, M], a segment for
-    each tap; `kernel` gives what its shape does not. Elements as in half_matmul.
+    The operator is a convolution with one group of a channels_last image [N, H, W, C], in
+    the element type of the image. Shapes and attributes are those of conv. The weight is a
+    result of pack_half_rhs for the matrix [KH * KW * C, M], with one segment for each tap.
+    `kernel` has the shape of the kernel, which the packed weight does not show. Elements
+    are split as in half_matmul.
   }];
   let arguments = (ins Dataflow_HalfOperand:$input, Dataflow_PackedHalves:$weight, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,

@@ -11,11 +11,13 @@ def Dataflow_IntegerDot : Dataflow_Enum<"IntegerDot", [
 
 def Dataflow_IntegerPanelsAttr : AttrDef<Dataflow_Dialect, "IntegerPanels"> {
   let mnemonic = "integer_panels";
-  let summary = "How the right-hand side of a product of bytes lies in memory, for a CPU's instructions";
+  let summary = "The order in memory of the right-hand side of a product of bytes, for the instructions of a CPU";
   let description = [{
-    Panels of so many columns, the last one filled up with zeros; each of them is followed by its columns' sums, and
-    with `zero_points` by their zero points. k is `segments` times `length`; each segment is filled up to what `dot`
-    adds at a time: one product (`plain`), two (`pairs`), four (`quads`) or 64 (`tiles`).
+    The matrix is stored in panels of `columns` columns. The last panel is filled with
+    zeros. The sums of its columns follow each panel, and with `zero_points` their zero
+    points follow the sums. k is `segments` times `length`. Each segment is filled to the
+    number of products that `dot` adds at a time: one (`plain`), two (`pairs`), four
+    (`quads`) or 64 (`tiles`).
   }];
   let parameters = (ins EnumParameter<Dataflow_IntegerDot>:$dot, "int64_t":$columns, "int64_t":$segments,
                         "int64_t":$length, "int64_t":$panel, "bool":$zeroPoints);
@@ -29,13 +31,13 @@ def Dataflow_ZeroPoint : RankedTensorOf<[I32]>;
 def IntegerMatmulOp : Dataflow_InferredOp<"integer_matmul", [
     AttrSizedOperandSegments, Tiling, Kernel<["allowsPrologue"]>,
     CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Batched product of matrices of bytes, less their zero points, into 32 bits";
+  let summary = "Batched product of matrices of bytes minus their zero points, in 32 bits";
   let description = [{
-    sum over k of (lhs - lhs_zero_point) * (rhs - rhs_zero_point), modulo 2^32.
-    [..., M, K] x [..., K, N] -> [..., M, N], batch dimensions broadcast. A zero
-    point that is left out is 0; lhs_zero_point broadcasts to [..., M, 1],
-    rhs_zero_point has one element, or N. `panels` chooses a CPU's instructions;
-    rhs of one dimension is then a pack_integer_rhs result, its zero points with it.
+    The result is the sum over k of (lhs - lhs_zero_point) * (rhs - rhs_zero_point), modulo
+    2^32. Shapes are [..., M, K] x [..., K, N] -> [..., M, N], with broadcast batch
+    dimensions. A zero point is 0 if it is absent. lhs_zero_point broadcasts to [..., M, 1].
+    rhs_zero_point has one element, or N. `panels` selects the instructions of a CPU. A rhs
+    with one dimension is then a result of pack_integer_rhs, which includes its zero points.
   }];
   let arguments = (ins Dataflow_ByteTensor:$lhs, Dataflow_ByteTensor:$rhs,
                        Optional<Dataflow_ZeroPoint>:$lhs_zero_point, Optional<Dataflow_ZeroPoint>:$rhs_zero_point,
@@ -54,15 +56,17 @@ def IntegerMatmulOp : Dataflow_InferredOp<"integer_matmul", [
 def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
     AttrSizedOperandSegments, Tiling, Kernel<["allowsPrologue"]>,
     CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Convolution of bytes, less their zero points, into 32 bits";
+  let summary = "Convolution of bytes minus their zero points, in 32 bits";
   let description = [{
-    The convolution of (input - input_zero_point) and (weight - weight_zero_point),
-    modulo 2^32; shapes and attributes as in conv. Padding is the input's zero
-    point. input_zero_point has one element, weight_zero_point one, or one a
-    filter. With `panels`, input_zero_point is a number of the input's type, weight is a pack_integer_rhs result of matrices
-    [KH * KW * C/groups, M/groups], one a group (depthwise: one of [KH * KW, M]),
-    and the input a channels_last image; `kernel` and `filters` give what the
-    weight's shape no longer does.
+    The operator is the convolution of (input - input_zero_point) and (weight -
+    weight_zero_point), modulo 2^32. Shapes and attributes are those of conv. Padding has
+    the value of the zero point of the input. input_zero_point has one element.
+    weight_zero_point has one element, or one for each filter.
+
+    With `panels`, input_zero_point is a number of the type of the input, and the input is a
+    channels_last image. The weight is a result of pack_integer_rhs of matrices [KH * KW *
+    C/groups, M/groups], one for each group. A depthwise convolution has one matrix [KH *
+    KW, M]. `kernel` and `filters` have the sizes that the packed weight does not show.
   }];
   let arguments = (ins Dataflow_ByteTensor:$input, Dataflow_ByteTensor:$weight,
                        Optional<Dataflow_ZeroPoint>:$input_zero_point, Optional<Dataflow_ZeroPoint>:$weight_zero_point,
@@ -89,7 +93,7 @@ def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
 }
 
 def PackIntegerRhsOp : Dataflow_InferredOp<"pack_integer_rhs", [EvaluateMethods, Cost]> {
-  let summary = "[..., K, N] bytes -> integer_panels of each matrix, one behind the other";
+  let summary = "[..., K, N] bytes -> integer_panels of each matrix, one after the other";
   let arguments = (ins Dataflow_ByteTensor:$rhs, Optional<Dataflow_ZeroPoint>:$zero_point,
                        Dataflow_IntegerPanelsAttr:$panels);
   let results = (outs RankedTensorOf<[I8]>:$result);

@@ -11,24 +11,27 @@
 #define SLUICE_DATAFLOW_MLOPS
 
 def TreeEnsembleOp : Dataflow_Op<"tree_ensemble", [Tiling, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
-  let summary = "The weights of the leaves that each row reaches in decision trees, joined by target";
+  let summary = "The weights of the leaves that each row reaches in decision trees, combined for each target";
   let description = [{
-    input [N, F], result [N, T]. nodes [M, 3] hold the feature that a node compares
-    with its threshold, and where a row goes on when the test holds and when not: to
-    node `i` < M, which comes behind this one, or to leaf `i` - M. roots hold a node or
-    leaf, so numbered, of each tree. The entries leaves[k] to leaves[k + 1] of targets
-    and weights are those of leaf k. `kind` (sum, min or max) joins what a target of a
-    row gets; a target that gets nothing is 0.
+    The input is [N, F], the result [N, T]. A row of nodes [M, 3] has the feature that the
+    node compares with its threshold, and the successors if the test is true and if it is
+    false. A successor `i` < M is a node, which has a greater number than its predecessor. A
+    successor `i` >= M is the leaf `i` - M. roots has a node or leaf for each tree, numbered
+    in the same way. The entries leaves[k] to leaves[k + 1] of targets and weights are those
+    of leaf k. `kind` (sum, min or max) combines the weights that a row has for one target.
+    A target without any weight is 0.
 
-    A test is a sum of 1 (equal), 2 (greater), 4 (less) and 8 (NaN), the outcomes of
-    comparing the feature with the threshold for which the test holds: 5 is "less or
-    equal", 13 that or NaN. All nodes have the attribute's, or each its own of `tests`.
+    A test is a sum of 1 (equal), 2 (greater), 4 (less) and 8 (NaN). It is true for these
+    outcomes of the comparison of the feature with the threshold. For example, 5 is "less or
+    equal", and 13 is "less, equal or NaN". All nodes have the test of the attribute, or
+    each node has its own in `tests`.
 
-    Numbers out of range are clamped: no read leaves a tensor, and each step along a tree
-    goes to a node of greater number, so that all end.
+    Numbers out of range are clamped, so no read leaves a tensor. Each step along a tree
+    goes to a node with a greater number, so every path ends.
 
-    Example: with 5, threshold 0.5 and the node (0, 1, 2), of one node and two leaves,
-    rows whose feature 0 is at most 0.5 reach leaf 0, the others leaf 1.
+    Example: there is one node (0, 1, 2) with the test 5 and the threshold 0.5, and there
+    are two leaves. Rows whose feature 0 is at most 0.5 reach leaf 0. The others reach leaf
+    1.
   }];
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64]>:$input,
                        RankedTensorOf<[I32]>:$nodes, RankedTensorOf<[F32, F64]>:$thresholds,
@@ -45,14 +48,14 @@ def TreeEnsembleOp : Dataflow_Op<"tree_ensemble", [Tiling, Kernel<["allowsEpilog
 
 def CoupleProbabilitiesOp : Dataflow_Op<"couple_probabilities", [
     Tiling, Kernel<["allowsEpilogue"]>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Probabilities of classes, from those of each class against each other";
+  let summary = "Probabilities of classes, from the probabilities of each class against each other class";
   let description = [{
-    pairs [N, K * (K - 1) / 2] hold the probability of class i where the class is i or j,
-    for i < j, by i and then j; result [N, K] sums to 1 in each row. The second method of
-    Wu, Lin and Weng, "Probability Estimates for Multi-class Classification by Pairwise
-    Coupling" (2004), by the iteration of their algorithm 2 from equal probabilities,
-    until no condition is missed by 0.005 / K or more, at most max(100, K) times: so
-    libsvm computes them.
+    pairs [N, K * (K - 1) / 2] has the probability of class i on the condition that the
+    class is i or j, for i < j, ordered by i and then by j. Each row of the result [N, K]
+    has the sum 1. The method is the second one of Wu, Lin and Weng, "Probability Estimates
+    for Multi-class Classification by Pairwise Coupling" (2004). It iterates their algorithm
+    2 from equal probabilities, at most max(100, K) times, until the error of every
+    condition is less than 0.005 / K. libsvm computes the probabilities in the same way.
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$pairs);
   let results = (outs RankedTensorOf<[F32]>:$result);

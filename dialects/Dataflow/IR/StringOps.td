@@ -25,7 +25,7 @@ class Dataflow_StringOp<string mnemonic, list<Trait> traits = []>
 }
 
 def StringConstantOp : Dataflow_StringOp<"string_constant"> {
-  let summary = "Text that the model holds";
+  let summary = "Text that is part of the model";
   let arguments = (ins StrArrayAttr:$values);
   let results = (outs Dataflow_StringTensor:$result);
   let assemblyFormat = "$values attr-dict `:` type($result)";
@@ -33,35 +33,34 @@ def StringConstantOp : Dataflow_StringOp<"string_constant"> {
 }
 
 def StringEqualOp : Dataflow_StringOp<"string_equal", [AllTypesMatch<["lhs", "rhs"]>, AllShapesMatch<["lhs", "result"]>]> {
-  let summary = "Element-wise: the same bytes";
+  let summary = "Whether two texts have the same bytes, element-wise";
   let arguments = (ins Dataflow_StringTensor:$lhs, Dataflow_StringTensor:$rhs);
   let results = (outs Dataflow_BoolTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
 }
 
 def StringConcatOp : Dataflow_StringOp<"string_concat", [AllTypesMatch<["lhs", "rhs", "result"]>]> {
-  let summary = "Element-wise: one text behind the other";
+  let summary = "Concatenation of two texts, element-wise";
   let arguments = (ins Dataflow_StringTensor:$lhs, Dataflow_StringTensor:$rhs);
   let results = (outs Dataflow_StringTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
 def StringFindOp : Dataflow_StringOp<"string_find", [AllShapesMatch<["input", "result"]>]> {
-  let summary = "Element-wise: the text's place among the keys, their number where it is none of them";
-  let description = "Of equal keys the first counts.";
+  let summary = "The position of a text among the keys, or their number if it is none of them, element-wise";
+  let description = "If keys are equal, the first one is used.";
   let arguments = (ins Dataflow_StringTensor:$input, StrArrayAttr:$keys);
   let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$input `in` $keys attr-dict `:` type($input) `->` type($result)";
 }
 
 def StringNormalizeOp : Dataflow_StringOp<"string_normalize"> {
-  let summary = "Takes words out, and changes the case of what stays";
+  let summary = "Removes words, and changes the case of the others";
   let description = [{
-    `input` is a list; `kept` begins with those of its elements that are no
-    stop word, in their case, and `count` says how many. Where none stays it is
-    one empty text. Unless `case_sensitive`, words are compared in lower case.
-    Case is Unicode's simple mapping, the same in every locale; bytes that are no
-    UTF-8 stay as they are.
+    `input` is a list. `kept` begins with the elements that are not stop words, with their
+    case changed. `count` is their number. If no element remains, `kept` is one empty text.
+    Words are compared in lower case unless `case_sensitive` is set. Case follows the simple
+    mapping of Unicode, in every locale. Bytes that are not UTF-8 do not change.
   }];
   let arguments = (ins Dataflow_StringTensor:$input, Dataflow_StringCaseAttr:$change, StrArrayAttr:$stop_words,
                        UnitAttr:$case_sensitive);
@@ -71,14 +70,14 @@ def StringNormalizeOp : Dataflow_StringOp<"string_normalize"> {
 }
 
 def StringSplitOp : Dataflow_StringOp<"string_split"> {
-  let summary = "Each text's parts between delimiters, at most as many as there is room for";
+  let summary = "The parts of each text between delimiters, up to a maximum number";
   let description = [{
-    `parts` has a dimension more than `input`, for `room` parts; the last of them
-    is all that is left, delimiters included, and what an element does not fill
-    is empty text. `counts` says how many each has, `most` the greatest of them.
-    An empty delimiter stands for runs of white space; those at the ends part
-    nothing, and where there is nothing else there are no parts. (As Python.)
-    With `whole`, a text of more parts than there is room for is an error.
+    `parts` has one more dimension than `input`, for `room` parts. The last part is the
+    whole remainder, including delimiters. Parts that a text does not have are empty.
+    `counts` has the number of parts of each text, and `most` is the greatest of these
+    numbers. An empty delimiter stands for runs of white space, as in Python. Runs at both
+    ends separate nothing, and a text of only white space has no parts. With `whole`, a text
+    with more parts than `room` is an error.
   }];
   let arguments = (ins Dataflow_StringTensor:$input, StrAttr:$delimiter, UnitAttr:$whole);
   let results = (outs Dataflow_StringTensor:$parts, RankedTensorOf<[I64]>:$counts, RankedTensorOf<[I64]>:$most);
@@ -87,7 +86,7 @@ def StringSplitOp : Dataflow_StringOp<"string_split"> {
 }
 
 def StringMatchOp : Dataflow_StringOp<"string_match", [AllShapesMatch<["input", "result"]>]> {
-  let summary = "Element-wise: whether a regular expression matches the whole text";
+  let summary = "Whether a regular expression matches the whole text, element-wise";
   let description = "The expression has RE2's syntax and semantics.";
   let arguments = (ins Dataflow_StringTensor:$input, StrAttr:$pattern);
   let results = (outs Dataflow_BoolTensor:$result);
@@ -95,12 +94,12 @@ def StringMatchOp : Dataflow_StringOp<"string_match", [AllShapesMatch<["input", 
 }
 
 def StringToNumberOp : Dataflow_StringOp<"string_to_number", [AllShapesMatch<["input", "result"]>]> {
-  let summary = "Element-wise: the number that a text writes in decimal";
+  let summary = "The number that a text has in decimal notation, element-wise";
   let description = [{
-    Plain ("3.14") or scientific ("1e-5"); `inf`, `infinity` and `nan` in any case. White
-    space around the number does not count. Floats beyond the type's range are
-    infinities; an integer is the number without its fraction. A text that is no
-    number, or a number that an integer type does not hold, is an error.
+    The text is plain ("3.14") or scientific ("1e-5"), or `inf`, `infinity` or `nan` in any
+    case. White space around the number is ignored. Floats beyond the range of the type
+    become infinities. For an integer type, the fraction of the number is removed. A text
+    that is not a number is an error, as is a number beyond the range of an integer type.
   }];
   let arguments = (ins Dataflow_StringTensor:$input);
   let results = (outs RankedTensorOf<[F32, F64, I64, UI64]>:$result);
@@ -108,10 +107,11 @@ def StringToNumberOp : Dataflow_StringOp<"string_to_number", [AllShapesMatch<["i
 }
 
 def StringFromNumberOp : Dataflow_StringOp<"string_from_number", [AllShapesMatch<["input", "result"]>]> {
-  let summary = "Element-wise: the text of a number";
+  let summary = "The text of a number, element-wise";
   let description = [{
-    Integers in decimal; floats with the fewest digits that read back as the same number,
-    scientific from 1e8 on and below 1e-4, as C's `%g`; `NaN`, `INF`, `-INF`.
+    Integers are written in decimal. Floats have the fewest digits from which the same
+    number is read back. They are scientific from 1e8 on and below 1e-4, as with `%g` in C.
+    Special values are `NaN`, `INF` and `-INF`.
   }];
   let arguments = (ins RankedTensorOf<[F32, F64, I64, UI64]>:$input);
   let results = (outs Dataflow_StringTensor:$result);
@@ -119,7 +119,7 @@ def StringFromNumberOp : Dataflow_StringOp<"string_from_number", [AllShapesMatch
 }
 
 def CheckOp : Dataflow_StringOp<"check", [AllTypesMatch<["input", "result"]>, HostFunction]> {
-  let summary = "The input, all of whose elements are true: otherwise the step fails with the message";
+  let summary = "The input, if all its elements are true; otherwise the step fails with the message";
   let arguments = (ins Dataflow_BoolTensor:$input, StrAttr:$message);
   let results = (outs Dataflow_BoolTensor:$result);
   let assemblyFormat = "$input `or` $message attr-dict `:` type($result)";
@@ -131,9 +131,9 @@ def Dataflow_PixelFormatAttr : Dataflow_EnumAttr<Dataflow_PixelFormat, "pixel_fo
 def DecodeImageOp : Dataflow_StringOp<"decode_image", [HostFunction]> {
   let summary = "The pixels [height, width, channels] of an encoded image";
   let description = [{
-    The image is JPEG, JPEG 2000, PNG, WebP, TIFF, BMP or a portable pixmap; its first
-    bytes say which. An image of other extents than the result's, and one that is
-    not sound, is an error.
+    The image is JPEG, JPEG 2000, PNG, WebP, TIFF, BMP or a portable pixmap. Its first bytes
+    determine the format. An image is an error if its extents differ from those of the
+    result, or if it is corrupt.
   }];
   let arguments = (ins Dataflow_PixelFormatAttr:$format, RankedTensorOf<[UI8]>:$input);
   let results = (outs RankedTensorOf<[UI8]>:$result);

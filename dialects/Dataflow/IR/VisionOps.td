@@ -12,11 +12,12 @@ def Dataflow_SamplePaddingAttr : Dataflow_EnumAttr<Dataflow_SamplePadding, "samp
 def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "The input at given positions between its elements";
   let description = [{
-    input [N, C, spatial...], positions [N, out..., k] for k spatial dimensions,
-    result [N, C, out...]. positions[..., j] is along spatial dimension k - 1 - j
-    (x first, as images have it), in elements: 0 is the first one's centre.
-    Outside, `zeros` reads 0, `border` the nearest element, `reflection` mirrors
-    at the outer elements' centres, or with `at_edges` at their outer edges.
+    The input is [N, C, spatial...], positions are [N, out..., k] for k spatial dimensions,
+    and the result is [N, C, out...]. positions[..., j] is the position along the spatial
+    dimension k - 1 - j (x comes first, as in images). Its unit is elements, and 0 is the
+    center of the first element. Outside of the input, `zeros` reads 0, and `border` reads
+    the nearest element. `reflection` mirrors positions at the centers of the outer
+    elements, or with `at_edges` at their outer edges.
   }];
   let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_SamplePaddingAttr:$padding,
                        Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$positions, UnitAttr:$at_edges);
@@ -28,11 +29,11 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods,
 def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Regions of images, pooled to one size (Mask R-CNN)";
   let description = [{
-    input [N, C, H, W], rois [R, 4] = x1, y1, x2, y2 times 1 / spatial_scale,
-    images [R], result [R, C, height, width]. Each of its elements is the mean
-    (or maximum) of sampling_ratio x sampling_ratio bilinear samples of its bin,
-    as many as the bin has elements where sampling_ratio is 0. An image number
-    out of range is clamped: no read leaves the tensor.
+    The input is [N, C, H, W]. rois [R, 4] has x1, y1, x2 and y2 times 1 / spatial_scale.
+    images [R] has the number of the image of each region. The result is [R, C, height,
+    width]. Each element is the mean (or maximum) of sampling_ratio x sampling_ratio
+    bilinear samples of its bin. If sampling_ratio is 0, there are as many samples as the
+    bin has elements. An image number out of range is clamped, so no read leaves the tensor.
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$rois, Dataflow_IndexTensor:$images,
                        I64Attr:$height, I64Attr:$width, I64Attr:$sampling_ratio, F64Attr:$spatial_scale,
@@ -47,10 +48,11 @@ def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, Cos
 }
 
 def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops"]>]> {
-  let summary = "Where the maximum of each window lies: its position in the whole tensor";
+  let summary = "The position of the maximum of each window in the whole tensor";
   let description = [{
-    As `pool max`; of equal elements the first. Positions count row-major, with
-    `column_major` column-major within the spatial dimensions.
+    Windows are those of `pool max`. Of equal elements, the first one is used. Positions
+    count in row-major order. With `column_major` they count in column-major order within
+    the spatial dimensions.
   }];
   let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$dilations, UnitAttr:$column_major);
@@ -63,7 +65,7 @@ def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops
 }
 
 def NonMaxSuppressionOp : Dataflow_InferredOp<"non_max_suppression", [Kernel<>, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
-  let summary = "Boxes of highest score that overlap no better one of their class by more than a threshold";
+  let summary = "The boxes of highest score whose overlap with each better box of their class is at most a threshold";
   let description = [{
     `boxes` [N, B, 4] gives each box as two corners, or with `centered` as its
     centre and size; `scores` [N, C, B] gives the score of each box for each
