@@ -78,7 +78,7 @@ def ShardOp : Dataflow_CollectiveOp<"shard", [EvaluateMethods]> {
 }
 
 def HaloOp : Dataflow_CollectiveOp<"halo"> {
-  let summary = "A part, with the nearest elements of its neighbors on both sides";
+  let summary = "A part, with the nearest elements of its neighbours on both sides";
   let description = [{
     The operator adds `low` elements along the dimension from the end of the previous rank,
     and `high` elements from the start of the next rank. If there is no such rank, the

@@ -15,8 +15,8 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods,
     The input is [N, C, spatial...], positions are [N, out..., k] for k spatial dimensions,
     and the result is [N, C, out...]. positions[..., j] is the position along the spatial
     dimension k - 1 - j (x comes first, as in images). Its unit is elements, and 0 is the
-    center of the first element. Outside of the input, `zeros` reads 0, and `border` reads
-    the nearest element. `reflection` mirrors positions at the centers of the outer
+    centre of the first element. Outside of the input, `zeros` reads 0, and `border` reads
+    the nearest element. `reflection` mirrors positions at the centres of the outer
     elements, or with `at_edges` at their outer edges.
   }];
   let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_SamplePaddingAttr:$padding,
