@@ -181,16 +181,18 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     each rank sends to others in a step. `symbols` is the `#dataflow.symbols` of its
     kernels, if the types of inputs and outputs do not have them.
 
+    Example:
+
     ```mlir
     exec.program @mlp parameters 256 state 64 {
       exec.memory @host
-      exec.memory @accel0 arena 1024 capacity 4096
+      exec.memory @accel0 arena 640 capacity 4096
       exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
-      exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
+      exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000 throttle
       exec.stream @accel0.compute compute of @accel0.device
       exec.stream @accel0.in in of @accel0.device
       exec.input "x" : tensor<16xf32>
-      exec.state "h" at 0 : tensor<16xf32>
+      exec.output "y" : tensor<16xf32>
       ...
       exec.init { ... }
       exec.step { ... }
@@ -235,8 +237,14 @@ class Exec_NamedDeclaration<string opMnemonic, list<Trait> traits = []> : Exec_D
 def Exec_MemoryOp : Exec_NamedDeclaration<"memory"> {
   let summary = "a memory, and the arena that the plan takes of it";
   let description = [{
-    Memories are numbered in the order declared; the first is the host's. A `file` holds
-    parameters and what is written to it; no operator reads or writes it.
+    The order of declarations numbers the memories. The first one is the host's. A `file`
+    holds parameters and tensors that are written to it; no operator reads or writes it.
+
+    Example:
+
+    ```mlir
+    exec.memory @accel0 arena 640 capacity 4096
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, UnitAttr:$file,
                        DefaultValuedAttr<I64Attr, "0">:$arena, OptionalAttr<I64Attr>:$capacity);
@@ -247,6 +255,16 @@ def Exec_MemoryOp : Exec_NamedDeclaration<"memory"> {
 
 def Exec_DeviceOp : Exec_NamedDeclaration<"device", [NamesSymbols]> {
   let summary = "a device that runs launches";
+  let description = [{
+    `threads` is the number of threads that compute. `speed` is a factor of the speed of an
+    emulated device. With 0.5, its kernels take twice as long.
+
+    Example:
+
+    ```mlir
+    exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$called, Exec_DeviceKind:$kind,
                        FlatSymbolRefAttr:$memory, I64Attr:$threads, F64Attr:$speed);
   let assemblyFormat = "$sym_name (`called` $called^)? $kind `in` $memory `threads` $threads `speed` $speed attr-dict";
@@ -256,7 +274,14 @@ def Exec_LinkOp : Exec_Declaration<"link", [NamesSymbols]> {
   let summary = "a link between two memories";
   let description = [{
     Rates are in bytes per second. `rate` is for one direction alone, `duplex` for both
-    together. `latency` is in nanoseconds.
+    together. `latency` is in nanoseconds. With `throttle`, emulated copies take as
+    long as these numbers imply.
+
+    Example:
+
+    ```mlir
+    exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000 throttle
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$second, F64Attr:$rate,
                        F64Attr:$duplex, I64Attr:$latency, UnitAttr:$throttle);
@@ -267,6 +292,13 @@ def Exec_LinkOp : Exec_Declaration<"link", [NamesSymbols]> {
 
 def Exec_StreamOp : Exec_Declaration<"stream", [NamesSymbols]> {
   let summary = "a queue of commands of one device";
+  let description = [{
+    Example:
+
+    ```mlir
+    exec.stream @accel0.compute compute of @accel0.device
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_StreamKind:$kind, FlatSymbolRefAttr:$device);
   let assemblyFormat = "$sym_name $kind `of` $device attr-dict";
 }
@@ -275,6 +307,12 @@ class Exec_PortOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram]> {
   let description = [{
     The order of declarations gives the number. Elements are dense and row-major. An `i1`
     takes one byte.
+
+    Example:
+
+    ```mlir
+    exec.}] # opMnemonic # [{ "}] # !if(!eq(opMnemonic, "input"), "x", "y") # [{" : tensor<16xf32>
+    ```
   }];
   let arguments = (ins StrAttr:$tensor, TypeAttrOf<AnyRankedTensor>:$type);
   let assemblyFormat = "$tensor `:` $type attr-dict";
@@ -289,6 +327,12 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
     state between steps. `cuts` is present if each rank has a part of the state. It
     lists the dimension, the count and the stride of each cut of the whole. `length`
     is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
+
+    Example:
+
+    ```mlir
+    exec.state "w" at 0 : tensor<16xf32>
+    ```
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type,
                        OptionalAttr<DenseI64ArrayAttr>:$cuts, OptionalAttr<AnyAttr>:$length);
@@ -300,7 +344,20 @@ class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTermina
   let skipDefaultBuilders = 1;
 }
 def Exec_InitOp : Exec_BodyOp<"init"> {
-  let summary = "loads what stays on devices between steps";
+  let summary = "loads the data that stays on devices between steps";
+  let description = [{
+    An init with `bounds` belongs to the step with the same bounds.
+
+    Example:
+
+    ```mlir
+    exec.init {
+      %w = exec.home parameter 0 bytes 256 tensor "w"
+      %w_0 = exec.slot @accel0 at 0 bytes 256 tensor "w"
+      %e = exec.swap_in %w to %w_0 bytes 256 via @bus on @accel0.in
+    }
+    ```
+  }];
   let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$bounds);
   let assemblyFormat = "(`for` $bounds^)? attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins CArg<"::mlir::DenseI64ArrayAttr", "{}">:$bounds)>];
@@ -311,9 +368,17 @@ def Exec_StepOp : Exec_BodyOp<"step"> {
     A step with `bounds` is for values of the program's symbols up to these bounds.
     `arenas` are the bytes that it takes of each memory.
 
+    Example:
+
     ```mlir
-    exec.step for [64] arenas [0, 8192] { ... }
-    exec.step { ... }
+    exec.step for [4] arenas [0, 128] {
+      %w = exec.slot @accel at 0 bytes 64 tensor "w" resident
+      %x = exec.home input 0 bytes 16 tensor "x"
+      ...
+    }
+    exec.step {
+      ...
+    }
     ```
   }];
   let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$bounds, OptionalAttr<DenseI64ArrayAttr>:$arenas);
@@ -341,9 +406,12 @@ def Exec_SlotOp : Exec_SlotLikeOp<"slot", [NamesSymbols]> {
     of the step, and again after the last. `replaces` means that the tensor is the new
     value of the named state.
 
+    Example:
+
     ```mlir
     %w = exec.slot @accel0 at 0 bytes 256 tensor "w" resident
-    %scratch = exec.slot @accel0 at 256 bytes 64
+    ...
+    %scratch = exec.slot @accel0 at 384 bytes 128
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$memory, I64Attr:$at, I64Attr:$bytes, OptionalAttr<StrAttr>:$tensor,
@@ -361,12 +429,13 @@ def Exec_HomeOp : Exec_SlotLikeOp<"home", [NamesSymbols]> {
     start; a state home does if it is `resident`. With a `memory`, the home of a
     parameter that is read from the parameter file, and not mapped.
 
+    Example:
+
     ```mlir
-    %w = exec.home parameter 4096 bytes 256 tensor "w"
-    %v = exec.home parameter 8192 in @disk bytes 256 tensor "v"
     %x = exec.home input 0 bytes 64 tensor "x"
     %h = exec.home state 0 bytes 64 tensor "h" resident
     %h_new = exec.home state 0 bytes 64 tensor "h_new" replaces "h"
+    %y = exec.home output 0 bytes 64 tensor "y"
     ```
   }];
   let arguments = (ins Exec_HomeKind:$kind, I64Attr:$position, OptionalAttr<FlatSymbolRefAttr>:$memory, I64Attr:$bytes,
@@ -394,8 +463,10 @@ def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments]> {
     `i32 (env, args)`. Its arguments are the addresses of `reads`, followed by those of
     `writes`. The last written slot may be workspace.
 
+    Example:
+
     ```mlir
-    %e = exec.launch @k0 "matmul_0" reads(%x, %w) writes(%y) on @accel0.compute wait(%e0)
+    %e2 = exec.launch @update "update" reads(%x_0, %h_0) writes(%h_1, %scratch) on @accel0.compute wait(%e1)
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$op, Variadic<Exec_SlotType>:$reads,
@@ -412,10 +483,55 @@ class Exec_CopyLikeOp<string opMnemonic> : Exec_CommandOp<opMnemonic> {
     $source `to` $destination `bytes` $bytes `via` $link `on` $stream (`wait` `(` $waits^ `)`)? attr-dict
   }];
 }
-def Exec_SwapInOp : Exec_CopyLikeOp<"swap_in"> { let summary = "copies from host memory to a device's"; }
-def Exec_SwapOutOp : Exec_CopyLikeOp<"swap_out"> { let summary = "copies from a device's memory to the host's"; }
-def Exec_CopyOp : Exec_CopyLikeOp<"copy"> { let summary = "copies between two devices' memories"; }
-def Exec_ReadOp : Exec_CopyLikeOp<"read"> { let summary = "copies from a file to a memory"; }
-def Exec_WriteOp : Exec_CopyLikeOp<"write"> { let summary = "copies from a memory to a file"; }
+def Exec_SwapInOp : Exec_CopyLikeOp<"swap_in"> {
+  let summary = "copies from host memory to the memory of a device";
+  let description = [{
+    Example:
+
+    ```mlir
+    %e0 = exec.swap_in %x to %x_0 bytes 64 via @bus on @accel0.in
+    ```
+  }];
+}
+def Exec_SwapOutOp : Exec_CopyLikeOp<"swap_out"> {
+  let summary = "copies from the memory of a device to host memory";
+  let description = [{
+    Example:
+
+    ```mlir
+    %e5 = exec.swap_out %y_0 to %y bytes 64 via @bus on @accel0.out wait(%e3)
+    ```
+  }];
+}
+def Exec_CopyOp : Exec_CopyLikeOp<"copy"> {
+  let summary = "copies between the memories of two devices";
+  let description = [{
+    Example:
+
+    ```mlir
+    %e1 = exec.copy %a to %b bytes 64 via @peer on @accel1.in wait(%e0)
+    ```
+  }];
+}
+def Exec_ReadOp : Exec_CopyLikeOp<"read"> {
+  let summary = "copies from a file to a memory";
+  let description = [{
+    Example:
+
+    ```mlir
+    %e = exec.read %v to %v_0 bytes 256 via @bus on @in
+    ```
+  }];
+}
+def Exec_WriteOp : Exec_CopyLikeOp<"write"> {
+  let summary = "copies from a memory to a file";
+  let description = [{
+    Example:
+
+    ```mlir
+    %e1 = exec.write %t to %t_saved bytes 256 via @bus on @out wait(%e0)
+    ```
+  }];
+}
 
 #endif // SLUICE_DIALECTS_EXEC_EXECOPS

@@ -38,6 +38,13 @@ class Dataflow_CollectiveOp<string mnemonic, list<Trait> traits = []>
 
 def AllReduceOp : Dataflow_CollectiveOp<"all_reduce"> {
   let summary = "The sum (or maximum, or minimum) of the tensors of a group, element by element, on each rank of the group";
+  let description = [{
+    Example:
+
+    ```mlir
+    %sum = dataflow.all_reduce sum %x over [2:4, 2:1] : tensor<8x6xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_CombinedTensor:$result);
   let assemblyFormat = "$reduction $input `over` $group attr-dict `:` type($input)";
@@ -45,6 +52,13 @@ def AllReduceOp : Dataflow_CollectiveOp<"all_reduce"> {
 
 def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
   let summary = "The sum (or maximum, or minimum) of the tensors of a group, of which rank i keeps part i along a dimension";
+  let description = [{
+    Example:
+
+    ```mlir
+    %part = dataflow.reduce_scatter max %x dim 0 over [4:1] : tensor<8x6xf32> -> tensor<2x6xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, I64Attr:$dim,
                        Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_CombinedTensor:$result);
@@ -53,6 +67,13 @@ def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
 
 def AllGatherOp : Dataflow_CollectiveOp<"all_gather"> {
   let summary = "The tensors of a group, concatenated along a dimension, on each rank of the group";
+  let description = [{
+    Example:
+
+    ```mlir
+    %whole = dataflow.all_gather %x dim 0 over [4:1] : tensor<8x6xf32> -> tensor<32x6xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
@@ -60,6 +81,13 @@ def AllGatherOp : Dataflow_CollectiveOp<"all_gather"> {
 
 def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
   let summary = "Part i along `split` goes to rank i, and the parts from the ranks are concatenated along `join`";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.all_to_all %x split 0 join 1 over [2:1] : tensor<8x6xf32> -> tensor<4x12xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat =
@@ -71,6 +99,12 @@ def ShardOp : Dataflow_CollectiveOp<"shard", [EvaluateMethods]> {
   let description = [{
     The operator sends nothing. If the tensor is a constant, the operator is evaluated for
     each rank when the parameters are written.
+
+    Example:
+
+    ```mlir
+    %part = dataflow.shard %x dim 1 over [2:1] : tensor<8x6xf16> -> tensor<8x3xf16>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
   let results = (outs Dataflow_Tensor:$result);
@@ -84,6 +118,12 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
     and `high` elements from the start of the next rank. If there is no such rank, the
     elements are zero. With `lowest`, they are the least value of the type, which is
     -infinity if the type has it.
+
+    Example:
+
+    ```mlir
+    %wider = dataflow.halo %x dim 1 low 1 high 2 lowest over [2:1] : tensor<8x6xf16> -> tensor<8x9xf16>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, I64Attr:$low, I64Attr:$high, UnitAttr:$lowest,
                        Dataflow_GroupAttr:$group);

@@ -17,6 +17,19 @@ def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
   let description = [{
     The operator runs `then` if the condition is true, and `otherwise` if not. The arguments
     of both programs are `captured`. Both yield the results.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %r = dataflow.unary relu %a : tensor<4xf32>
+      dataflow.yield %r : tensor<4xf32>
+    } else {
+    ^bb0(%a: tensor<4xf32>):
+      dataflow.yield %a : tensor<4xf32>
+    }
+    ```
   }];
   let arguments = (ins 0DTensorOf<[I1]>:$condition, Variadic<Dataflow_AnyTensor>:$captured,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets);
@@ -42,6 +55,21 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [Sing
     iterations would run. If the first extent of the stacks depends on symbols, `most` is
     that extent at the upper bounds of the symbols. The step then fails if more iterations
     would run than the extent has in the step.
+
+    Example:
+
+    ```mlir
+    %last, %all, %count = dataflow.loop %trips, %c carried(%s) captured(%w) {most = 8 : i64}
+        : (tensor<i64>, tensor<i1>, tensor<2xf32>, tensor<2xf32>)
+        -> (tensor<2xf32>, tensor<8x2xf32>, tensor<i64>) {
+    ^bb0(%i: tensor<i64>, %before: tensor<2xf32>, %weight: tensor<2xf32>):
+      %after = dataflow.binary mul %before, %weight : tensor<2xf32>, tensor<2xf32>
+      %sum = dataflow.reduce sum %after axes [0] : tensor<2xf32> -> tensor<f32>
+      %one = dataflow.constant dense<1.0> : tensor<f32>
+      %on = dataflow.compare gt %sum, %one : tensor<f32>, tensor<f32>
+      dataflow.yield %on, %after, %before : tensor<i1>, tensor<2xf32>, tensor<2xf32>
+    }
+    ```
   }];
   let arguments = (ins 0DTensorOf<[I64]>:$trips, 0DTensorOf<[I1]>:$condition,
                        Variadic<Dataflow_AnyTensor>:$carried, Variadic<Dataflow_AnyTensor>:$captured,
@@ -66,6 +94,17 @@ def ConcurrentOp : Dataflow_ControlOp<"concurrent", ["areConcurrent"], [SingleBl
     The members of the program do not use each other's results. The program yields the
     results of all members, in order. Each member runs as one item of a parallel loop, so
     parallel loops within a member run in sequence.
+
+    Example:
+
+    ```mlir
+    %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    ^bb0(%a: tensor<4xf32>):
+      %p = dataflow.unary relu %a : tensor<4xf32>
+      %q = dataflow.unary exp %a : tensor<4xf32>
+      dataflow.yield %p, %q : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$captured, OptionalAttr<DenseI64ArrayAttr>:$offsets);
   let results = (outs Variadic<Dataflow_AnyTensor>:$results);

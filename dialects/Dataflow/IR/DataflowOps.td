@@ -70,6 +70,13 @@ class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
 
 def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "Constant data, which is either small and inline or a lazily mapped resource";
+  let description = [{
+    Example:
+
+    ```mlir
+    %half = dataflow.constant dense<0.5> : tensor<f32>
+    ```
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
@@ -78,6 +85,13 @@ def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", 
 
 def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
   let summary = "start + i * delta, for each element i of the result";
+  let description = [{
+    Example:
+
+    ```mlir
+    %r = dataflow.range %start, %delta : (tensor<i64>, tensor<i64>) -> tensor<9xi64>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$start, Dataflow_Tensor:$delta);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$start `,` $delta attr-dict `:` functional-type(operands, results)";
@@ -87,7 +101,12 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
 def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Numbers that are computed from the symbols of the program, in row-major order";
   let description = [{
-    Example: `dataflow.extents ()[s0] -> (s0 - 1, 4) of #dataflow.symbols<"sequence" = 1 to 512> : tensor<2xi64>`.
+    Example:
+
+    ```mlir
+    %n = dataflow.extents affine_map<()[s0] -> (s0 - 1, 4)> of <"sequence" = 1 to 512>
+        : tensor<2xi64>
+    ```
   }];
   let arguments = (ins AffineMapAttr:$map, Dataflow_SymbolsAttr:$symbols);
   let results = (outs Dataflow_IndexTensor:$result);
@@ -104,6 +123,8 @@ def StateOp : Dataflow_InferredOp<"state"> {
     state is cut, a rank has its own part, and `value` is the whole. A state that grows has
     a `length`: the number of valid positions when a step begins, and the number when it
     ends. The first is a symbol that the runtime keeps.
+
+    Example:
 
     ```mlir
     %past = dataflow.state "past" length #dataflow.extents<()[s0] -> (s0, s0 + 1), <"past" = 0 to 15>> dense<0.0> : tensor<2x16x4xf32>
@@ -128,6 +149,12 @@ def DropoutMaskOp : Dataflow_Op<"dropout_mask", [ElementalMethods, CostOf<["getF
   let description = [{
     Element i is a hash of (seed, step, i). It is the same on every device, for every order
     of execution and every number of threads. It differs from step to step.
+
+    Example:
+
+    ```mlir
+    %mask = dataflow.dropout_mask %step {keep = 0.75, seed = 3} : (tensor<i64>) -> tensor<4x5xi1>
+    ```
   }];
   let arguments = (ins Dataflow_IndexTensor:$step, F64Attr:$keep, I64Attr:$seed);
   let results = (outs Dataflow_BoolTensor:$result);
@@ -147,6 +174,12 @@ def UnaryOp : Dataflow_InferredOp<"unary", [
     thresholded_relu (alpha), selu (alpha, beta = gamma), hard_sigmoid (alpha, beta), shrink
     (alpha = lambd, beta = bias) and swish (alpha). is_inf detects +inf if alpha != 0, and
     -inf if beta != 0.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.unary leaky_relu %x {alpha = 0.1 : f64} : tensor<2x3xf32>
+    ```
   }];
   let arguments = (ins Dataflow_UnaryKindAttr:$kind, Dataflow_Tensor:$input,
                        DefaultValuedAttr<F64Attr, "0.0">:$alpha,
@@ -164,6 +197,12 @@ def BinaryOp : Dataflow_InferredOp<"binary", [
   let description = [{
     div on integers truncates. mod has the sign of the divisor, fmod that of the dividend.
     max and min return NaN if either operand is NaN. prelu is lhs < 0 ? lhs * rhs : lhs.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.binary mul %x, %c : tensor<2xf32>, tensor<f32>
+    ```
   }];
   let arguments = (ins Dataflow_BinaryKindAttr:$kind, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
   let results = (outs Dataflow_Tensor:$result);
@@ -176,6 +215,13 @@ def BinaryOp : Dataflow_InferredOp<"binary", [
 def CompareOp : Dataflow_InferredOp<"compare", [
     ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
   let summary = "Element-wise comparison with a result of i1";
+  let description = [{
+    Example:
+
+    ```mlir
+    %less = dataflow.compare lt %x, %c : tensor<2xf32>, tensor<f32>
+    ```
+  }];
   let arguments = (ins Dataflow_ComparePredicateAttr:$predicate, Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs);
   let results = (outs Dataflow_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
@@ -186,6 +232,13 @@ def CompareOp : Dataflow_InferredOp<"compare", [
 def SelectOp : Dataflow_InferredOp<"select", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getCostClass"]>, Permutable<>]> {
   let summary = "condition ? on_true : on_false, with numpy broadcasting";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.select %mask, %x, %row : tensor<2x1xi1>, tensor<2x3xf32>, tensor<3xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_BoolTensor:$condition, Dataflow_AnyTensor:$on_true, Dataflow_AnyTensor:$on_false);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type(operands)";
@@ -201,6 +254,12 @@ def CastOp : Dataflow_Op<"cast", [
     out of range become infinity, or NaN if the type has no infinity. With `saturate` they
     become the largest finite value. A conversion to f8E8M0FNU rounds up. In a conversion to
     i1, any value that is not zero is true.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.cast %x saturate : tensor<2x3xbf16> -> tensor<2x3xi8>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, UnitAttr:$saturate);
   let results = (outs Dataflow_Tensor:$result);
@@ -213,6 +272,13 @@ def CastOp : Dataflow_Op<"cast", [
 
 def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "The bits of the elements, as another type of the same size";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.bitcast %x : tensor<3xf32> -> tensor<3xi32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -221,6 +287,13 @@ def BitcastOp : Dataflow_Op<"bitcast", [ElementwiseMethods, EvaluateMethods, Cos
 
 def RandomOp : Dataflow_Op<"random", [ElementalMethods, Cost]> {
   let summary = "Uniform in [0, 1), a function of only the seed and the position of the element";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.random {seed = 7 : i64} : tensor<4x5xf32>
+    ```
+  }];
   let arguments = (ins I64Attr:$seed);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -238,6 +311,12 @@ def MatmulOp : Dataflow_InferredOp<"matmul", [
     dimensions are exchanged. f16 and bf16 accumulate in f32. With `packed_n`, which is N,
     rhs is a result of pack_matmul_rhs. With `library`, a GPU first asks a library of its
     vendor, which may use this number of bytes of scratch memory.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<8x6xf32>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$lhs, Dataflow_Tensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
@@ -267,6 +346,13 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     estimates the greatest rounding error of a result, in units of the root mean square of
     the results. For `shift_add`, each tap of a kernel's row is a channel of its own, and
     the weight is a result of pack_conv_weight for [KW * M, C, KH, 1].
+
+    Example:
+
+    ```mlir
+    %y = dataflow.conv %x, %w strides [2] pads [1, 1] dilations [1]
+        : tensor<2x4x16xf32>, tensor<16x4x3xf32> -> tensor<2x16x8xf32>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -304,6 +390,13 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
   let description = [{
     pads = [low...] is cut off before the start of the result. The result type determines
     the end. `library` has the same meaning as in matmul.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.conv_transpose %x, %w strides [2, 2] pads_low [0, 1] dilations [1, 1] {groups = 2 : i64}
+        : (tensor<1x6x5x9xf32>, tensor<6x2x3x3xf32>) -> tensor<1x4x11x18xf32>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, Dataflow_Tensor:$weight,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
@@ -325,6 +418,13 @@ def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
     The input is [N, C, spatial...]. The gradient [N, M, spatial...] is the gradient by the
     result of the convolution. The result is [M, C/groups, kernel...]. Attributes have the
     same meaning as in conv.
+
+    Example:
+
+    ```mlir
+    %dw = dataflow.conv_weight_gradient %x, %dy strides [2, 1] pads_low [1, 2] dilations [1, 2] {groups = 2 : i64}
+        : (tensor<4x4x9x8xf32>, tensor<4x6x5x8xf32>) -> tensor<6x2x3x3xf32>
+    ```
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$gradient,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads_low,
@@ -343,6 +443,13 @@ def PackConvWeightOp : Dataflow_InferredOp<"pack_conv_weight", [ElementalMethods
   let description = [{
     The order is [groups][M/groups/block][KH][KW][C/groups][block]. For a depthwise
     convolution it is [KH][KW][M rounded up to block].
+
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_conv_weight %w {block = 8 : i64, groups = 2 : i64}
+        : tensor<6x2x3x3xf32> -> tensor<2x1x3x3x2x8xf32>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$weight, I64Attr:$groups, I64Attr:$block, UnitAttr:$depthwise);
   let results = (outs Dataflow_Tensor:$result);
@@ -356,6 +463,13 @@ def PackWinogradWeightOp : Dataflow_InferredOp<"pack_winograd_weight", [Evaluate
     The result has G g G^T for each filter g of each channel. It is computed in f64 and
     rounded once. Its order is [C/depth][M/panel][points][depth][panel], filled with zeros.
     F(2x2, 3x3) has 16 points, F(4x4, 3x3) has 36.
+
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_winograd_weight winograd4 %w {depth = 32 : i64, panel = 8 : i64}
+        : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
+    ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$weight, Dataflow_ConvAlgorithmAttr:$algorithm, I64Attr:$depth,
                        I64Attr:$panel);
@@ -366,6 +480,14 @@ def PackWinogradWeightOp : Dataflow_InferredOp<"pack_winograd_weight", [Evaluate
 
 def PackMatmulRhsOp : Dataflow_InferredOp<"pack_matmul_rhs", [ElementalMethods, EvaluateMethods, Cost]> {
   let summary = "[..., K, N] -> [..., N/block, K, block], filled with zeros";
+  let description = [{
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_matmul_rhs %b transposed {block = 4 : i64}
+        : tensor<3x6x8xf32> -> tensor<3x2x8x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$rhs, UnitAttr:$transposed, I64Attr:$block);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$rhs (`transposed` $transposed^)? attr-dict `:` type($rhs) `->` type($result)";
@@ -385,6 +507,13 @@ def PoolOp : Dataflow_Op<"pool", [
     Average pooling divides by the number of elements of the window within the input. With
     `count_include_pad` it divides by the number within the padded input, for which
     pads_high is needed.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.pool max %x kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1]
+        : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
+    ```
   }];
   let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
@@ -409,6 +538,13 @@ def PoolGradientOp : Dataflow_Op<"pool_gradient", [Tiling, ElementalMethods, Cos
     derivative depends on: nothing for average, the input for max, and the input and the
     result for lp. For max, the first of equal elements of a window receives the whole
     gradient.
+
+    Example:
+
+    ```mlir
+    %dx = dataflow.pool_gradient max %dy saved %x kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1]
+        : (tensor<1x2x4x5xf32>, tensor<1x2x9x10xf32>) -> tensor<1x2x9x10xf32>
+    ```
   }];
   let arguments = (ins Dataflow_PoolKindAttr:$kind, Dataflow_FloatTensor:$gradient,
                        Variadic<Dataflow_FloatTensor>:$saved,
@@ -431,6 +567,13 @@ def ResizeOp : Dataflow_Op<"resize", [Tiling, ElementalMethods, CostOf<["getFlop
     scales[i] is the quotient of the extents of output and input for dimension i, as the
     model specifies it. It is 1 for a dimension that is not resampled. roi is [starts...,
     ends...] for tf_crop_and_resize.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.resize linear %x scales [1.0, 1.0, 2.0, 0.5] half_pixel floor
+        : tensor<1x2x9x10xf32> -> tensor<1x2x18x5xf32>
+    ```
   }];
   let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_Tensor:$input,
                        DenseF64ArrayAttr:$scales, Dataflow_CoordinateModeAttr:$coordinates,
@@ -454,6 +597,13 @@ def ResizeOp : Dataflow_Op<"resize", [Tiling, ElementalMethods, CostOf<["getFlop
 def ReduceOp : Dataflow_InferredOp<"reduce", [
     Tiling, GradientMethods, Kernel<["allowsPrologue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Reduction over axes";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.reduce mean %x axes [0, 2] : tensor<2x3x4xf32> -> tensor<3xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, Dataflow_Tensor:$input,
                        DenseI64ArrayAttr:$axes, DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
   let results = (outs Dataflow_Tensor:$result);
@@ -463,6 +613,13 @@ def ReduceOp : Dataflow_InferredOp<"reduce", [
 
 def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling, Kernel<["allowsPrologue"]>, Cost]> {
   let summary = "The index of the largest (or smallest) element along an axis";
+  let description = [{
+    Example:
+
+    ```mlir
+    %i = dataflow.arg_reduce %x {axis = 1 : i64} : tensor<2x3x4xf32> -> tensor<2x1x4xi64>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "true">:$largest,
                        DefaultValuedAttr<BoolAttr, "true">:$keep_dims,
                        DefaultValuedAttr<BoolAttr, "false">:$select_last);
@@ -473,6 +630,13 @@ def ArgReduceOp : Dataflow_InferredOp<"arg_reduce", [Tiling, Kernel<["allowsProl
 
 def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling, GradientMethods, Kernel<>, Cost]> {
   let summary = "Running sum (or product) along an axis";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.cumsum %x {axis = 2 : i64, exclusive = true} : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$exclusive,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse,
                        DefaultValuedAttr<BoolAttr, "false">:$product);
@@ -483,7 +647,17 @@ def CumsumOp : Dataflow_InferredOp<"cumsum", [Tiling, GradientMethods, Kernel<>,
 
 def TopkOp : Dataflow_InferredOp<"topk", [Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "The k largest (or smallest) elements along an axis, sorted, with their indices";
-  let description = "Of equal elements, the one with the lower index comes first. NaN is greater than every number.";
+  let description = [{
+    Of equal elements, the one with the lower index comes first. NaN is greater than every
+    number.
+
+    Example:
+
+    ```mlir
+    %values, %indices = dataflow.topk %x {axis = 2 : i64, k = 2 : i64}
+        : tensor<2x3x4xf32> -> tensor<2x3x2xf32>, tensor<2x3x2xi64>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$k, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$largest);
   let results = (outs Dataflow_Tensor:$values, Dataflow_IndexTensor:$indices);
@@ -494,6 +668,13 @@ def TopkOp : Dataflow_InferredOp<"topk", [Tiling, GradientMethods, Kernel<>, Cos
 def SoftmaxOp : Dataflow_InferredOp<"softmax", [
     Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Softmax (or its logarithm) along one axis";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.softmax %x {axis = 1 : i64} : tensor<5x7xf32> -> tensor<5x7xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs Dataflow_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -506,6 +687,13 @@ def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<["readsSlice"]>, Cost
     query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]) and value [..., N, E]
     give [..., M, E]. Each batch dimension of key and value is that of the query, or 1. With
     `divides`, the product is divided by `scale`. The mask broadcasts to [..., M, N].
+
+    Example:
+
+    ```mlir
+    %y = dataflow.attention %q, %k, %v
+        : (tensor<2x3x5x8xf32>, tensor<2x1x7x8xf32>, tensor<1x3x7x4xf32>) -> tensor<2x3x5x4xf32>
+    ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$query, RankedTensorOf<[F32]>:$key, RankedTensorOf<[F32]>:$value,
                        Optional<RankedTensorOf<[F32]>>:$mask, UnitAttr:$transposed,
@@ -528,7 +716,16 @@ def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<["readsSlice"]>, Cost
 def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
     Tiling, GradientMethods, Kernel<>, CostOf<["getFlops"]>]> {
   let summary = "(x - mean) / sqrt(var + epsilon) * scale + bias over dimensions [axis, rank)";
-  let description = "scale and bias broadcast to the input.";
+  let description = [{
+    scale and bias broadcast to the input.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.layer_norm %x, %scale, %bias {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+        : tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<2x3x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale,
                        Optional<Dataflow_FloatTensor>:$bias, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -539,6 +736,14 @@ def LayerNormOp : Dataflow_InferredOp<"layer_norm", [
 def InstanceNormOp : Dataflow_InferredOp<"instance_norm", [
     Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "Normalises each channel of each image over its spatial dimensions, with scale and bias [C]";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.instance_norm %x, %scale, %bias {epsilon = 1.0e-05 : f64}
+        : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -551,6 +756,14 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling, GradientMethods, Co
   let description = [{
     --dataflow-simplify replaces it by a multiplication and an addition, which fold into a
     preceding convolution.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.batch_norm %x, %scale, %bias, %mean, %variance {epsilon = 1.0e-05 : f64}
+        : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+        -> tensor<2x3x4xf32>
+    ```
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        Dataflow_FloatTensor:$mean, Dataflow_FloatTensor:$variance, F64Attr:$epsilon);
@@ -565,6 +778,14 @@ def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling, Gradient
     mean and variance are [C], where C is dimension 1. The variance is that of the batch,
     not of the population. --dataflow-simplify replaces the operator by reductions and a
     multiply-add.
+
+    Example:
+
+    ```mlir
+    %y:3 = dataflow.batch_norm_train %x, %scale, %bias {epsilon = 1.0e-5}
+        : tensor<4x3x5xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<4x3x5xf32>, tensor<3xf32>,
+        tensor<3xf32>
+    ```
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$scale, Dataflow_FloatTensor:$bias,
                        F64Attr:$epsilon);
@@ -575,6 +796,14 @@ def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling, Gradient
 
 def LrnOp : Dataflow_InferredOp<"lrn", [Tiling, GradientMethods, ElementalMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Local response normalisation across channels";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.lrn %x {alpha = 0.0001 : f64, beta = 0.75 : f64, bias = 1.0 : f64, size = 5 : i64}
+        : tensor<1x2x9x10xf32> -> tensor<1x2x9x10xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_FloatTensor:$input, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias,
                        DefaultValuedAttr<I64Attr, "1">:$channel_axis);
   let results = (outs Dataflow_FloatTensor:$result);
@@ -588,6 +817,13 @@ def LrnOp : Dataflow_InferredOp<"lrn", [Tiling, GradientMethods, ElementalMethod
 
 def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "A permutation of dimensions: dimension i of the result is dimension permutation[i] of the input";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.transpose %x [2, 0, 1] : tensor<2x3x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input)";
@@ -598,6 +834,13 @@ def TransposeOp : Dataflow_InferredOp<"transpose", [Tiling, GradientMethods, Ele
 
 def ReshapeOp : Dataflow_Op<"reshape", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>]> {
   let summary = "The same data with another shape, without moving data";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.reshape %x : tensor<6x4xf32> -> tensor<24xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -607,6 +850,13 @@ def ReshapeOp : Dataflow_Op<"reshape", [Tiling, GradientMethods, ElementalMethod
 
 def ExpandOp : Dataflow_Op<"expand", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Numpy broadcast to the result's shape";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.expand %x : tensor<8x3xf32> -> tensor<5x8x3xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -616,6 +866,13 @@ def ExpandOp : Dataflow_Op<"expand", [Tiling, GradientMethods, ElementalMethods,
 
 def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Repeats the input, where each extent of the result is a multiple of that of the input";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.tile %x : tensor<8x3xf32> -> tensor<16x3xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -624,6 +881,13 @@ def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, Eva
 
 def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Element i of the result is element starts + i * steps of the input, where steps may be negative";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.slice %x from [15, 0] by [-2, 1] : tensor<16x3xf32> -> tensor<8x2xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input `from` $starts `by` $steps attr-dict `:` type($input) `->` type($result)";
@@ -634,6 +898,13 @@ def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, E
 def ConcatOp : Dataflow_InferredOp<"concat", [
     Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Joins tensors along an axis";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.concat %a, %b {axis = 0 : i64} : tensor<1xi64>, tensor<2xi64> -> tensor<3xi64>
+    ```
+  }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
@@ -642,6 +913,14 @@ def ConcatOp : Dataflow_InferredOp<"concat", [
 
 def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
   let summary = "Adds elements at the low end of each dimension, or removes them if negative; the result type determines the high end";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.pad reflect %x, %value low [2, -1]
+        : (tensor<8x5xf32>, tensor<f32>) -> tensor<13x4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_PadModeAttr:$mode, Dataflow_Tensor:$input, Dataflow_Tensor:$value,
                        DenseI64ArrayAttr:$low);
   let results = (outs Dataflow_Tensor:$result);
@@ -654,6 +933,13 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, Elemental
   let description = [{
     At run time, an index out of range is clamped to the nearest valid index, so no read
     leaves the tensor.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.gather %data, %indices {axis = 1 : i64}
+        : tensor<5x7xf32>, tensor<3x7xi64> -> tensor<5x3x7xf32>
+    ```
   }];
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -663,6 +949,14 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, Elemental
 
 def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
   let summary = "Element-wise gather along an axis, with a result of the shape of indices";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.gather_elements %data, %indices {axis = 0 : i64}
+        : tensor<5x7xf32>, tensor<3x7xi64> -> tensor<3x7xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
@@ -671,6 +965,13 @@ def GatherElementsOp : Dataflow_InferredOp<"gather_elements", [Tiling, GradientM
 
 def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling, GradientMethods, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Slices of data, addressed by index tuples along the last dimension of indices";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.gather_nd %data, %tuples : tensor<5x7xf32>, tensor<4x2xi64> -> tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs Dataflow_AnyTensor:$result);
@@ -680,6 +981,14 @@ def GatherNdOp : Dataflow_InferredOp<"gather_nd", [Tiling, GradientMethods, Elem
 
 def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, in which updates replace elements along an axis or are combined with them";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.scatter_elements add %data, %indices, %updates {axis = 0 : i64}
+        : tensor<5x7xf32>, tensor<3x7xi64>, tensor<3x7xf32> -> tensor<5x7xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
@@ -689,6 +998,14 @@ def ScatterElementsOp : Dataflow_InferredOp<"scatter_elements", [Tiling, Gradien
 
 def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
   let summary = "data, in which updates replace slices that index tuples address, or are combined with them";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.scatter_nd none %data, %tuples, %updates
+        : tensor<5x7xf32>, tensor<4x2xi64>, tensor<4xf32> -> tensor<5x7xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_ScatterKindAttr:$kind, Dataflow_Tensor:$data, Dataflow_IndexTensor:$indices,
                        Dataflow_Tensor:$updates);
   let results = (outs Dataflow_Tensor:$result);
@@ -698,6 +1015,14 @@ def ScatterNdOp : Dataflow_InferredOp<"scatter_nd", [Tiling, GradientMethods, Ke
 
 def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "values[1] where the position along the new axis is the index, values[0] elsewhere";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.one_hot %indices, %values {axis = 2 : i64, depth = 9 : i64}
+        : tensor<3x7xi64>, tensor<2xf32> -> tensor<3x7x9xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$indices, Dataflow_Tensor:$values, I64Attr:$depth, I64Attr:$axis);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$indices `,` $values attr-dict `:` type(operands) `->` type($result)";
@@ -706,6 +1031,13 @@ def OneHotOp : Dataflow_InferredOp<"one_hot", [Tiling, ElementalMethods, CostOf<
 
 def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "The same data in another buffer, if an output of the model is an input or a constant";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = dataflow.copy %x : tensor<2x3xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_AnyTensor:$input);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
@@ -713,7 +1045,15 @@ def CopyOp : Dataflow_InferredOp<"copy", [GradientMethods, ElementwiseMethods, C
 
 def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, EvaluateMethods, Cost]> {
   let summary = "The positions of elements that are not zero: one column of indices for each, in row-major order";
-  let description = "The first `count` columns are valid. The others are 0.";
+  let description = [{
+    The first `count` columns are valid. The others are 0.
+
+    Example:
+
+    ```mlir
+    %r:2 = dataflow.nonzero %x : tensor<2x3xi1> -> tensor<2x6xi64>, tensor<i64>
+    ```
+  }];
   let arguments = (ins Dataflow_Tensor:$input);
   let results = (outs Dataflow_IndexTensor:$indices, Dataflow_IndexTensor:$count);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
@@ -726,6 +1066,8 @@ def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>
     `count` is the number. It becomes the value of the symbol with the number `symbol`,
     which is the extent of the dimension in the result. The step fails if `count` is
     negative or greater than the upper bound.
+
+    Example:
 
     ```mlir
     %y = dataflow.take_first %x, %count {dim = 0 : i64, symbol = 0 : i64}
@@ -746,6 +1088,8 @@ def InsertOp : Dataflow_Op<"insert", [
     `part` has, by those of `part`. The other positions are those of `into`. If the part
     would exceed the dimension, `start` is reduced until it fits. If the result has the
     memory of `into`, the operator stores `part` only.
+
+    Example:
 
     ```mlir
     %next = dataflow.insert %cache, %rows at %start {dim = 1 : i64}
@@ -778,6 +1122,17 @@ def FusedOp : Dataflow_Op<"fused", [
     element-wise or elemental, and are computed inside these loops. If no member has loops
     of its own, all are computed inside one loop nest over the result. Intermediate values
     are never stored in memory.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.fused (%a = %x : tensor<4x8xf32>, %b = %w : tensor<8x6xf32>, %c = %bias : tensor<6xf32>) -> (tensor<4x6xf32>) {
+      %1 = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<8x6xf32>
+      %2 = dataflow.binary add %1, %c : tensor<4x6xf32>, tensor<6xf32>
+      %3 = dataflow.unary relu %2 : tensor<4x6xf32>
+      dataflow.yield %3 : tensor<4x6xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$inputs);
   let results = (outs Variadic<Dataflow_AnyTensor>:$results);
@@ -792,6 +1147,13 @@ def FusedOp : Dataflow_Op<"fused", [
 
 def YieldOp : Dataflow_Op<"yield", [Terminator, ParentOneOf<["ConcurrentOp", "FusedOp", "IfOp", "LoopOp"]>, ReturnLike]> {
   let summary = "The results of a group, or of a program of an operator";
+  let description = [{
+    Example:
+
+    ```mlir
+    dataflow.yield %y : tensor<4x6xf32>
+    ```
+  }];
   let arguments = (ins Variadic<Dataflow_AnyTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }

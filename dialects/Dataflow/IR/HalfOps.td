@@ -35,6 +35,14 @@ def HalfMatmulOp : Dataflow_InferredOp<"half_matmul", [Kernel<>, CostOf<["getFlo
     [..., M, K] x pack_half_rhs([K, N]) -> [..., M, N], in the element type of lhs. Elements
     of lhs are split into the number of bf16 parts that `panels` has. f16 and bf16 are split
     exactly. f32 is rounded to bf16.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.half_matmul %x, %packed
+        panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 40, panel = 8>
+        : (tensor<4x40xf32>, tensor<640xi8>) -> tensor<4x6xf32>
+    ```
   }];
   let arguments = (ins Dataflow_HalfOperand:$lhs, Dataflow_PackedHalves:$rhs, Dataflow_HalfPanelsAttr:$panels);
   let results = (outs Dataflow_HalfOperand:$result);
@@ -50,6 +58,14 @@ def HalfConvOp : Dataflow_InferredOp<"half_conv", [Kernel<>, CostOf<["getFlops",
     result of pack_half_rhs for the matrix [KH * KW * C, M], with one segment for each tap.
     `kernel` has the shape of the kernel, which the packed weight does not show. Elements
     are split as in half_matmul.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.half_conv %x, %packed kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+        panels <dot = tiles, parts = 2, columns = 16, segments = 9, length = 32, panel = 16>
+        : (tensor<1x9x20x32xf16>, tensor<18432xi8>) -> tensor<1x9x20x16xf16>
+    ```
   }];
   let arguments = (ins Dataflow_HalfOperand:$input, Dataflow_PackedHalves:$weight, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
@@ -64,6 +80,15 @@ def HalfConvOp : Dataflow_InferredOp<"half_conv", [Kernel<>, CostOf<["getFlops",
 
 def PackHalfRhsOp : Dataflow_InferredOp<"pack_half_rhs", [EvaluateMethods, Cost]> {
   let summary = "[K, N] floats -> half_panels";
+  let description = [{
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_half_rhs %w
+        panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 40, panel = 8>
+        : (tensor<40x6xf32>) -> tensor<640xi8>
+    ```
+  }];
   let arguments = (ins Dataflow_HalfOperand:$rhs, Dataflow_HalfPanelsAttr:$panels);
   let results = (outs Dataflow_PackedHalves:$result);
   let assemblyFormat = "$rhs `panels` $panels attr-dict `:` functional-type(operands, $result)";

@@ -38,6 +38,12 @@ def IntegerMatmulOp : Dataflow_InferredOp<"integer_matmul", [
     dimensions. A zero point is 0 if it is absent. lhs_zero_point broadcasts to [..., M, 1].
     rhs_zero_point has one element, or N. `panels` selects the instructions of a CPU. A rhs
     with one dimension is then a result of pack_integer_rhs, which includes its zero points.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.integer_matmul %a, %b : (tensor<2x4x8xui8>, tensor<8x6xi8>) -> tensor<2x4x6xi32>
+    ```
   }];
   let arguments = (ins Dataflow_ByteTensor:$lhs, Dataflow_ByteTensor:$rhs,
                        Optional<Dataflow_ZeroPoint>:$lhs_zero_point, Optional<Dataflow_ZeroPoint>:$rhs_zero_point,
@@ -67,6 +73,13 @@ def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
     channels_last image. The weight is a result of pack_integer_rhs of matrices [KH * KW *
     C/groups, M/groups], one for each group. A depthwise convolution has one matrix [KH *
     KW, M]. `kernel` and `filters` have the sizes that the packed weight does not show.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.integer_conv %x less %zero_point, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+        : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<i32>) -> tensor<1x6x9x9xi32>
+    ```
   }];
   let arguments = (ins Dataflow_ByteTensor:$input, Dataflow_ByteTensor:$weight,
                        Optional<Dataflow_ZeroPoint>:$input_zero_point, Optional<Dataflow_ZeroPoint>:$weight_zero_point,
@@ -94,6 +107,15 @@ def IntegerConvOp : Dataflow_InferredOp<"integer_conv", [
 
 def PackIntegerRhsOp : Dataflow_InferredOp<"pack_integer_rhs", [EvaluateMethods, Cost]> {
   let summary = "[..., K, N] bytes -> integer_panels of each matrix, one after the other";
+  let description = [{
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_integer_rhs %w
+        panels <dot = pairs, columns = 6, segments = 3, length = 12, panel = 8, zeroPoints = false>
+        : (tensor<1x36x6xi8>) -> tensor<320xi8>
+    ```
+  }];
   let arguments = (ins Dataflow_ByteTensor:$rhs, Optional<Dataflow_ZeroPoint>:$zero_point,
                        Dataflow_IntegerPanelsAttr:$panels);
   let results = (outs RankedTensorOf<[I8]>:$result);

@@ -32,6 +32,14 @@ def TreeEnsembleOp : Dataflow_Op<"tree_ensemble", [Tiling, Kernel<["allowsEpilog
     Example: there is one node (0, 1, 2) with the test 5 and the threshold 0.5, and there
     are two leaves. Rows whose feature 0 is at most 0.5 reach leaf 0. The others reach leaf
     1.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.tree_ensemble sum %x nodes %nodes, %thresholds roots %roots leaves %leaves, %targets, %weights
+        {test = 5 : i64} : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>,
+        tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
+    ```
   }];
   let arguments = (ins Dataflow_ReduceKindAttr:$kind, RankedTensorOf<[F32, F64]>:$input,
                        RankedTensorOf<[I32]>:$nodes, RankedTensorOf<[F32, F64]>:$thresholds,
@@ -56,6 +64,12 @@ def CoupleProbabilitiesOp : Dataflow_Op<"couple_probabilities", [
     for Multi-class Classification by Pairwise Coupling" (2004). It iterates their algorithm
     2 from equal probabilities, at most max(100, K) times, until the error of every
     condition is less than 0.005 / K. libsvm computes the probabilities in the same way.
+
+    Example:
+
+    ```mlir
+    %p = dataflow.couple_probabilities %pairs : tensor<5x6xf32> -> tensor<5x4xf32>
+    ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$pairs);
   let results = (outs RankedTensorOf<[F32]>:$result);

@@ -18,6 +18,13 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods,
     centre of the first element. Outside of the input, `zeros` reads 0, and `border` reads
     the nearest element. `reflection` mirrors positions at the centres of the outer
     elements, or with `at_edges` at their outer edges.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.grid_sample linear zeros %x, %positions {at_edges}
+        : tensor<2x3x8x9xf32>, tensor<2x4x5x2xf32>
+    ```
   }];
   let arguments = (ins Dataflow_ResizeModeAttr:$mode, Dataflow_SamplePaddingAttr:$padding,
                        Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$positions, UnitAttr:$at_edges);
@@ -34,6 +41,14 @@ def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, Cos
     width]. Each element is the mean (or maximum) of sampling_ratio x sampling_ratio
     bilinear samples of its bin. If sampling_ratio is 0, there are as many samples as the
     bin has elements. An image number out of range is clamped, so no read leaves the tensor.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.roi_align %x, %rois, %images
+        {height = 2 : i64, width = 3 : i64, sampling_ratio = 0 : i64, spatial_scale = 0.5 : f64, maximum}
+        : tensor<2x3x8x9xf32>, tensor<6x4xf32>, tensor<6xi64> -> tensor<6x3x2x3xf32>
+    ```
   }];
   let arguments = (ins Dataflow_FloatTensor:$input, Dataflow_FloatTensor:$rois, Dataflow_IndexTensor:$images,
                        I64Attr:$height, I64Attr:$width, I64Attr:$sampling_ratio, F64Attr:$spatial_scale,
@@ -53,6 +68,13 @@ def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops
     Windows are those of `pool max`. Of equal elements, the first one is used. Positions
     count in row-major order. With `column_major` they count in column-major order within
     the spatial dimensions.
+
+    Example:
+
+    ```mlir
+    %i = dataflow.pool_index %x kernel [2, 2] strides [2, 2] pads [0, 0] dilations [1, 1] {column_major}
+        : tensor<2x3x8x9xf32> -> tensor<2x3x4x4xi64>
+    ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$dilations, UnitAttr:$column_major);
@@ -76,6 +98,14 @@ def NonMaxSuppressionOp : Dataflow_InferredOp<"non_max_suppression", [Kernel<>, 
     image, by class and by descending score. The first `count` rows are valid,
     and the other rows are 0. The step fails if `limit` is above both `most` and
     the number of boxes.
+
+    Example:
+
+    ```mlir
+    %r:2 = dataflow.non_max_suppression %boxes, %scores, %limit, %overlap {most = 4 : i64}
+        : tensor<2x7x4xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32> -> tensor<24x3xi64>,
+        tensor<i64>
+    ```
   }];
   let arguments = (ins Dataflow_FloatTensor:$boxes, Dataflow_FloatTensor:$scores, 0DTensorOf<[I64]>:$limit,
                        0DTensorOf<[F32]>:$overlap, Optional<0DTensorOf<[F32]>>:$least_score, I64Attr:$most,

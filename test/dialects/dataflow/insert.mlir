@@ -23,3 +23,9 @@ func.func @state() -> (tensor<16xf32> {dataflow.updates = "past"}) {
   %1 = dataflow.copy %0 : tensor<16xf32>
   return %1 : tensor<16xf32>
 }
+
+// CHECK: dataflow.state "past" length <()[s0] -> (s0, s0 + 1), <"past" = 0 to 15>> dense<0.000000e+00> : tensor<2x16x4xf32>
+func.func @longer() -> tensor<2x16x4xf32> {
+  %past = dataflow.state "past" length #dataflow.extents<()[s0] -> (s0, s0 + 1), <"past" = 0 to 15>> dense<0.0> : tensor<2x16x4xf32>
+  return %past : tensor<2x16x4xf32>
+}

@@ -37,3 +37,10 @@ func.func @indexed(%d: tensor<5x7xf32>, %i: tensor<3x7xi64>, %t: tensor<4x2xi64>
   %5 = dataflow.one_hot %i, %v {axis = 2 : i64, depth = 9 : i64} : tensor<3x7xi64>, tensor<2xf32> -> tensor<3x7x9xf32>
   return
 }
+
+// CHECK-LABEL: func.func @numbers
+func.func @numbers() -> tensor<2xi64> {
+  // CHECK: dataflow.extents {{.*}} of <"sequence" = 1 to 512> : tensor<2xi64>
+  %0 = dataflow.extents affine_map<()[s0] -> (s0 - 1, 4)> of <"sequence" = 1 to 512> : tensor<2xi64>
+  return %0 : tensor<2xi64>
+}

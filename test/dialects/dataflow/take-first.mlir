@@ -17,3 +17,12 @@ func.func @static(%x: tensor<8x3xf32>, %n: tensor<i64>) -> tensor<5x3xf32> {
   %y = dataflow.take_first %x, %n {dim = 0 : i64, symbol = 0 : i64} : tensor<8x3xf32>, tensor<i64> -> tensor<5x3xf32>
   return %y : tensor<5x3xf32>
 }
+
+// All symbols are found.
+// CHECK: dataflow.take_first {{.*}} -> tensor<64x4xf32, #dataflow.extents<()[s0] -> (s0, 4), <"kept" = 0 to 64 found>>>
+func.func @found(%x: tensor<64x4xf32>, %count: tensor<i64>)
+    -> tensor<64x4xf32, #dataflow.extents<()[s0] -> (s0, 4), <"kept" = 0 to 64 found>>> {
+  %y = dataflow.take_first %x, %count {dim = 0 : i64, symbol = 0 : i64}
+      : tensor<64x4xf32>, tensor<i64> -> tensor<64x4xf32, #dataflow.extents<()[s0] -> (s0, 4), <"kept" = 0 to 64 found>>>
+  return %y : tensor<64x4xf32, #dataflow.extents<()[s0] -> (s0, 4), <"kept" = 0 to 64 found>>>
+}

@@ -80,6 +80,29 @@ exec.program @empty parameters 64 state 0 {
   }
 }
 
+// A copy from one accelerator to another.
+// CHECK-LABEL: exec.program @peers
+exec.program @peers parameters 0 state 0 {
+  exec.memory @host
+  exec.memory @accel0 arena 64
+  exec.memory @accel1 arena 64
+  exec.device @accel0.device called "accel0" emulated in @accel0 threads 1 speed 1.0
+  exec.device @accel1.device called "accel1" emulated in @accel1 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.2e10 duplex 2.0e10 latency 10000
+  exec.link @peer joins @accel0, @accel1 rate 1.2e10 duplex 2.0e10 latency 10000
+  exec.stream @accel0.in in of @accel0.device
+  exec.stream @accel1.in in of @accel1.device
+  exec.input "x" : tensor<16xf32>
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %a = exec.slot @accel0 at 0 bytes 64 tensor "x"
+    %b = exec.slot @accel1 at 0 bytes 64 tensor "x"
+    %e0 = exec.swap_in %x to %a bytes 64 via @bus on @accel0.in
+    // CHECK: exec.copy %{{.*}} to %{{.*}} bytes 64 via @peer on @accel1.in wait(%{{.*}})
+    %e1 = exec.copy %a to %b bytes 64 via @peer on @accel1.in wait(%e0)
+  }
+}
+
 // Kernels are the module's.
 func.func private @update()
 func.func private @apply()
