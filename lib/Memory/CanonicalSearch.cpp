@@ -2,6 +2,16 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The invariant is a lower bound `lowest[i]` of the offset of every free item, which only rises on the way down the
+// tree. If an item cannot be at its bound, its bound is raised to the lowest top of a free item that it meets, because
+// in a canonical packing every item is at the bottom or on another item. A state without a packing is stored by a hash
+// of its free items and bounds, and is not searched again. All changes are on a trail, which undoes them in reverse
+// order.
+//
+// If no free item crosses between two sections, the items on either side are packed independently.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CanonicalSearch.h"
 

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A packing within the capacity that lacks some items. Each step inserts one
-// of those where it displaces least; what it displaced is missing then. What is
-// hard to place grows dearer to displace (ejection pools: Nagata and Braysy
-// 2009, for vehicle routing).
+// The search changes a packing within the capacity from which some items are missing.
+// Each step inserts one missing item where it displaces the items of least cost. The
+// displaced items are missing then. The cost of an item grows whenever it was hard to
+// place (ejection pools: Nagata and Braysy 2009, for vehicle routing).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_MEMORY_EJECTIONSEARCH_H
@@ -20,8 +20,8 @@
 
 namespace sluice::memory {
 
-/// What displacing an item costs: its area to a power, times what grows with each
-/// step in which it had to displace others itself.
+/// The cost of displacing an item is a power of its area, times a factor that grows in
+/// each step in which the item had to displace others.
 struct DisplacementCost {
   double exponent = 0.5;
   double growth = 1.02;

@@ -2,6 +2,21 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The packer first simplifies the problem (Sections.h). It replaces time by sections and bytes by units, moves the
+// buffers that outlive all others to the bottom, and cuts the rest into pieces that no buffer crosses. Each piece is
+// packed separately. None of these steps loses a packing of least peak.
+//
+// Greedy packings in several orders give a first solution. The packings of the baselines are packed again in the order
+// of their offsets, which raises no buffer. The result is therefore not worse than theirs. The search then looks for
+// packings within a target below the best peak. The first target is the lower bound. Later ones are steps of the gap to
+// the bound, which grow after a success and shrink after a failure.
+//
+// For one target, turns of an exact search (CanonicalSearch.h) and of a local search (EjectionSearch.h) alternate. Each
+// turn has a small limit and other random ranks, because a lucky rank succeeds soon or not at all (restarts). The
+// limits grow from round to round. If the exact search proves that a target is infeasible, the lower bound rises.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CanonicalSearch.h"
 #include "EjectionSearch.h"

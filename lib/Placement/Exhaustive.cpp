@@ -2,6 +2,18 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The search is branch and bound in two levels. The upper level gives devices to operators one after the other. For
+// every complete placement that no bound excludes, the lower level extends an order by one ready operator at a time. A
+// branch ends if its lower bound is not below the best makespan.
+//
+// A placement is bounded by the longest path, by the work of each device between earliest starts and tails (Carlier's
+// preemptive bound), and by a weighted mean of the work of all devices. A prefix of an order is bounded by the times of
+// its commands, which are final if no two copies share a link. A prefix is also dropped if another prefix of the same
+// operators left every stream and tensor available no later, or if it only exchanges two independent neighbours of an
+// order that is searched anyway.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Exhaustive.h"
 

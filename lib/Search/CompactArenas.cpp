@@ -2,6 +2,13 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// A plan orders only what its streams and waits order. Two residencies may share addresses if every user of one happens
+// before the creator of the other. This relation does not depend on addresses. The arenas are therefore packed again
+// under the same relation, and any packing without clashes leaves the plan valid and its times as they are. Residencies
+// that clash and nevertheless share an address (a result in the place of an operand) stay together as one block.
+//
+//===----------------------------------------------------------------------===//
 
 #include "sluice/Search/CompactArenas.h"
 

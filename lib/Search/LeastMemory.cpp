@@ -2,6 +2,13 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The search bisects the capacity of all accelerators together, between the least capacity that any plan needs and the
+// capacity of the best plan so far. A plan within the allowed slowdown lowers the upper end to what its arenas really
+// take. Any other result raises the lower end. The placement of the first plan is kept. Each step has an equal part of
+// the budget.
+//
+//===----------------------------------------------------------------------===//
 
 #include "sluice/Search/LeastMemory.h"
 

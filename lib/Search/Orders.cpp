@@ -2,6 +2,13 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// All orders are list schedules: they repeatedly take one of the operators whose predecessors are scheduled, and differ
+// in the choice. The result is therefore always topological. The same holds for children of the genetic search: the
+// crossover keeps the relative order of one parent for the operators that the other parent does not give, and a
+// mutation takes random ready operators in between.
+//
+//===----------------------------------------------------------------------===//
 
 #include "sluice/Search/Orders.h"
 

@@ -2,6 +2,18 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The moment with the most live bytes divides the order into early and late operators. A late operator needs some early
+// tensors. Each of these is either kept until then, or computed again from other tensors. The choice with the least
+// cost is a minimum cut between the tensors that late operators need (source) and the tensors that are available anyway
+// (sink). The capacity of the edge behind a tensor is the price of keeping it. The capacity of the edge behind an
+// operator is the time of its second run. Edges of infinite capacity connect an operator with its inputs, because a
+// second run needs all of them.
+//
+// Within one cut, a chain of second runs could reach back to the inputs of the network. Tensors that pass from one
+// stretch of the order to the next are therefore kept, which bounds the length of these chains.
+//
+//===----------------------------------------------------------------------===//
 
 #include "sluice/Swap/Recompute.h"
 

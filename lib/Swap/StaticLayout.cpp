@@ -2,6 +2,12 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// If all tensors fit into the memory, no tensor needs to be evicted, and addresses follow from the stays alone. Two
+// stays may share addresses if they do not overlap in time. Stays are lengthened first by the estimated times of their
+// copies and exchanges. Otherwise a copy would delay the operator that uses the same addresses next.
+//
+//===----------------------------------------------------------------------===//
 
 #include "StaticLayout.h"
 

@@ -2,6 +2,17 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The planner walks over the order once and keeps three invariants after each operator. Every tensor that a later
+// operator or the caller needs is in at least one memory. Every address of an arena belongs to at most one live
+// residency. Every command waits for the commands that must come before it: for the writer of what it reads, and for
+// all users of the addresses that it overwrites. Streams run in order, so it is enough to remember the last user on
+// each stream.
+//
+// Times in this walk are estimates, because copies do not share links here. They guide the placers. The simulator has
+// the final times.
+//
+//===----------------------------------------------------------------------===//
 
 #include "StepPlanner.h"
 

@@ -2,6 +2,21 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// A window is a range of addresses that is large enough for a tensor. To use it, the planner evicts the tensors in it.
+// A window costs the copies that these evictions cause, weighted by the distance of the next use, and the time that the
+// new tensor waits for the range. The placer takes the cheapest window of all gaps between the operands of the
+// operator, which must stay.
+//
+// Three searches find it. If a window without any cost exists, the tightest of these is taken. Otherwise a search by
+// bounds (WindowSearch.cpp) looks only at windows that may be the cheapest. If it cannot decide, all windows are
+// compared: one pointer moves over the first extents and one over the last, prefix sums give the costs, and a queue of
+// falling keys gives the greatest waiting time.
+//
+// If the operands leave no window, the cheapest of them moves as well. With no operand in place, all tensors lie side
+// by side, which fits whenever the working set of the operator fits.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Placers.h"
 #include "sluice/Support/Units.h"

@@ -2,6 +2,20 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// The problem is to choose a strategy for each node, with costs on nodes and edges and a memory limit at each moment.
+// Multipliers are prices of memory at each moment. With given multipliers the limits disappear, and the rest is solved
+// by message passing for the whole graph (a lower bound), and exactly by elimination for a block of nodes while all
+// other nodes keep their strategies.
+//
+// A walk repeats rounds. In a round, eight blocks of random size are improved from the same state, each with
+// multipliers of its own that a few subgradient steps adapt to the block. The improvements are then applied one after
+// the other, if they leave the state no worse. The number of blocks is fixed and their order is too, so the result is
+// the same for any number of threads. Bytes beyond the limit cost a price that rises while the state exceeds the limit
+// and falls while it does not improve. A walk that finds nothing better for long ends, and the next one starts from
+// another choice of the message passing.
+//
+//===----------------------------------------------------------------------===//
 
 #include "MessagePassing.h"
 #include "Solvers.h"

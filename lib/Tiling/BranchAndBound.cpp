@@ -2,6 +2,14 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// If elimination can take the whole graph, its tables give, for any choices of the nodes eliminated last, the exact
+// optimum of the remaining nodes under given multipliers. This optimum minus the value of the multipliers is a lower
+// bound of all completions within the memory. The search therefore first looks for multipliers with a great bound, and
+// then descends through the nodes in reverse order of elimination. The bound of a child is that of its parent plus the
+// difference of two table entries, so a visit takes constant time for each strategy.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Solvers.h"
 
