@@ -23,14 +23,18 @@ std::string versionsOf(const SupportedOperator &entry) {
 Status printOperators() {
   std::ostream &out = std::cout;
   out << "<!-- Made by `sluice-bench operators`. -->\n# ONNX operators\n\n"
-         "What the importer reads, up to opset "
+         "The importer reads these operators, up to opset "
       << kNewestOpset
-      << ". *Since* lists the versions of the operator's domain from which on a converter serves, each until the next "
-         "one's.\n\n"
-         "Elements are of float, double, float16, bfloat16, bool, and of signed and unsigned integers of 2, 4, 8, 16, "
-         "32 and 64 bits; the\nfloat8 types and float4e2m1 can be stored, moved and cast, strings stored, moved and "
-         "read by the operators named after them.\nAll operators run on CPUs. *Known when compiling* is what is "
-         "constant, follows from shapes, or is given as a fixed input.\n";
+      << ". The column *since* lists versions of the operator's domain. From each of them on, until the next one, one "
+         "converter reads the operator.\n\n"
+         "- Element types are float, double, float16, bfloat16, bool, and signed and unsigned integers of 2, 4, 8, 16, "
+         "32 and 64 bits.\n"
+         "- Elements of the float8 types and of float4e2m1 can be stored, moved and cast.\n"
+         "- Strings can be stored and moved. The operators on strings read them.\n"
+         "- All operators run on CPUs.\n"
+         "- A value is *known at compile time* if it is constant, follows from shapes, or is an input given by "
+         "`--fix`.\n"
+         "- `--bound NAME=N` gives the bound of a tensor, if the model does not imply one.\n";
   std::string domain = "-";
   for (const SupportedOperator &entry : supportedOperators()) {
     if (entry.domain != domain) {
@@ -45,7 +49,8 @@ Status printOperators() {
 } // namespace
 
 void addOperatorsCommand(CLI::App &app, Action &action) {
-  CLI::App *command = driver::addCommand(app, "operators", "The ONNX operators that can be read, as Markdown");
+  CLI::App *command =
+      driver::addCommand(app, "operators", "List the ONNX operators that the importer reads, as Markdown");
   command->callback([&action] { action = printOperators; });
 }
 
