@@ -402,7 +402,7 @@ TEST_CASE("capacities are kept, or the excess is named", "[placement]") {
       CHECK(solution.error().code == ErrorCode::Infeasible);
     }
     CHECK_THAT(solvePlacement(problem, {"heft"}).error().message,
-               Catch::Contains("finds no room") && Catch::Contains("lacks"));
+               Catch::Contains("does not fit") && Catch::Contains("lacks"));
   }
   CHECK(kept > 200);
   // The validator counts for itself.

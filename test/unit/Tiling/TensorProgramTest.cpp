@@ -65,10 +65,10 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(3); });
   refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(77); });
   refused("written before", [](TensorProgram &p) { p.operators[1].results[0] = TensorId(2); });
-  refused("no operator's result", [](TensorProgram &p) { p.operators.pop_back(); });
+  refused("not an operator's result", [](TensorProgram &p) { p.operators.pop_back(); });
   refused("does not replicate", [](TensorProgram &p) { p.operators[0].rules.erase(p.operators[0].rules.begin()); });
   refused("two rules", [](TensorProgram &p) { p.operators[0].rules[2].name = "rows"; });
-  refused("no multiple of 3", [](TensorProgram &p) { p.operators[0].rules[1].divisor = 3; });
+  refused("not a multiple of 3", [](TensorProgram &p) { p.operators[0].rules[1].divisor = 3; });
   refused("which has rank 2", [](TensorProgram &p) { p.operators[0].rules[1].operands[0].dim = 2; });
   refused("1 tilings for 2 operands", [](TensorProgram &p) { p.operators[0].rules[1].operands.pop_back(); });
   refused("takes partial results",
