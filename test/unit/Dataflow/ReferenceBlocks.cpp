@@ -23,21 +23,28 @@ template <typename OpTy>
 static void multiply(Operation *op, Value left, OpTy of, int64_t bits, int64_t block, Environment &values) {
   const Tensor &lhs = values.at(left), &weight = values.at(of.getWeight()), &scales = values.at(of.getScales());
   const Tensor *zeros = of.getZeroPoints() ? &values.at(of.getZeroPoints()) : nullptr;
-  Tensor out(op->getResult(0).getType());
-  forEachIndex(out.shape(), [&](llvm::ArrayRef<int64_t> at) {
-    const int64_t n = at.back();
-    double sum = 0;
-    for (int64_t k = 0; k < lhs.shape().back(); ++k) {
+  const int64_t depth = lhs.shape().back(), columns = weight.shape()[0];
+  std::vector<double> matrix;
+  for (int64_t n = 0; n < columns; ++n)
+    for (int64_t k = 0; k < depth; ++k) {
       const int64_t b = k / block;
       double zero = static_cast<double>(int64_t(1) << (bits - 1));
       if (zeros)
         zero = isa<FloatType>(zeros->element()) ? zeros->at({n, b}) : static_cast<double>(fieldOf(*zeros, n, b, bits));
-      Index from(at.drop_back());
-      from.push_back(k);
-      sum += lhs.at(from) * (static_cast<double>(fieldOf(weight, n, k, bits)) - zero) * scales.at({n, b});
+      matrix.push_back((static_cast<double>(fieldOf(weight, n, k, bits)) - zero) * scales.at({n, b}));
     }
-    out.set(out.linearOf(at), sum);
-  });
+  Tensor out(op->getResult(0).getType());
+  std::vector<double> row(depth);
+  for (int64_t m = 0; m < out.size() / columns; ++m) {
+    for (int64_t k = 0; k < depth; ++k)
+      row[k] = lhs.get(m * depth + k);
+    for (int64_t n = 0; n < columns; ++n) {
+      double sum = 0;
+      for (int64_t k = 0; k < depth; ++k)
+        sum += row[k] * matrix[n * depth + k];
+      out.set(m * columns + n, sum);
+    }
+  }
   values.insert({op->getResult(0), std::move(out)});
 }
 
