@@ -10,11 +10,13 @@ def Dataflow_BlockZeros : Dataflow_Enum<"BlockZeros", [Case<"none", 0>, Case<"by
 
 def Dataflow_BlockPanelsAttr : AttrDef<Dataflow_Dialect, "BlockPanels"> {
   let mnemonic = "block_panels";
-  let summary = "How a weight of 2, 4 or 8 bits, quantized in blocks, lies in memory for a CPU's vectors";
+  let summary = "The order in memory of a block-quantized weight of 2, 4 or 8 bits, for the vectors of a CPU";
   let description = [{
-    Panels of `panel` columns, the last one filled up with zeros. A panel has one record for each `block` elements of
-    the depth: the columns' scales, their zero points, and words of 32 bits, each with consecutive elements of one
-    column, so that a vector of words is a vector of columns and one mask takes an element of each.
+    The weight is stored in panels of `panel` columns. The last panel is filled with zeros.
+    A panel has one record for each `block` elements of the depth. A record has the scales of
+    the columns, their zero points, and words of 32 bits. A word has consecutive elements of
+    one column. A vector of words is therefore a vector of columns, and one mask takes an
+    element of each column.
   }];
   let parameters = (ins "int64_t":$bits, "int64_t":$block, "int64_t":$columns, "int64_t":$depth, "int64_t":$panel,
                         "::mlir::Type":$scale, EnumParameter<Dataflow_BlockZeros>:$zeros);
@@ -28,13 +30,22 @@ def Dataflow_BlockZeroPoints : RankedTensorOf<[UI8, F32, F16, BF16]>;
 def Dataflow_PackedBlocks : RankedTensorOf<[I8]>;
 
 def BlockMatmulOp : Dataflow_InferredOp<"block_matmul", [Tiling, Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
-  let summary = "Product by a weight of 2, 4 or 8 bits with a scale for each block of its depth";
+  let summary = "Product by a block-quantized weight of 2, 4 or 8 bits";
   let description = [{
-    [..., M, K] x weight -> [..., M, N], in the element type of lhs, with sums in f32. `weight` is
-    [N, blocks, block * bits / 8] bytes: for each column of the product its blocks along K, with `bits` bits an element,
-    the first element in the lowest bits; blocks = ceil(K / block). An element is (bits - zero point) * scale; `scales` is [N, blocks]. `zero_points` is
-    [N, blocks] floats, or [N, ceil(blocks * bits / 8)] bytes packed as the weight is; without it, zero points are
-    2^(bits - 1).
+    [..., M, K] x weight -> [..., M, N], in the element type of lhs, with sums in f32. The
+    depth K is divided into blocks of `block` elements, the last of which may be shorter.
+    `weight` is [N, blocks, block * bits / 8] bytes. It has `bits` bits for each element, and
+    the first element is in the lowest bits. `scales` is [N, blocks]. `zero_points` is
+    [N, blocks] floats, or [N, ceil(blocks * bits / 8)] bytes that are packed as the weight
+    is. Without zero points, each is 2^(bits - 1). An element of the weight is (bits - zero
+    point) * scale.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.block_matmul %x, %weight scales %scales less %zeros bits 4 block 32
+        : (tensor<3x40xf32>, tensor<6x2x16xui8>, tensor<6x2xf32>, tensor<6x1xui8>) -> tensor<3x6xf32>
+    ```
   }];
   let arguments = (ins Dataflow_BlockFloats:$lhs, Dataflow_BlockBytes:$weight, Dataflow_BlockFloats:$scales,
                        Optional<Dataflow_BlockZeroPoints>:$zero_points, I64Attr:$bits, I64Attr:$block);
@@ -48,7 +59,19 @@ def BlockMatmulOp : Dataflow_InferredOp<"block_matmul", [Tiling, Kernel<>, CostO
 
 def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
     Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
-  let summary = "The same product by a pack_blocks result";
+  let summary = "Product by a block-quantized weight that pack_blocks has packed";
+  let description = [{
+    The operator computes what block_matmul computes of the weight, scales and zero points
+    that were packed.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.packed_block_matmul %x, %packed
+        panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = bytes>
+        : (tensor<3x40xf32>, tensor<336xi8>) -> tensor<3x6xf32>
+    ```
+  }];
   let arguments = (ins Dataflow_BlockFloats:$lhs, Dataflow_PackedBlocks:$rhs, Dataflow_BlockPanelsAttr:$panels);
   let results = (outs Dataflow_BlockFloats:$result);
   let assemblyFormat = "$lhs `,` $rhs `panels` $panels attr-dict `:` functional-type(operands, $result)";
@@ -56,7 +79,18 @@ def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
 }
 
 def PackBlocksOp : Dataflow_InferredOp<"pack_blocks", [EvaluateMethods, Cost]> {
-  let summary = "The weight of a block_matmul, its scales and zero points -> block_panels";
+  let summary = "Packs a block-quantized weight, its scales and its zero points into block_panels";
+  let description = [{
+    The operands are those of block_matmul.
+
+    Example:
+
+    ```mlir
+    %packed = dataflow.pack_blocks %weight scales %scales less %zeros
+        panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = bytes>
+        : (tensor<6x2x16xui8>, tensor<6x2xf32>, tensor<6x1xui8>) -> tensor<336xi8>
+    ```
+  }];
   let arguments = (ins Dataflow_BlockBytes:$weight, Dataflow_BlockFloats:$scales,
                        Optional<Dataflow_BlockZeroPoints>:$zero_points, Dataflow_BlockPanelsAttr:$panels);
   let results = (outs Dataflow_PackedBlocks:$result);
