@@ -61,8 +61,8 @@ Status buildProgram(Program &program, const CompilerOptions &options) {
                      "', compile for one device, or for a machine without files");
   Pipeline passes;
   passes.onModule("dataflow-to-exec", {{"name", program.origin->name}});
-  passes.onModule("dataflow-emit-kernels", {{"precision", matmulPrecisionName(options.matmulPrecision)},
-                                            {"chunks", fused.chunks}});
+  passes.onModule("dataflow-emit-kernels",
+                  {{"precision", matmulPrecisionName(options.matmulPrecision)}, {"chunks", fused.chunks}});
   return program.run(passes);
 }
 

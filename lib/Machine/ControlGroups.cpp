@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-/// A hierarchy of groups that limits memory: where it is mounted, which of its groups that directory shows, and the file
-/// with a group's limit.
+/// A hierarchy of groups that limits memory: where it is mounted, which of its groups that directory shows, and the
+/// file with a group's limit.
 struct Mount {
   std::string directory, shownGroup;
   bool isVersion2 = false;

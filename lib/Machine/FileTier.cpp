@@ -60,9 +60,7 @@ Buffer allocateBlocks(int64_t bytes) {
       static_cast<char *>(std::aligned_alloc(static_cast<size_t>(kFileBlockBytes), static_cast<size_t>(bytes))));
 }
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 auto cannotMeasure(const std::string &where) {
   return makeError(ErrorCode::Io, "cannot measure the disk, '", where, "', ", std::strerror(errno),
@@ -121,8 +119,7 @@ Expected<DiskRates> measureReads(const std::string &path) {
   if (!S_ISREG(info.st_mode) || info.st_size < kLeastBytes)
     return makeError(ErrorCode::InvalidInput, "cannot measure the disk by a file of less than 1 MiB, '", path,
                      "', give a larger one");
-  SLUICE_ASSIGN_OR_RETURN(DiskRates rates,
-                          timeReads(file.fd, info.st_size / kFileBlockBytes * kFileBlockBytes, path));
+  SLUICE_ASSIGN_OR_RETURN(DiskRates rates, timeReads(file.fd, info.st_size / kFileBlockBytes * kFileBlockBytes, path));
   rates.writeBytesPerSec = rates.readBytesPerSec;
   return rates;
 }

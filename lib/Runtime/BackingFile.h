@@ -29,8 +29,8 @@ class BackingFile {
 public:
   /// An existing file, to be read. Remembers its size and when it changed.
   static Result<std::unique_ptr<BackingFile>> open(const std::string &path);
-  /// A file of `bytes`, all blocks of which are taken now, in `directory`. It has no name, and is gone with this object or
-  /// the process. `memoryName` is for errors.
+  /// A file of `bytes`, all blocks of which are taken now, in `directory`. It has no name, and is gone with this object
+  /// or the process. `memoryName` is for errors.
   static Result<std::unique_ptr<BackingFile>> create(const std::string &directory, int64_t bytes,
                                                      const char *memoryName);
   ~BackingFile();

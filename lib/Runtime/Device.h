@@ -106,8 +106,9 @@ public:
   bool isThrottled() const { return desc.throttle != 0; }
   /// Runs the copy on `device`, from `sourceMemory`. Any thread.
   int32_t copy(Device &device, uint32_t sourceMemory, void *destination, const void *source, int64_t bytes);
-  /// Moves `bytes` from `sourceMemory` by move(done, piece), piece by piece, as slowly as a throttled link does; returns
-  /// what `move` returned, which is 0 unless it failed. Pieces, but the last, are multiples of 4096 bytes. Any thread.
+  /// Moves `bytes` from `sourceMemory` by move(done, piece), piece by piece, as slowly as a throttled link does;
+  /// returns what `move` returned, which is 0 unless it failed. Pieces, but the last, are multiples of 4096 bytes. Any
+  /// thread.
   int32_t pace(uint32_t sourceMemory, int64_t bytes, const std::function<int32_t(int64_t, int64_t)> &move);
 
 private:

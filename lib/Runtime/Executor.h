@@ -187,9 +187,10 @@ private:
   Ranks ranks;
   std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use; null for files.
-  std::vector<std::unique_ptr<BackingFile>> files; ///< Per memory: its arena in a file; null where it is not one, or empty.
-  std::vector<Program> programs;                ///< The buckets', then that for the upper bounds.
-  const Program *inUse = nullptr;               ///< The one that has its arenas, and whose init has run.
+  std::vector<std::unique_ptr<BackingFile>>
+      files;                      ///< Per memory: its arena in a file; null where it is not one, or empty.
+  std::vector<Program> programs;  ///< The buckets', then that for the upper bounds.
+  const Program *inUse = nullptr; ///< The one that has its arenas, and whose init has run.
   std::vector<std::unique_ptr<Link>> links;
   bool runsInline = false;
   bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.

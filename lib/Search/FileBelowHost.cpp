@@ -226,7 +226,8 @@ Plan FileBelowHost::turnBack(const Plan &plan) const {
     if (!id.valid()) {
       id = ResidencyId(result.residencies.size());
       const Tensor &tensor = own.tensor(t);
-      result.residencies.push_back({t, Machine::hostMemory(), Segment::Home, 0, tensor.bytes, !tensor.producer.valid()});
+      result.residencies.push_back(
+          {t, Machine::hostMemory(), Segment::Home, 0, tensor.bytes, !tensor.producer.valid()});
     }
     return id;
   };

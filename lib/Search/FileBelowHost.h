@@ -10,8 +10,8 @@
 //
 // What the caller gives or gets, states, and parameters of which a step reads few rows
 // have homes in the host's memory, where operators read and write them: in the planner's
-// problem they have no bytes, and the memory is smaller by the homes. Tensors that stream are whole blocks there, so that
-// all their addresses suit direct I/O.
+// problem they have no bytes, and the memory is smaller by the homes. Tensors that stream are whole blocks there, so
+// that all their addresses suit direct I/O.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SEARCH_FILEBELOWHOST_H

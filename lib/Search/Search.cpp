@@ -144,9 +144,8 @@ static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &proble
   if (parameters > problem.capacityBytes[0])
     return std::nullopt;
   Machine machine = *problem.machine;
-  std::erase_if(machine.links, [&](const Link &link) {
-    return problem.machine->isFile(link.a) || problem.machine->isFile(link.b);
-  });
+  std::erase_if(machine.links,
+                [&](const Link &link) { return problem.machine->isFile(link.a) || problem.machine->isFile(link.b); });
   std::erase_if(machine.memories, [](const Memory &memory) { return memory.kind == MemoryKind::File; });
   SearchProblem without = problem;
   without.machine = &machine;
@@ -159,6 +158,9 @@ static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &proble
     return std::nullopt;
   result->minimumBytes.resize(problem.machine->memories.size());
   result->peakBytes.resize(problem.machine->memories.size());
+  // They are about the machine without files.
+  result->certificate.reset();
+  result->onceCertificate.reset();
   return std::move(*result);
 }
 
@@ -179,14 +181,16 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
   };
   result.makespanNs = timeOf(result.plan);
   // The search's bounds are of tensors in whole blocks. Here they are of the tensors' own bytes, for the placement that
-  // a single device has. Their certificates are about the turned problem, so this problem's checkers cannot follow them.
+  // a single device has. Their certificates are about the turned problem, so this problem's checkers cannot follow
+  // them.
   result.lowerBoundNs = result.onceBoundNs = 0;
   result.certificate.reset();
   result.onceCertificate.reset();
   if (problem.machine->computeDevices().size() == 1) {
     SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> exact, FileBelowHost::of(problem, 1));
     const SearchProblem of = exact->turned();
-    const LowerBounds bounds = planLowerBounds(*of.graph, *of.machine, *of.costs, of.capacityBytes, result.plan.placement);
+    const LowerBounds bounds =
+        planLowerBounds(*of.graph, *of.machine, *of.costs, of.capacityBytes, result.plan.placement);
     result.lowerBoundNs = bounds.always().ns;
     result.onceBoundNs = bounds.once().ns;
   }

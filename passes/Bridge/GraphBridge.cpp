@@ -255,8 +255,8 @@ private:
 };
 } // namespace
 
-/// The blocks of 4 KiB, in bytes, that an operator reads at most of an operand of which it looks rows up; none where it may
-/// read all.
+/// The blocks of 4 KiB, in bytes, that an operator reads at most of an operand of which it looks rows up; none where it
+/// may read all.
 static std::optional<Count> lookedUpBytes(Operation *op, unsigned operand) {
   constexpr int64_t kBlockBytes = 4096;
   if (auto gather = dyn_cast<GatherOp>(op)) {

@@ -65,8 +65,8 @@ exec::MachineAttr machineToAttribute(MLIRContext *context, const Machine &machin
   Builder b(context);
   SmallVector<Attribute> memories, devices, links;
   for (const Memory &memory : machine.memories)
-    memories.push_back(exec::MemoryAttr::get(context, memory.name, memory.capacityBytes,
-                                              memory.kind == MemoryKind::File));
+    memories.push_back(
+        exec::MemoryAttr::get(context, memory.name, memory.capacityBytes, memory.kind == MemoryKind::File));
   for (const Device &device : machine.devices)
     devices.push_back(exec::DeviceAttr::get(context, device.name, toExec(device.kind),
                                             machine.memory(device.memory).name, device.threads,

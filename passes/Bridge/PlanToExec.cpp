@@ -296,9 +296,11 @@ Status Builder::addInit(DenseI64ArrayAttr bounds) {
     if (!link.valid())
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(residency.tensor).name,
                        "' is kept in the arena of '", machine.memory(residency.memory).name,
-                       "', which no link joins to '", machine.memory(from).name, "', where its home is; use it from there");
-    SLUICE_ASSIGN_OR_RETURN(std::string stream,
-                            streamInto(residency.memory, machine.isFile(from) ? StreamKind::FileIn : StreamKind::SwapIn));
+                       "', which no link joins to '", machine.memory(from).name,
+                       "', where its home is; use it from there");
+    SLUICE_ASSIGN_OR_RETURN(
+        std::string stream,
+        streamInto(residency.memory, machine.isFile(from) ? StreamKind::FileIn : StreamKind::SwapIn));
     const Place arena{residency.memory, addArena(residency, false)};
     const Place home{from, addHome(residency.tensor, from)};
     addCopy(home, arena, residency.tensor, link, stream, {});

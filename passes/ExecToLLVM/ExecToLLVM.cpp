@@ -132,8 +132,8 @@ std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
     return words(numbers[arena.getMemoryAttr()], SLUICE_SEGMENT_ARENA, 0, arena.getAt(), arena.getBytes());
   auto home = slot.getDefiningOp<HomeOp>();
   bool numbered = home.getKind() == HomeKind::Input || home.getKind() == HomeKind::Output;
-  return words(home.getMemory() ? numbers[home.getMemoryAttr()] : 0, static_cast<uint32_t>(home.getKind()), numbered ? home.getPosition() : 0,
-               numbered ? 0 : home.getPosition(), home.getBytes());
+  return words(home.getMemory() ? numbers[home.getMemoryAttr()] : 0, static_cast<uint32_t>(home.getKind()),
+               numbered ? home.getPosition() : 0, numbered ? 0 : home.getPosition(), home.getBytes());
 }
 
 std::vector<ProgramLowering::Call> ProgramLowering::collectCalls(Region &body) {

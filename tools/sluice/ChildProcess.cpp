@@ -42,7 +42,9 @@ static std::string readAll(int fd) {
 }
 
 Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
-  auto refused = [] { return makeError(ErrorCode::Io, "cannot start a process to compile in, ", std::strerror(errno)); };
+  auto refused = [] {
+    return makeError(ErrorCode::Io, "cannot start a process to compile in, ", std::strerror(errno));
+  };
   int ends[2];
   if (pipe(ends) != 0)
     return refused();

@@ -61,15 +61,17 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
   if (!result)
     return propagate(result);
   const Plan &plan = result->plan;
-  fit.bytesCopied = saturatingAdd(plan.bytesRead(*problem.graph, *problem.machine), plan.bytesSwappedIn(*problem.graph));
+  fit.bytesCopied =
+      saturatingAdd(plan.bytesRead(*problem.graph, *problem.machine), plan.bytesSwappedIn(*problem.graph));
   fit.result = std::move(*result);
   return fit;
 }
 
 void printFits(const Needs &needs, const std::vector<Fit> &fits) {
-  printLine("least", concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '", needs.op,
-                            needs.processBytes > 0 ? concat("' and ", formatBytes(needs.processBytes), " of the process")
-                                                   : std::string("'")));
+  printLine("least",
+            concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '", needs.op,
+                   needs.processBytes > 0 ? concat("' and ", formatBytes(needs.processBytes), " of the process")
+                                          : std::string("'")));
   printLine("peak", concat(formatBytes(needs.peakBytes), ", with nothing copied in a step"));
   std::cout << '\n';
   Table table({"memory", "of the peak", "simulated step", "of the fastest", "copied in a step"});

@@ -8,13 +8,13 @@
 #include "Commands.h"
 #include "KeptRun.h"
 #include "MeasuredMappings.h"
+#include "QuantizedModels.h"
 #include "RunInputs.h"
 #include "RunSession.h"
 #include "SharedOptions.h"
 #include "StepWatch.h"
 #include "sluice/Onnx/Compose.h"
 #include "sluice/Runtime/Tables.h"
-#include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/Npy.h"
@@ -25,7 +25,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <onnx/onnx_pb.h>
 #include <set>
 
 namespace sluice::driver {
@@ -61,36 +60,6 @@ struct OpenModel {
   std::vector<PrunedLayer> pruned = {};
   bool quantized = false;
 };
-
-/// Operators that compute in 8 bits what the reference may compute otherwise.
-bool isQuantizing(const std::string &type) {
-  static const std::set<std::string> kTypes = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
-                                               "MatMulInteger", "ConvInteger"};
-  return kTypes.count(type) > 0 || type.starts_with("QLinear");
-}
-
-/// Nesting was bounded when the model was opened.
-bool isQuantized(const ::onnx::GraphProto &graph) {
-  for (const ::onnx::NodeProto &node : graph.node()) {
-    if (isQuantizing(node.op_type()))
-      return true;
-    for (const ::onnx::AttributeProto &attribute : node.attribute())
-      if (attribute.has_g() && isQuantized(attribute.g()))
-        return true;
-  }
-  return false;
-}
-
-/// Of a compiled model: 8-bit weights remain after every phase.
-bool isQuantized(const std::string &directory) {
-  Expected<PlanFile> plan = readPlanFile((std::filesystem::path(directory) / kPlanFileName).string());
-  if (!plan)
-    return false;
-  for (const Tensor &tensor : plan->problem.graph.tensors())
-    if (tensor.kind == TensorKind::Parameter && tensor.type.substr(0, tensor.type.find('[')).ends_with("i8"))
-      return true;
-  return false;
-}
 
 std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count) {
   std::vector<std::string> names;
@@ -419,8 +388,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   printLine("copied in", concat(outcome.stats.bytes_in, " bytes a step, planned ", outcome.stats.planned_bytes_in));
   printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", outcome.stats.planned_bytes_out));
   if (outcome.stats.planned_bytes_read > 0 || outcome.stats.init_bytes_read > 0)
-    printLine("read", concat(outcome.stats.bytes_read, " bytes a step, planned ", outcome.stats.planned_bytes_read, ", ",
-                             outcome.stats.init_bytes_read, " before the first"));
+    printLine("read", concat(outcome.stats.bytes_read, " bytes a step, planned ", outcome.stats.planned_bytes_read,
+                             ", ", outcome.stats.init_bytes_read, " before the first"));
   if (outcome.stats.planned_bytes_written > 0)
     printLine("written",
               concat(outcome.stats.bytes_written, " bytes a step, planned ", outcome.stats.planned_bytes_written));

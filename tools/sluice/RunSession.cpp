@@ -197,7 +197,8 @@ Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
     return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,
                      " out, the plan says ", done.planned_bytes_in, " and ", done.planned_bytes_out,
                      ", report this as a bug of sluice");
-  if (!isPlanned(done.bytes_read, done.planned_bytes_read) || !isPlanned(done.bytes_written, done.planned_bytes_written))
+  if (!isPlanned(done.bytes_read, done.planned_bytes_read) ||
+      !isPlanned(done.bytes_written, done.planned_bytes_written))
     return makeError(ErrorCode::Internal, "a step read ", done.bytes_read, " bytes of files and wrote ",
                      done.bytes_written, ", the plan says ", done.planned_bytes_read, " and ",
                      done.planned_bytes_written, ", report this as a bug of sluice");

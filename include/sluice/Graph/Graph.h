@@ -33,8 +33,8 @@ struct Tensor {
   TensorKind kind = TensorKind::Activation;
   /// Unaligned size of the data.
   int64_t bytes = 0;
-  /// Of a parameter of which all readers look some rows up, as an embedding's: the blocks of 4 KiB, in bytes, that a step
-  /// reads of it at most. 0: all of it.
+  /// Of a parameter of which all readers look some rows up, as an embedding's: the blocks of 4 KiB, in bytes, that a
+  /// step reads of it at most. 0: all of it.
   int64_t touchedBytes = 0;
   /// For display and cost keys: "f32[1,64,56,56]".
   std::string type;

@@ -27,8 +27,8 @@ struct DiskRates {
   int64_t readLatencyNs = 0; ///< Of one block.
 };
 
-/// Writes a file without a name in `directory`, and reads it with direct I/O where the file system allows it. Takes less
-/// than about two seconds, and 64 MiB of the disk. Fails naming the directory.
+/// Writes a file without a name in `directory`, and reads it with direct I/O where the file system allows it. Takes
+/// less than about two seconds, and 64 MiB of the disk. Fails naming the directory.
 Expected<DiskRates> measureDisk(const std::string &directory);
 /// Reads an existing file of at least 1 MiB with direct I/O, for a fraction of a second. Its write rate is taken to be
 /// its read rate.

@@ -11,7 +11,8 @@ namespace sluice {
 
 /// Cores this process may use, at least 1.
 int hostCores();
-/// Physical memory, or the limit of the process's control groups where that is less; max() where the system does not say.
+/// Physical memory, or the limit of the process's control groups where that is less; max() where the system does not
+/// say.
 int64_t hostMemoryBytes();
 
 } // namespace sluice

@@ -77,8 +77,8 @@ typedef struct sluice_options {
  * loads what stays on devices. Refuses another ABI major, a CPU that lacks a
  * feature, a parameter file of another size or hash. A file above 64 MiB is
  * hashed only where `verify` asks. It is mapped, not read: it must not change
- * while the session is open. Parameters that a plan keeps in a file are read from it at each step, with direct I/O where
- * the file system has it; a step fails where the file has changed. `options` may be NULL. */
+ * while the session is open. Parameters that a plan keeps in a file are read from it at each step, with direct I/O
+ * where the file system has it; a step fails where the file has changed. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to
  * 64 bytes. They belong to the caller and must outlive the session. */

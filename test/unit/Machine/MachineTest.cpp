@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "sluice/Machine/Machine.h"
 #include "sluice/Machine/ControlGroups.h"
 #include "sluice/Machine/FileTier.h"
-#include "sluice/Machine/Machine.h"
 #include "sluice/Machine/MachineJson.h"
 #include "sluice/Machine/RankMachine.h"
 
@@ -319,7 +319,9 @@ TEST_CASE("the file below a memory that computes", "[machine]") {
   CHECK_FALSE(fileBelowHost(*machinePreset("emulated")).valid());
   CHECK_FALSE(fileBelowHost(machineWithFile()).valid());
   Machine plain = *machineFromJson(JsonReader(*parseJson(R"({"schema": 1, "name": "plain",
-    "memories": [{"name": "host"}], "devices": [{"name": "cpu", "memory": "host"}]})", ""), ""));
+    "memories": [{"name": "host"}], "devices": [{"name": "cpu", "memory": "host"}]})",
+                                                         ""),
+                                              ""));
   CHECK_FALSE(fileBelowHost(plain).valid());
   attachDisk(plain, {2e9, 1e9, 50'000});
   REQUIRE(plain.check());
@@ -346,8 +348,8 @@ TEST_CASE("a disk is measured with direct I/O in bounded time", "[machine]") {
   CHECK(rates->readBytesPerSec > 1e5);
   std::filesystem::resize_file(file, 1000);
   CHECK_THAT(measureReads(file).error().message, Contains("less than 1 MiB") && Contains(file));
-  CHECK_THAT(measureDisk((directory / "none").string()).error().message, Contains("cannot measure the disk") &&
-                                                                            Contains("none"));
+  CHECK_THAT(measureDisk((directory / "none").string()).error().message,
+             Contains("cannot measure the disk") && Contains("none"));
   std::filesystem::remove_all(directory);
 }
 

@@ -176,7 +176,8 @@ sluice_slot parameterSlot(int64_t offset) { return slot(kDisk, SLUICE_SEGMENT_PA
 /// and the first sum goes to the file and comes back.
 int32_t streamingStep(const sluice_api *api, sluice_context *context) {
   Issuer issue{api, context};
-  const sluice_slot kept = arenaSlot(0, 0, kBytes), w = arenaSlot(0, kBytes, kBytes), sum = arenaSlot(0, 2 * kBytes, kBytes);
+  const sluice_slot kept = arenaSlot(0, 0, kBytes), w = arenaSlot(0, kBytes, kBytes),
+                    sum = arenaSlot(0, 2 * kBytes, kBytes);
   const sluice_slot saved = arenaSlot(kDisk, 0, kBytes);
   const uint32_t first = issue.launch(kHostCompute, addKernel, {inputSlot(kBytes), kept, sum});
   const uint32_t out = issue.copy(kFileOut, saved, sum, {first});
@@ -301,8 +302,8 @@ TEST_CASE("a step whose parameter file is shortened or changed fails", "[runtime
   REQUIRE(runStep(**executor, x, y));
   SECTION("shortened: the error names the tensor and the file") {
     fs::resize_file(path, 2 * kBytes);
-    CHECK_THAT(textOf(runStep(**executor, x, y)), Contains("copy of tensor 't0' failed") && Contains("'" + path + "'") &&
-                                                      Contains("shortened"));
+    CHECK_THAT(textOf(runStep(**executor, x, y)),
+               Contains("copy of tensor 't0' failed") && Contains("'" + path + "'") && Contains("shortened"));
   }
   SECTION("changed: what was read may be of two versions") {
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).put('x');
