@@ -4,7 +4,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizedModels.h"
-#include "sluice/Codegen/Artifact.h"
 #include "sluice/Search/PlanFile.h"
 
 #include <filesystem>
