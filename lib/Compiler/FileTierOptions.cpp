@@ -33,8 +33,8 @@ Status attachDiskFor(Machine &machine, const std::string &modelPath, const Compi
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(modelPath, error);
   const bool isLong = !error && bytes >= kLongEnough;
-  const std::filesystem::path directory = std::filesystem::temp_directory_path(error);
-  SLUICE_ASSIGN_OR_RETURN(const DiskRates rates, isLong ? measureReads(modelPath) : measureDisk(directory.string()));
+  SLUICE_ASSIGN_OR_RETURN(const DiskRates rates,
+                          isLong ? measureReads(modelPath) : measureDisk(temporaryFileDirectory()));
   attachDisk(machine, rates);
   return machine.check();
 }

@@ -110,6 +110,13 @@ Expected<DiskRates> timeReads(int fd, int64_t bytes, const std::string &where) {
 
 } // namespace
 
+std::string temporaryFileDirectory() {
+  const char *const named = std::getenv("TMPDIR");
+  if (named && *named)
+    return named;
+  return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
 Expected<DiskRates> measureReads(const std::string &path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info = {};

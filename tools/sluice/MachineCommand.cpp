@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -115,7 +114,7 @@ Expected<Machine> detect() {
   }
   // With GPUs, the host's memory is what they swap to.
   if (count == 0) {
-    SLUICE_ASSIGN_OR_RETURN(const DiskRates disk, measureDisk(std::filesystem::temp_directory_path().string()));
+    SLUICE_ASSIGN_OR_RETURN(const DiskRates disk, measureDisk(temporaryFileDirectory()));
     attachDisk(machine, disk);
   }
   if (count > 0)

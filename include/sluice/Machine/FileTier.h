@@ -34,6 +34,10 @@ Expected<DiskRates> measureDisk(const std::string &directory);
 /// its read rate.
 Expected<DiskRates> measureReads(const std::string &path);
 
+/// Where what a plan writes to a file goes unless an option says otherwise, as in the runtime: TMPDIR, else /var/tmp,
+/// which is on a disk where /tmp may be in memory, else /tmp.
+std::string temporaryFileDirectory();
+
 /// Adds a file below the host's memory, which is the last memory, and its link.
 void attachDisk(Machine &machine, const DiskRates &rates);
 
