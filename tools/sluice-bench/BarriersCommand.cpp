@@ -266,40 +266,43 @@ Status runExperiment(const BarriersOptions &options) {
 void addBarriersCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<BarriersOptions>();
   CLI::App *command = driver::addCommand(
-      app, "barriers", "Workers that train together, simulated: figures of Zhao's thesis unless --barrier is set");
+      app, "barriers",
+      "Simulate workers that train together: by default figures of Zhao's thesis, or an experiment with --barrier");
   std::vector<std::string> ids;
   for (const BarrierFigure &figure : barrierFigures())
     ids.push_back(figure.id);
-  CLI::Option *figures = driver::addOption(*command, "--figure", options->figures, "figures to print; all unless set")
+  CLI::Option *figures = driver::addOption(*command, "--figure", options->figures, "figures to print; by default all")
                              ->delimiter(',')
                              ->check(driver::oneOf(ids))
                              ->type_name("N,...");
   CLI::Option *barrier = driver::addOption(*command, "--barrier", options->barriers,
-                                           "an experiment with these barriers: bsp, ssp:STALENESS, asp, pbsp:SAMPLE, "
-                                           "pssp:STALENESS,SAMPLE; may be repeated")
+                                           "run an experiment with these barriers: bsp, ssp:STALENESS, asp, "
+                                           "pbsp:SAMPLE, pssp:STALENESS,SAMPLE; may be repeated")
                              ->type_name("BARRIER")
                              ->excludes(figures);
   auto addSetting = [&](const char *name, auto &value, const char *description) {
     return driver::addOption(*command, name, value, description)->needs(barrier)->capture_default_str();
   };
-  addSetting("--workers", options->workers, "of the experiment");
+  addSetting("--workers", options->workers, "number of workers of the experiment");
   addSetting("--duration", options->duration, "simulated time of a run")->type_name("TIME");
   addSetting("--step-time", options->stepTime,
              "fixed:TIME, uniform:BASE,SPREAD, exponential:BASE,MEAN, lognormal:MEDIAN,SIGMA")
       ->type_name("DISTRIBUTION");
-  addSetting("--stragglers", options->stragglers, "share of slow workers, 0 to 1");
-  addSetting("--slowness", options->slowness, "by which their steps take longer");
-  addSetting("--retest", options->retest, "from a test that fails to the next; 0s: at each arrival of an update")
+  addSetting("--stragglers", options->stragglers, "share of slow workers, from 0 to 1");
+  addSetting("--slowness", options->slowness, "factor by which steps of slow workers are longer");
+  addSetting("--retest", options->retest,
+             "time from a failed test of a barrier to the next test; 0s: test at each arrival of an update")
       ->type_name("TIME");
-  addSetting("--exchange", options->exchange, "free: takes no time; server: sharded parameter server; peers")
+  addSetting("--exchange", options->exchange,
+             "exchange of updates: free (takes no time), server (sharded parameter server) or peers")
       ->check(driver::oneOf({"free", "server", "peers"}));
-  addSetting("--machine", options->machine, "whose links updates pass, a preset or a machine file");
-  addSetting("--bytes", options->bytes, "of the model, and of an update")->type_name("SIZE");
-  addSetting("--shards", options->shards, "of the parameter server");
-  driver::addOption(*command, "--seeds", options->seeds, "runs of each problem, whose mean counts")
+  addSetting("--machine", options->machine, "machine whose links carry the updates: a preset or a machine file");
+  addSetting("--bytes", options->bytes, "size of the model, and of an update")->type_name("SIZE");
+  addSetting("--shards", options->shards, "number of shards of the parameter server");
+  driver::addOption(*command, "--seeds", options->seeds, "number of runs of each problem; the mean is used")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   driver::addFormatOption(*command, options->format);

@@ -107,16 +107,18 @@ Status runKernels(const KernelsOptions &options) {
 
 void addKernelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<KernelsOptions>();
-  CLI::App *command = driver::addCommand(app, "kernels", "Our matrix products and convolutions beside oneDNN's");
-  driver::addOption(*command, "--filter", options->filter, "only kernels whose name contains this")->type_name("TEXT");
+  CLI::App *command =
+      driver::addCommand(app, "kernels", "Time matrix products and convolutions of Sluice and of oneDNN");
+  driver::addOption(*command, "--filter", options->filter, "only kernels whose names contain this text")
+      ->type_name("TEXT");
   options->addTo(*command);
   options->vectors = hostVectors();
   driver::addOption(*command, "--vectors", options->vectors,
-                    "emit code for avx512, avx2 or sse2; at most what the host has")
+                    "emit code for avx512, avx2 or sse2, which the host must support")
       ->check(driver::oneOf({"avx512", "avx2", "sse2"}))
       ->capture_default_str()
       ->group("Code generation");
-  driver::addOption(*command, "--dump-object", options->objectPath, "write the last kernel's object file")
+  driver::addOption(*command, "--dump-object", options->objectPath, "write the object file of the last kernel")
       ->type_name("FILE")
       ->group("Code generation");
   command->callback([options, &action] { action = [options] { return runKernels(*options); }; });

@@ -9,7 +9,7 @@
 namespace sluice::bench {
 
 void CommonOptions::addTo(CLI::App &command) {
-  driver::addOption(command, "--repeat", repeats, "measurements of each case; the median counts")
+  driver::addOption(command, "--repeat", repeats, "number of measurements of each case; the median is used")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   driver::addFormatOption(command, format);

@@ -320,21 +320,22 @@ Status runModels(const ModelsOptions &options) {
 
 void addModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<ModelsOptions>();
-  CLI::App *command = driver::addCommand(app, "models", "Models' steps beside those of other runtimes, in turns");
+  CLI::App *command =
+      driver::addCommand(app, "models", "Time steps of models in Sluice and in other runtimes, in turns");
   driver::addOption(*command, "DIR", options->directories, "folders of model.onnx and test_data_set_*, at any depth")
       ->required();
   driver::addOption(*command, "--against", options->against,
-                    "other runtimes: onnxruntime, openvino; skipped where not installed")
+                    "other runtimes: onnxruntime, openvino; skipped if not installed")
       ->delimiter(',')
       ->check(driver::oneOf({"onnxruntime", "openvino"}))
       ->allow_extra_args(false)
       ->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "each number of threads is measured")
+  driver::addOption(*command, "--threads", options->threads, "numbers of threads, each of which is measured")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->allow_extra_args(false)
       ->capture_default_str();
-  driver::addOption(*command, "--python", options->python, "the interpreter that has the other runtimes' packages")
+  driver::addOption(*command, "--python", options->python, "the interpreter with the packages of the other runtimes")
       ->type_name("PATH")
       ->capture_default_str();
   driver::addOption(*command, "--filter", options->filter, "only models whose name matches this regular expression")

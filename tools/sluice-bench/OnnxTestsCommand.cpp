@@ -260,19 +260,20 @@ Status runTests(const OnnxTestsOptions &options) {
 
 void addOnnxTestsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<OnnxTestsOptions>();
-  CLI::App *command = driver::addCommand(app, "onnx-tests", "ONNX's backend tests: compiled, run and compared");
+  CLI::App *command = driver::addCommand(app, "onnx-tests", "Compile, run and compare ONNX's backend tests");
   driver::addOption(*command, "DIR", options->directory, "folders of model.onnx and test_data_set_*, at any depth")
       ->required();
   driver::addOption(*command, "--filter", options->filter, "only tests whose name matches this regular expression")
       ->type_name("REGEX");
-  driver::addOption(*command, "--expected-failures", options->expectedFailures,
-                    "lines 'name: reason', '*' stands for anything; a test named there that passes is an error too")
+  driver::addOption(
+      *command, "--expected-failures", options->expectedFailures,
+      "file of lines 'name: reason', where '*' matches any text; a listed test that passes is an error, too")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  driver::addOption(*command, "--threads", options->processes, "tests at a time, 0: one a core")
+  driver::addOption(*command, "--threads", options->processes, "number of parallel tests, 0: one for each core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  driver::addOption(*command, "--timeout", options->timeoutSec, "seconds a test may take")
+  driver::addOption(*command, "--timeout", options->timeoutSec, "limit of a test in seconds")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   driver::addFormatOption(*command, options->format);

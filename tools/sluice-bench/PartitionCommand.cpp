@@ -304,37 +304,43 @@ Status runPartition(PartitionOptions options) {
 void addPartitionCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<PartitionOptions>();
   CLI::App *command = driver::addCommand(
-      app, "partition", "Training steps split over devices: ours against SoyBean, Spartan, data and model parallelism");
-  driver::addOption(
-      *command, "--suite", options->suite,
-      "soybean: its models; megatron: transformers beside Megatron's tiling; spartan: its random programs")
+      app, "partition", "Compare training steps split over devices with SoyBean, Spartan, data and model parallelism");
+  driver::addOption(*command, "--suite", options->suite,
+                    "soybean: models of that paper; megatron: transformers with Megatron's tiling beside; spartan: "
+                    "random programs of that paper")
       ->check(driver::oneOf({"soybean", "megatron", "spartan"}))
       ->capture_default_str();
-  CLI::Option *models =
-      driver::addOption(*command, "--models", options->models, "of scripts/models, instead of the suite's")
-          ->delimiter(',');
-  driver::addOption(*command, "--batch", options->batches, "of --models")
+  CLI::Option *models = driver::addOption(*command, "--models", options->models,
+                                          "models of scripts/models, instead of those of the suite")
+                            ->delimiter(',');
+  driver::addOption(*command, "--batch", options->batches, "batch size of --models")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->needs(models);
   driver::addOption(*command, "--model-flag", options->flags,
-                    "an argument of the builder of --models, as --model-flag=--layers")
+                    "an argument of the builder of --models, as in --model-flag=--layers")
       ->allow_extra_args(false)
       ->needs(models);
-  driver::addOption(*command, "--devices", options->devices, "how many; 2, 4, 8 and 16 where the suite does not say")
+  driver::addOption(*command, "--devices", options->devices,
+                    "numbers of devices; by default those of the suite, or 2, 4, 8 and 16")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--machine", options->machine, "whose devices; p2.16xlarge, or h200x8 for megatron");
-  driver::addOption(*command, "--programs", options->programs, "how many of suite spartan")
+  driver::addOption(*command, "--machine", options->machine,
+                    "machine with the devices; by default p2.16xlarge, for megatron h200x8");
+  driver::addOption(*command, "--programs", options->programs, "number of programs of the suite spartan")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  driver::addOption(*command, "--seed", options->seed, "of suite spartan's programs")->capture_default_str();
-  driver::addOption(*command, "--optimizer", options->optimizer, "of the training step")->capture_default_str();
-  driver::addFlag(*command, "--inference", options->inference, "the model alone, no training step");
-  driver::addOption(*command, "--threads", options->threads, "0: one a core; never changes a result")
+  driver::addOption(*command, "--seed", options->seed, "seed of the programs of the suite spartan")
+      ->capture_default_str();
+  driver::addOption(*command, "--optimizer", options->optimizer, "optimizer of the training step")
+      ->capture_default_str();
+  driver::addFlag(*command, "--inference", options->inference, "split the model without a training step");
+  driver::addOption(*command, "--threads", options->threads,
+                    "number of threads, 0: one for each core; never changes a result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  driver::addOption(*command, "--scripts", options->scripts, "the builders' directory, unless beside the sources");
+  driver::addOption(*command, "--scripts", options->scripts,
+                    "directory of the model builders; by default that beside the sources");
   driver::addFormatOption(*command, options->format);
   command->callback([command, options, &action] {
     const bool isSpartan = options->suite == "spartan";

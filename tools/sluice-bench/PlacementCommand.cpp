@@ -439,7 +439,7 @@ Status runPlacement(const PlacementOptions &options) {
 
 void addPlacementCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<PlacementOptions>();
-  CLI::App *command = driver::addCommand(app, "placement", "Placement solvers against each other and against optima");
+  CLI::App *command = driver::addCommand(app, "placement", "Compare placement solvers with each other and with optima");
   std::vector<std::string> suites;
   for (const auto &[name, run] : kSuites)
     suites.push_back(name);
@@ -455,22 +455,25 @@ void addPlacementCommand(CLI::App &app, Action &action) {
       ->check(CLI::Range(2, 100'000))
       ->type_name("N,...")
       ->capture_default_str();
-  driver::addOption(*command, "--count", options->count,
-                    "graphs of each kind (10), or in all (1000); mappings of predictors (700)")
+  driver::addOption(
+      *command, "--count", options->count,
+      "number of graphs of each kind (10) or of all graphs (1000); number of mappings of predictors (700)")
       ->check(CLI::Range(1, 1'000'000));
-  driver::addOption(*command, "--evals", options->evaluations, "of the searches; their own number unless set")
+  driver::addOption(*command, "--evals", options->evaluations,
+                    "number of evaluations of the searches; by default that of each search")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--proof", options->proof, "evaluations that an optimum's proof may take, of exact")
+  driver::addOption(*command, "--proof", options->proof,
+                    "for exact: limit of the evaluations for the proof of an optimum")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   driver::addOption(*command, "--instances", options->instances, "directory of the published instances")
       ->type_name("DIR");
   driver::addOption(*command, "--problem", options->problems,
-                    "planning problems, of predictors ('sluice plan --dump-problem')")
+                    "for predictors: planning problems from 'sluice plan --dump-problem'")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  driver::addOption(*command, "--seed", options->seed, "of the graphs, and of annealing")->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--seed", options->seed, "seed of the graphs and of annealing")->capture_default_str();
+  driver::addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   driver::addFormatOption(*command, options->format);

@@ -292,51 +292,53 @@ Status runServing(const ServingOptions &options) {
 void addServingCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<ServingOptions>();
   CLI::App *command = driver::addCommand(
-      app, "serving", "Models that share a device: p99 latency against throughput, ResNet-152 unless set");
+      app, "serving", "Simulate models that share a device: p99 latency against throughput, by default of ResNet-152");
   driver::addOption(*command, "--models", options->models, "numbers of models that share the device")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000))
       ->type_name("N,...")
       ->capture_default_str();
   CLI::Option *batch =
-      driver::addOption(*command, "--batch", options->batches, "clients a request, which come together")
+      driver::addOption(*command, "--batch", options->batches, "number of clients of a request, which arrive together")
           ->delimiter(',')
           ->check(CLI::Range(1, 100'000))
           ->type_name("N,...")
           ->capture_default_str();
-  driver::addOption(*command, "--memory", options->memories, "sizes to share; the accelerator's unless set")
+  driver::addOption(*command, "--memory", options->memories,
+                    "sizes of the shared memory; by default that of the accelerator")
       ->delimiter(',')
       ->type_name("SIZE,...");
-  driver::addOption(*command, "--rate", options->rates, "clients a second")
+  driver::addOption(*command, "--rate", options->rates, "clients per second")
       ->delimiter(',')
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("R,...")
       ->capture_default_str();
-  driver::addOption(*command, "--requests", options->requests, "of each run, after a tenth as many that do not count")
+  driver::addOption(*command, "--requests", options->requests,
+                    "number of requests of each run, after a warm-up of a tenth of this number")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  driver::addOption(*command, "--seeds", options->seeds, "of the arrivals; the median run counts")
+  driver::addOption(*command, "--seeds", options->seeds, "seeds of the arrivals; the median run is used")
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str();
-  driver::addOption(*command, "--evals", options->evaluations, "plans to make for each budget")
+  driver::addOption(*command, "--evals", options->evaluations, "number of plans to make for each memory size")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   CLI::Option *problem =
-      driver::addOption(*command, "--problem", options->problem, "a planning problem as JSON, as the model")
+      driver::addOption(*command, "--problem", options->problem, "a planning problem as JSON, used as the model")
           ->type_name("FILE");
-  driver::addFlag(*command, "--unfused", options->unfused, "the network's own operators, a kernel each")
+  driver::addFlag(*command, "--unfused", options->unfused, "plan the operators of the network without fusion")
       ->excludes(problem);
   driver::addOption(*command, "--machine", options->machine, "a preset or a machine file")
       ->excludes(problem)
       ->capture_default_str();
-  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders, scripts/models")
       ->excludes(problem)
       ->type_name("DIR");
-  driver::addOption(*command, "--format", options->format, "text for people, json and csv for programs")
+  driver::addOption(*command, "--format", options->format, "text for readers, json and csv for programs")
       ->check(driver::oneOf({"text", "json", "csv"}))
       ->capture_default_str();
   command->callback([options, problem, batch, &action] {

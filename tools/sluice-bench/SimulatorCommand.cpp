@@ -176,18 +176,19 @@ Status runSimulator(const SimulatorOptions &options) {
 
 void addSimulatorCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<SimulatorOptions>();
-  CLI::App *command = driver::addCommand(app, "simulator", "Plans made and simulated per second against graph size");
+  CLI::App *command =
+      driver::addCommand(app, "simulator", "Count the plans that are made and simulated per second, by graph size");
   driver::addOption(*command, "--operators", options->sizes, "sizes of the random layered graphs")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))
       ->type_name("N,...")
       ->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "of the evaluations side by side")
+  driver::addOption(*command, "--threads", options->threads, "number of parallel evaluations")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->type_name("N,...")
       ->capture_default_str();
-  driver::addOption(*command, "--seed", options->seed, "of the graphs")->capture_default_str();
+  driver::addOption(*command, "--seed", options->seed, "seed of the graphs")->capture_default_str();
   options->addTo(*command);
   command->callback([options, &action] { action = [options] { return runSimulator(*options); }; });
 }

@@ -192,7 +192,9 @@ void printRow(const SwapOptions &options, const Json &row) {
                 cell(row["rivals"], options.solvers[solver].c_str()).c_str());
   const bool again = row["passed_by_recomputation"].get<bool>();
   std::printf(" %7s %s\n", cell(row, "required_fraction").c_str(),
-              again ? "by recomputation" : row["passed"].get<bool>() ? "yes" : "no");
+              again                       ? "by recomputation"
+              : row["passed"].get<bool>() ? "yes"
+                                          : "no");
   std::fflush(stdout);
 }
 
@@ -334,54 +336,60 @@ CLI::Option *addDuration(CLI::App &command, const std::string &name, int64_t &ns
 
 void addSwapCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<SwapOptions>();
-  CLI::App *command =
-      driver::addCommand(app, "swap", "SwapAdvisor's evaluation: training steps that exceed the memory");
-  CLI::Option *models = driver::addOption(*command, "--models", options->models, "of the five; all unless set")
-                            ->delimiter(',')
-                            ->check(driver::oneOf(trainingModels()))
-                            ->type_name("NAME,...");
-  driver::addOption(*command, "--batch", options->batches, "batch sizes; the paper's unless set")
+  CLI::App *command = driver::addCommand(
+      app, "swap", "Run the evaluation of the SwapAdvisor paper: training steps that exceed the memory");
+  CLI::Option *models =
+      driver::addOption(*command, "--models", options->models, "some of the five models; by default all")
+          ->delimiter(',')
+          ->check(driver::oneOf(trainingModels()))
+          ->type_name("NAME,...");
+  driver::addOption(*command, "--batch", options->batches, "batch sizes; by default those of the paper")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000))
       ->type_name("N,...");
   CLI::Option *problems = driver::addOption(*command, "--problem", options->problems,
-                                            "planning problems as JSON, instead of models or before them")
+                                            "planning problems as JSON, instead of models or in addition")
                               ->delimiter(',')
                               ->type_name("FILE,...");
   driver::addOption(*command, "--solvers", options->solvers,
-                    "the one measured, with its worst seed; then those it must not lose to")
+                    "the measured solver, whose worst seed is used, followed by the solvers that it is compared with")
       ->delimiter(',')
       ->check(driver::oneOf(searchSolverNames()))
       ->capture_default_str();
-  driver::addOption(*command, "--seeds", options->seeds, "of the first solver; the others take the first")
+  driver::addOption(*command, "--seeds", options->seeds,
+                    "seeds of the first solver; the other solvers use the first seed")
       ->delimiter(',')
       ->type_name("N,...")
       ->capture_default_str();
-  CLI::Option *time = addDuration(*command, "--time", options->timeNs, "of a plan's search; 60s, none with --evals");
-  addDuration(*command, "--rival-time", options->rivalTimeNs, "of the other solvers; that of --time unless set");
-  driver::addOption(*command, "--evals", options->evaluations, "plans to make: the same fractions on any machine")
+  CLI::Option *time =
+      addDuration(*command, "--time", options->timeNs, "limit of the search for a plan (60s); with --evals no limit");
+  addDuration(*command, "--rival-time", options->rivalTimeNs, "limit of the other solvers; by default that of --time");
+  driver::addOption(*command, "--evals", options->evaluations,
+                    "number of plans to make; the fractions are then the same on any machine")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   CLI::Option *rate =
-      driver::addOption(*command, "--rate", options->rates, "compute rates, as multiples of the machine's")
+      driver::addOption(*command, "--rate", options->rates, "compute rates, as multiples of the rate of the machine")
           ->delimiter(',')
           ->check(CLI::PositiveNumber)
           ->capture_default_str();
-  CLI::Option *table2 =
-      driver::addFlag(*command, "--table2", options->table2, "ResNet-152's inference under small budgets instead")
-          ->excludes(rate)
-          ->excludes(models)
-          ->excludes(problems);
-  driver::addFlag(*command, "--unfused", options->unfused, "of the network's own operators")->needs(table2);
+  CLI::Option *table2 = driver::addFlag(*command, "--table2", options->table2,
+                                        "plan the inference of ResNet-152 in little memory instead")
+                            ->excludes(rate)
+                            ->excludes(models)
+                            ->excludes(problems);
+  driver::addFlag(*command, "--unfused", options->unfused, "plan the operators of the network without fusion")
+      ->needs(table2);
   driver::addFlag(*command, "--convergence", options->convergence,
-                  "what the genetic search of each solver has alive after every generation instead")
+                  "print the population of each solver's genetic search after every generation instead")
       ->excludes(rate)
       ->excludes(table2);
   driver::addOption(*command, "--machine", options->machine, "a preset or a machine file")->capture_default_str();
-  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
-  driver::addOption(*command, "--format", options->format, "text for people, json and csv for programs")
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders, scripts/models")
+      ->type_name("DIR");
+  driver::addOption(*command, "--format", options->format, "text for readers, json and csv for programs")
       ->check(driver::oneOf({"text", "json", "csv"}))
       ->capture_default_str();
   command->callback([options, time, &action] {

@@ -147,16 +147,16 @@ Status runTiers(const TiersOptions &options) {
 
 void addTiersCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<TiersOptions>();
-  CLI::App *command =
-      driver::addCommand(app, "tiers", "G10's evaluation: training steps that swap to the host's memory and an SSD");
-  driver::addOption(*command, "steps", options->steps, "training steps of G10's artifact, as JSON or .json.gz")
+  CLI::App *command = driver::addCommand(
+      app, "tiers", "Run the evaluation of the G10 paper: training steps that swap to host memory and an SSD");
+  driver::addOption(*command, "steps", options->steps, "training steps of the artifact of G10, as JSON or .json.gz")
       ->required()
       ->type_name("FILE...");
-  driver::addOption(*command, "--host", options->host, "sizes of the host's memory; the step's unless set")
+  driver::addOption(*command, "--host", options->host, "sizes of host memory; by default that of the step")
       ->delimiter(',')
       ->type_name("SIZE,...");
-  driver::addFlag(*command, "--sweep", options->sweep, "the sizes of G10's published sweep, 0 to 256 GiB");
-  driver::addOption(*command, "--solvers", options->solvers, "a column for each")
+  driver::addFlag(*command, "--sweep", options->sweep, "use the sizes of G10's published sweep, 0 to 256 GiB");
+  driver::addOption(*command, "--solvers", options->solvers, "solvers, each with a column")
       ->delimiter(',')
       ->check(driver::oneOf(searchSolverNames()))
       ->capture_default_str();
@@ -169,15 +169,16 @@ void addTiersCommand(CLI::App &app, Action &action) {
                                   throw CLI::ValidationError(ns.error().message);
                                 options->timeNs = *ns;
                               },
-                              "of a plan's search; 60s, none with --evals")
+                              "limit of the search for a plan (60s); with --evals no limit")
                           ->type_name("TIME");
-  driver::addOption(*command, "--evals", options->evaluations, "plans to make: the same fractions on any machine")
+  driver::addOption(*command, "--evals", options->evaluations,
+                    "number of plans to make; the fractions are then the same on any machine")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--seed", options->seed, "of the searches")->capture_default_str();
-  driver::addOption(*command, "--threads", options->threads, "0: as many as the machine has")
+  driver::addOption(*command, "--seed", options->seed, "seed of the searches")->capture_default_str();
+  driver::addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  driver::addOption(*command, "--format", options->format, "text for people, json and csv for programs")
+  driver::addOption(*command, "--format", options->format, "text for readers, json and csv for programs")
       ->check(driver::oneOf({"text", "json", "csv"}))
       ->capture_default_str();
   command->callback([options, time, &action] {

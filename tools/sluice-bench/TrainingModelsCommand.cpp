@@ -162,11 +162,14 @@ Status runTrainingModels(const TrainingModelsOptions &options) {
 void addTrainingModelsCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<TrainingModelsOptions>();
   CLI::App *command = driver::addCommand(app, "training-models",
-                                         "Training steps counted: bytes without reuse, operators, tensor sizes, peak");
-  driver::addOption(*command, "MODEL", options->models, "ONNX files; weights may be absent");
-  driver::addFlag(*command, "--paper", options->paper, "SwapAdvisor's five models, beside its Table 1");
-  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders")->type_name("DIR");
-  driver::addOption(*command, "--optimizer", options->optimizer, "as of 'sluice compile'")->capture_default_str();
+                                         "Count bytes, operators and tensor sizes of training steps, and their peak");
+  driver::addOption(*command, "MODEL", options->models, "ONNX files, with or without weights");
+  driver::addFlag(*command, "--paper", options->paper,
+                  "count the five models of the SwapAdvisor paper, beside its Table 1");
+  driver::addOption(*command, "--scripts", options->scripts, "directory of the model builders, scripts/models")
+      ->type_name("DIR");
+  driver::addOption(*command, "--optimizer", options->optimizer, "optimizer, as in 'sluice compile'")
+      ->capture_default_str();
   driver::addFormatOption(*command, options->format);
   command->callback([options, &action] {
     if (!options->paper && options->models.empty())

@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
   Options options;
   driver::addOption(app, "MODEL", options.model, "an ONNX file")->required();
   driver::addOption(app, "-o,--output", options.output,
-                    "the smallest model so far, its data inside; replaced as it shrinks")
+                    "file of the smallest model so far, with its data; replaced as the model shrinks")
       ->required()
       ->check([](const std::string &path) {
         return path.ends_with(".onnxtxt") ? "the model is written in binary, name it .onnx" : std::string();
@@ -86,11 +86,12 @@ int main(int argc, char **argv) {
       throw CLI::ValidationError("--timeout", ns.error().message);
     options.params.timeoutNs = *ns;
   };
-  app.add_option_function<std::string>("--timeout", takeTimeout, "limit of one test; beyond it, not interesting")
+  app.add_option_function<std::string>("--timeout", takeTimeout,
+                                       "limit of one test; a test that exceeds it counts as not interesting")
       ->type_name("TIME")
       ->default_str("60s")
       ->group("Limits");
-  driver::addOption(app, "--max-tests", options.params.maxTests, "run the command so often at most")
+  driver::addOption(app, "--max-tests", options.params.maxTests, "greatest number of tests")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group("Limits");

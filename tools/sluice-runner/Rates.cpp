@@ -153,17 +153,18 @@ void addRatesCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RatesOptions>();
   CLI::App *command =
       driver::addCommand(app, "rates", "Measure the first GPU: copies, cuBLAS' products, cuDNN's convolution");
-  driver::addOption(*command, "--megabytes", options->megabytes, "to copy, a quarter of the memory at most")
+  driver::addOption(*command, "--megabytes", options->megabytes,
+                    "number of megabytes to copy, at most a quarter of the memory")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  driver::addOption(*command, "--matmul", options->matmul, "rows, columns and depth")
+  driver::addOption(*command, "--matmul", options->matmul, "rows, columns and depth of the product")
       ->check(CLI::Range(16, 65536))
       ->capture_default_str();
-  driver::addOption(*command, "--conv", options->conv, "images, channels, side, filters, window")
+  driver::addOption(*command, "--conv", options->conv, "images, channels, side, filters and window of the convolution")
       ->expected(5)
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  driver::addOption(*command, "--repeat", options->repeat, "times, of which the least counts")
+  driver::addOption(*command, "--repeat", options->repeat, "number of measurements, of which the least is used")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   command->callback([options, &action] { action = [options] { return measureRates(*options); }; });

@@ -359,19 +359,19 @@ Status generate(const std::string &folder) {
 void addGenerateCommand(CLI::App &app, Action &action) {
   auto folder = std::make_shared<std::string>();
   CLI::App *command = driver::addCommand(app, "generate", "Compute the weights that a kept run was copied without");
-  driver::addOption(*command, "FOLDER", *folder, "what `sluice run --keep` wrote")->required();
+  driver::addOption(*command, "FOLDER", *folder, "a folder that `sluice run --keep` wrote")->required();
   command->callback([folder, &action] { action = [folder] { return generate(*folder); }; });
 }
 
 void addRunCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RunOptions>();
   CLI::App *command = driver::addCommand(app, "run", "Run a kept run and compare it with its references");
-  driver::addOption(*command, "FOLDER", options->folder, "what `sluice run --keep` wrote")->required();
-  driver::addOption(*command, "--steps", options->steps, "to compare")
+  driver::addOption(*command, "FOLDER", options->folder, "a folder that `sluice run --keep` wrote")->required();
+  driver::addOption(*command, "--steps", options->steps, "number of steps to compare")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   driver::addOption(*command, "--repeat", options->repeat,
-                    "then time so many steps, and as many for each operator's time")
+                    "then time this number of steps, and the same number for the times of operators")
       ->check(CLI::NonNegativeNumber);
   driver::addOption(*command, "--trace", options->trace, "write the last step's timeline")->type_name("FILE");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -75,11 +75,13 @@ Status simulatePlans(const SimulateOptions &options) {
 void addSimulateCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App *command = driver::addCommand(app, "simulate", "Simulate kept runs' plans with measured times");
-  driver::addOption(*command, "FOLDER", options->folders, "what `sluice run --keep` wrote, of one model")->required();
-  driver::addOption(*command, "--times", options->times, "what `sluice-runner run --repeat N` printed of one of them")
+  driver::addOption(*command, "FOLDER", options->folders, "folders that `sluice run --keep` wrote for one model")
+      ->required();
+  driver::addOption(*command, "--times", options->times, "output of `sluice-runner run --repeat N` for one of them")
       ->type_name("FILE")
       ->required();
-  driver::addOption(*command, "--repeat", options->repeat, "measurements of each link")->check(CLI::PositiveNumber);
+  driver::addOption(*command, "--repeat", options->repeat, "number of measurements of each link")
+      ->check(CLI::PositiveNumber);
   command->callback([options, &action] { action = [options] { return simulatePlans(*options); }; });
 }
 

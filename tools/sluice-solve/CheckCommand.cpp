@@ -47,7 +47,8 @@ Status runCheck(const CheckOptions &options, const std::atomic<bool> &interrupt)
 
 void addCheckCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App *command = driver::addCommand(app, "check", "Validate plan files against their problems, a line each");
+  CLI::App *command =
+      driver::addCommand(app, "check", "Validate plan files against their problems, and print one line for each");
   driver::addOption(*command, "FILE", options->files, "plan files as 'sluice plan -o' writes them")->required();
   addFormatOption(*command, options->format);
   command->callback(

@@ -210,25 +210,27 @@ Status runMemory(const MemoryOptions &options, const std::atomic<bool> &interrup
 
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
   auto options = std::make_shared<MemoryOptions>();
-  CLI::App *command = driver::addCommand(app, "memory", "Give buffers addresses: the least peak");
+  CLI::App *command = driver::addCommand(app, "memory", "Assign addresses to buffers, for the least peak");
   driver::addOption(*command, "FILE", options->file,
                     "buffers as CSV (id, lower, upper, size), or a planning problem as JSON")
       ->required();
-  addBytesOption(*command, "--capacity", options->capacity, "stop at the first packing within this; fail without one");
-  driver::addOption(*command, "--solver", options->solver, "search, or a baseline: best-fit, owl")
+  addBytesOption(*command, "--capacity", options->capacity,
+                 "stop at the first packing within this capacity; fail if none is found");
+  driver::addOption(*command, "--solver", options->solver, "search, or one of the baselines best-fit and owl")
       ->check(driver::oneOf({"search", "best-fit", "owl"}))
       ->capture_default_str();
   addDurationOption(*command, "--time", options->timeNs,
-                    "stop searching after so long; 8s unless set, 60s with a capacity, none with --evals");
-  driver::addOption(*command, "--evals", options->evaluations, "evaluations of the search, packings of best-fit (64)")
+                    "limit of the search; by default 8s, with a capacity 60s, with --evals no limit");
+  driver::addOption(*command, "--evals", options->evaluations,
+                    "number of evaluations of the search, or of packings of best-fit (64)")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--seed", options->seed, "of search and best-fit")->capture_default_str();
+  driver::addOption(*command, "--seed", options->seed, "seed of search and best-fit")->capture_default_str();
   driver::addOption(*command, "--memory", options->memory,
-                    "which memory of a planning problem; else the first device's");
+                    "memory of a planning problem; by default that of the first device");
   driver::addFlag(*command, "--validate", options->validate,
-                  "check the packing once more; the file's own where it has a column 'offset'");
+                  "validate the packing again; if the file has a column 'offset', validate that packing");
   driver::addFlag(*command, "--progress", options->progress,
-                  "on stderr, for each better packing of the search: seconds, peak, gap to the bound");
+                  "print the seconds, the peak and the gap to the bound of each better packing on stderr");
   driver::addOption(*command, "-o,--output", options->output, "write the buffers with their offsets as CSV");
   addFormatOption(*command, options->format);
   command->callback(

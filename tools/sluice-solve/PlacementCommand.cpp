@@ -153,7 +153,7 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
   params.interrupt = &interrupt;
   params.threads = 0;
   CLI::App *command = driver::addCommand(
-      app, "placement", "Give operators devices: the least simulated makespan, copies waiting in line");
+      app, "placement", "Assign devices to operators, for the least simulated makespan with copies that run in order");
   driver::addOption(
       *command, "FILE", options->file,
       "a planning problem as JSON, operators it places stay where they are; or an instance of subgraphs on "
@@ -168,19 +168,20 @@ void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> 
         return names;
       }()))
       ->capture_default_str();
-  driver::addFlag(*command, "--free", options->free, "place all operators anew");
+  driver::addFlag(*command, "--free", options->free, "place all operators again");
   driver::addFlag(*command, "--limited", options->limited,
-                  "parameters stay: keep within the file's capacities, without swapping");
+                  "obey the capacities of the file without swapping; parameters stay on their devices");
   addDurationOption(*command, "--time", params.timeNs,
-                    "stop searching after so long; none unless set, of subgraphs 45s without --evals");
+                    "limit of the search; by default none, for subgraphs without --evals 45s");
   driver::addOption(*command, "--evals", params.evaluations,
-                    "orders the searches may time; fewer for larger graphs unless set")
+                    "number of orders that the searches simulate; by default fewer for larger graphs")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--seed", params.seed, "of the searches")->capture_default_str();
-  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has; the result is the same")
+  driver::addOption(*command, "--seed", params.seed, "seed of the searches")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads,
+                    "number of threads, 0: one for each core; never changes the result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  driver::addFlag(*command, "--validate", options->validate, "check the answer once more");
+  driver::addFlag(*command, "--validate", options->validate, "validate the answer again");
   driver::addOption(*command, "-o,--output", options->output, "write the problem with its placement");
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runPlacement(*options); }; });

@@ -182,7 +182,7 @@ void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &inte
   SearchParams &params = options->params;
   params.interrupt = &interrupt;
   CLI::App *command =
-      driver::addCommand(app, "swap", "Order, addresses and swaps of a step: the least simulated makespan");
+      driver::addCommand(app, "swap", "Choose order, addresses and swaps of a step, for the least simulated makespan");
   driver::addOption(*command, "FILE", options->file, "a planning problem as JSON")->required();
   driver::addOption(*command, "--solver", params.solver, joined(searchSolverNames()))
       ->check(driver::oneOf(searchSolverNames()))
@@ -192,19 +192,22 @@ void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &inte
       ->check(driver::oneOf(placementSolverNames()))
       ->capture_default_str();
   driver::addOption(*command, "--memory", options->memory,
-                    "NAME=SIZE or NAME=P% (of the way from minimum to peak); or all alike");
-  CLI::Option *time = addDurationOption(*command, "--time", params.timeNs, "clock limit (5s); 0s: none");
-  driver::addOption(*command, "--evals", params.evaluations, "plans to make: the same result on any number of threads")
+                    "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, "
+                    "of all memories");
+  CLI::Option *time =
+      addDurationOption(*command, "--time", params.timeNs, "clock limit of the search (5s); 0s: no limit");
+  driver::addOption(*command, "--evals", params.evaluations,
+                    "number of plans to make; the result is then the same on any number of threads")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--seed", params.seed, "of the random choices")->capture_default_str();
-  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has")
+  driver::addOption(*command, "--seed", params.seed, "seed of the random choices")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads, "number of threads, 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   driver::addOption(*command, "-o,--output", options->output, "write the plan as JSON");
   driver::addOption(*command, "--trace", options->trace, "write the timeline for Perfetto");
-  CLI::Option *plan = driver::addOption(*command, "--plan", options->planFile, "a saved plan, for --validate");
+  CLI::Option *plan = driver::addOption(*command, "--plan", options->planFile, "plan file, for --validate");
   CLI::Option *validate =
-      driver::addFlag(*command, "--validate", options->validate, "check and time --plan instead of solving");
+      driver::addFlag(*command, "--validate", options->validate, "validate and simulate --plan instead of solving");
   plan->needs(validate);
   validate->needs(plan);
   addFormatOption(*command, options->format);

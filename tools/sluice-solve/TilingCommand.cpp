@@ -80,22 +80,24 @@ void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &in
   TilingParams &params = options->params;
   params.budget.interrupt = &interrupt;
   params.threads = 0;
-  CLI::App *command = driver::addCommand(app, "tiling", "Give nodes strategies: the least cost within the memory");
+  CLI::App *command =
+      driver::addCommand(app, "tiling", "Assign strategies to nodes, for the least cost within the memory");
   driver::addOption(*command, "FILE", options->file,
                     "an instance of the ASPLOS 2025 contest on intra-operator parallelism as JSON, may be gzipped")
       ->required();
   driver::addOption(*command, "--solver", params.solver, joined(tilingSolverNames()))
       ->check(driver::oneOf(tilingSolverNames()))
       ->capture_default_str();
-  addDurationOption(*command, "--time", options->timeNs, "stop searching so long after the start; none unless set");
+  addDurationOption(*command, "--time", options->timeNs, "limit of the search; by default none");
   driver::addOption(*command, "--evals", options->evaluations,
-                    "sub-problems to solve; fewer for larger ones unless set")
+                    "number of sub-problems to solve; by default fewer for larger ones")
       ->check(CLI::PositiveNumber);
-  driver::addOption(*command, "--seed", params.seed, "of the search")->capture_default_str();
-  driver::addOption(*command, "--threads", params.threads, "0: as many as the machine has; the result is the same")
+  driver::addOption(*command, "--seed", params.seed, "seed of the search")->capture_default_str();
+  driver::addOption(*command, "--threads", params.threads,
+                    "number of threads, 0: one for each core; never changes the result")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  driver::addFlag(*command, "--validate", options->validate, "check the answer once more");
+  driver::addFlag(*command, "--validate", options->validate, "validate the answer again");
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runTiling(*options); }; });
 }

@@ -48,7 +48,8 @@ void addComposeCommand(CLI::App &app, Action &action) {
   addOption(*command, "PIPELINE", options->pipeline, "the pipeline's file (.json, docs/formats/pipeline.md)")
       ->required();
   CLI::Option *output = addOption(*command, "-o,--output", options->output, "write the composed model as ONNX");
-  addFlag(*command, "--external-data", options->beside, "weights into a file beside it (default: above 1 GiB)")
+  addFlag(*command, "--external-data", options->beside,
+          "write weights to a file beside the model (default: above 1 GiB)")
       ->needs(output);
   addFlag(*command, "--update", options->update, "renew the hashes in the lock file beside the pipeline");
   command->callback([options, &action] { action = [options] { return runCompose(*options); }; });

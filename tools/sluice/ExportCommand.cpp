@@ -88,17 +88,20 @@ void addExportCommand(CLI::App &app, Action &action) {
       driver::addCommand(app, "export", "Write a model, or what was compiled, as ONNX with decisions as node metadata");
   addOption(*command, "MODEL", options->source, "a compiled model's directory, or an ONNX file")->required();
   addOption(*command, "-o,--output", options->output, "the ONNX file")->required();
-  addOption(*command, "--plan", options->plan, "of a model: the decisions to show, from 'sluice plan -o' or 'compile'");
+  addOption(*command, "--plan", options->plan,
+            "for a model: the plan whose decisions are written, from 'sluice plan -o' or 'compile'");
   addDimOption(*command, options->compile.dims);
   addFixOption(*command, options->fixed);
   addMaxIterationsOption(*command, options->compile.maxIterations);
   addBoundOption(*command, options->compile.bounds);
-  addOption(*command, "--target", options->compile.target, "of a model: what the plan was made for")
+  addOption(*command, "--target", options->compile.target, "for a model: the target of the plan")
       ->capture_default_str();
-  addOption(*command, "--model", options->model, "of a compiled model: where the model with its weights is now");
-  CLI::Option *beside =
-      addFlag(*command, "--external-data", options->beside, "weights into a file beside it (default: above 1 GiB)");
-  addFlag(*command, "--no-weights", options->noWeights, "leave weights out: to look at, not to run")->excludes(beside);
+  addOption(*command, "--model", options->model,
+            "for a compiled model: the present path of the model with its weights");
+  CLI::Option *beside = addFlag(*command, "--external-data", options->beside,
+                                "write weights to a file beside the model (default: above 1 GiB)");
+  addFlag(*command, "--no-weights", options->noWeights, "leave weights out, for a file to look at that cannot run")
+      ->excludes(beside);
   command->callback([options, &action] { action = [options] { return runExport(*options); }; });
 }
 

@@ -234,20 +234,20 @@ void addGenerateCommand(CLI::App &app, Action &action) {
       app, "generate", "Go on from tokens with a compiled model that keeps what came before in its states");
   addOption(*command, "MODEL", options->model, "a compiled model's directory")->required();
   addOption(*command, "--tokens", options->tokens, "the prompt's tokens: 1,2,3")->required()->type_name("LIST");
-  addOption(*command, "--max-new", options->most, "most tokens to add")
+  addOption(*command, "--max-new", options->most, "greatest number of tokens to add")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  addOption(*command, "--end", options->end, "stop behind this token")->type_name("TOKEN");
+  addOption(*command, "--end", options->end, "stop after this token")->type_name("TOKEN");
   addOption(*command, "--sample", options->sample,
-            "how a token is chosen: greedy, or any of top-k=N,top-p=P,temperature=T,seed=N")
+            "choice of a token: greedy, or any of top-k=N,top-p=P,temperature=T,seed=N")
       ->capture_default_str();
-  addOption(*command, "--input", options->inputs, "data of an input that holds no tokens, mask or positions")
+  addOption(*command, "--input", options->inputs, "data of an input other than tokens, mask and positions")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   addOption(*command, "--spill", options->spill,
             "keep what is swapped out, and states, in unnamed files there instead of in memory")
       ->type_name("DIR");
-  addOption(*command, "--threads", options->threads, "threads that compute; 0: one a core")->capture_default_str();
+  addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")->capture_default_str();
   addFormatOption(*command, options->format);
   command->callback([options, &action] { action = [options] { return runGenerate(*options); }; });
 }

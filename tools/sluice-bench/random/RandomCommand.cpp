@@ -256,13 +256,13 @@ Status runRandom(const RandomOptions &options) {
 void addRandomCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<RandomOptions>();
   CLI::App *command =
-      driver::addCommand(app, "random", "random models: compiled in several ways, whose results must agree");
-  driver::addOption(*command, "--seed", options->seed, "of the first model; the next one has the next seed")
+      driver::addCommand(app, "random", "Compile random models in several ways, and compare the results");
+  driver::addOption(*command, "--seed", options->seed, "seed of the first model; each next model has the next seed")
       ->capture_default_str();
   driver::addOption(*command, "--count", options->count, "models")
       ->check(CLI::Range(int64_t(1), int64_t(100'000'000)))
       ->capture_default_str();
-  driver::addOption(*command, "--nodes", options->nodes, "nodes of a model")
+  driver::addOption(*command, "--nodes", options->nodes, "number of nodes of a model")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   std::string known;
@@ -275,18 +275,17 @@ void addRandomCommand(CLI::App &app, Action &action) {
       ->type_name("NAMES")
       ->allow_extra_args(false)
       ->capture_default_str();
-  driver::addOption(*command, "--against", options->against, "compare with this package's results too")
+  driver::addOption(*command, "--against", options->against, "compare with the results of this package, too")
       ->check(CLI::IsMember({"onnxruntime", "openvino"}))
       ->type_name("PACKAGE");
-  driver::addOption(*command, "--python", options->python, "the interpreter that has the package")
-      ->capture_default_str();
+  driver::addOption(*command, "--python", options->python, "the interpreter with this package")->capture_default_str();
   driver::addOption(*command, "--keep", options->keep,
-                    "writes each model that does not behave into this directory, in a folder named after its seed")
+                    "write each model with a finding to this directory, in a folder named after its seed")
       ->type_name("DIR");
-  driver::addOption(*command, "--threads", options->processes, "models at a time, 0: one a core")
+  driver::addOption(*command, "--threads", options->processes, "number of parallel models, 0: one for each core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  driver::addOption(*command, "--timeout", options->timeoutSec, "seconds a model may take in all its ways")
+  driver::addOption(*command, "--timeout", options->timeoutSec, "limit of a model with all variants in seconds")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   driver::addFormatOption(*command, options->format);
