@@ -13,32 +13,32 @@
 
 namespace sluice::swap {
 
-/// A piece of an AddressMap: names it until the piece is merged into another.
+/// The name of a piece of an AddressMap, until the piece is merged into another one.
 using ExtentId = Id<struct ExtentTag>;
 
 /// Extents in ascending order of their offsets, which are distinct. The entries are in chunks of
-/// at most kChunk, so that an insertion moves few of them: with n entries every operation takes
-/// O(log n + kChunk), and one insertion in kChunk / 2 takes O(n / kChunk) in addition.
+/// at most kChunk entries, so an insertion moves only a few of them. With n entries, every
+/// operation takes O(log n + kChunk). One of kChunk / 2 insertions takes O(n / kChunk) in addition.
 class OffsetIndex {
 public:
   struct Entry {
     int64_t offset;
     ExtentId extent;
   };
-  /// A place in the order; insertions and erasures invalidate it.
+  /// A position in the order. Insertions and erasures invalidate it.
   struct Cursor {
     size_t chunk, entry;
   };
 
   size_t size() const { return count; }
   void insert(int64_t offset, ExtentId extent);
-  /// The entry exists.
+  /// Requires that the entry exists.
   void erase(int64_t offset);
-  /// Moves the entry at an offset to another one, which lies beyond no other entry.
+  /// Changes the offset of an entry. The order of entries must stay the same.
   void move(int64_t offset, int64_t to);
-  /// The last entry at the offset or below; the first entry where there is none.
+  /// The last entry at or below the offset, or the first entry if there is none.
   Cursor floor(int64_t offset) const;
-  /// False beyond the last entry.
+  /// Whether the cursor is at an entry, and not beyond the last one.
   bool valid(Cursor at) const { return at.chunk < chunks.size(); }
   const Entry &operator[](Cursor at) const { return chunks[at.chunk][at.entry]; }
   Cursor next(Cursor at) const {
@@ -49,8 +49,8 @@ private:
   static constexpr size_t kChunk = 64;
   size_t chunkOf(int64_t offset) const;
 
-  std::vector<int64_t> firsts;            ///< Per chunk: its first offset.
-  std::vector<std::vector<Entry>> chunks; ///< None is empty.
+  std::vector<int64_t> firsts;            ///< The first offset of each chunk.
+  std::vector<std::vector<Entry>> chunks; ///< No chunk is empty.
   size_t count = 0;
 };
 

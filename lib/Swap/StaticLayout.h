@@ -9,19 +9,20 @@
 
 namespace sluice::swap {
 
-/// Stays lengthened by the time copies in and out, and exchanges with other ranks,
-/// are expected to take when operators run without a pause, so that no address
-/// waits for one. In the host's memory nothing is copied.
+/// Lengthens stays by the estimated times of copies in and out and of exchanges with other
+/// ranks, if operators run without a pause. No address then has to wait for a copy. In the
+/// host's memory nothing is copied.
 std::vector<Stay> timedStays(const ProblemIndex &index, MemoryId memory, std::vector<Stay> stays);
 
 struct StaticLayout {
-  std::vector<int64_t> offsets; ///< Per stay.
+  std::vector<int64_t> offsets; ///< For each stay.
   int64_t peakBytes = 0;
 };
 
-/// Packs the stays first-fit in several orders and returns the lowest packing. Stops
-/// early at the lower bound, or, after the first two orders, within `capacityBytes`.
-/// Stays of the whole order go to the bottom. May exceed the capacity.
+/// Packs the stays by first fit in several orders, and returns the lowest packing. Stops
+/// early at the lower bound. After the first two orders, also stops within
+/// `capacityBytes`. Stays of the whole order go to the bottom. The result may exceed the
+/// capacity.
 StaticLayout packStays(const ProblemIndex &index, std::span<const Stay> stays, int64_t capacityBytes);
 
 } // namespace sluice::swap

@@ -11,30 +11,30 @@ namespace sluice {
 
 /// Sequential tree-reweighted message passing (TRW-S: Kolmogorov, "Convergent
 /// Tree-Reweighted Message Passing for Energy Minimization", PAMI 2006, sections 4
-/// and 6) along the nodes' numbers, with the memory relaxed by multipliers that
-/// follow Polyak's subgradient step. Messages stay between calls.
+/// and 6) in the order of node numbers. Multipliers relax the memory limit and follow
+/// Polyak's subgradient step. Messages stay between calls.
 class MessagePassing {
 public:
   explicit MessagePassing(const TilingModel &model);
 
-  /// One pass forth and one back under the multipliers as they are.
+  /// One forward and one backward pass with the present multipliers.
   void sweep();
-  /// No choice within the memory costs less: the last sweep's bound less what the
-  /// multipliers charge for the limit.
+  /// A lower bound of the cost of all choices within the memory: the bound of the last
+  /// sweep minus the value of the limit at the multipliers.
   double bound() const { return lowerBound; }
-  /// The choice read off the messages, node by node.
+  /// The choice that follows from the messages, node by node.
   const std::vector<uint32_t> &rounded() const { return choice; }
 
-  std::vector<double> multipliers; ///< Per moment, not negative.
-  /// A step that would reach `target` were the dual linear.
+  std::vector<double> multipliers; ///< For each moment, not negative.
+  /// Takes a step that would reach `target` if the dual were linear.
   void moveMultipliers(double target);
 
 private:
   const TilingModel &model;
-  std::vector<size_t> messageFirst; ///< Per entry of the adjacency: what the neighbour says to the node.
-  std::vector<size_t> reverse;      ///< Per entry: the entry of the same edge at the neighbour.
-  std::vector<size_t> entryFirst;   ///< Per node: its first entry.
-  std::vector<double> share;        ///< Per node: one over the most of earlier and later neighbours.
+  std::vector<size_t> messageFirst; ///< For each entry of the adjacency: the message from the neighbour to the node.
+  std::vector<size_t> reverse;      ///< For each entry: the entry of the same edge at the neighbour.
+  std::vector<size_t> entryFirst;   ///< For each node: its first entry.
+  std::vector<double> share;        ///< For each node: 1 / max(number of earlier neighbours, number of later ones).
   std::vector<double> messages;
   std::vector<double> belief, part;
   std::vector<double> prices; ///< Prefix sums of multipliers.
@@ -42,7 +42,8 @@ private:
   double lowerBound = 0;
 
   void gather(uint32_t node);
-  /// Says the neighbour of an entry what the node knows; returns what was taken off.
+  /// Computes the message from the node to the neighbour of an entry, normalises its minimum to zero, and returns the
+  /// subtracted minimum.
   double tell(uint32_t node, size_t entry, const TilingModel::Neighbour &other);
 };
 

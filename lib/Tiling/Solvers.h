@@ -9,12 +9,12 @@
 
 namespace sluice {
 
-/// A choice with what it amounts to, kept as it changes.
+/// A choice with its usage, cost and excess, which are updated with it.
 struct TilingState {
   std::vector<uint32_t> choice;
-  std::vector<double> usage; ///< Per moment.
+  std::vector<double> usage; ///< For each moment.
   double cost = 0;
-  double excess = 0; ///< The sum over moments of what is above the limit.
+  double excess = 0; ///< The sum of usage above the limit over all moments.
 
   TilingState() = default;
   TilingState(const TilingModel &model, std::vector<uint32_t> choice);
@@ -23,24 +23,24 @@ struct TilingState {
   }
 };
 
-/// The baseline: may exceed the limit.
+/// The baseline. The result may exceed the limit.
 TilingState solveTilingGreedily(const TilingModel &model);
 
 struct TilingSearchResult {
-  TilingState best; ///< May exceed the limit, where nothing else was found.
+  TilingState best; ///< Exceeds the limit if no other choice was found.
   double bound = 0;
   int64_t evaluations = 0;
   bool stoppedByClock = false;
-  bool proven = false; ///< Nothing is better: within the limit, or at all.
+  bool proven = false; ///< No choice within the limit is better, or no choice at all.
 };
 
-/// Walks through large neighbourhoods, from what message passing finds.
+/// Searches large neighbourhoods, from choices that message passing finds.
 TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingParams &params);
 
-/// Where elimination takes the whole problem at once: its optimum where that keeps
-/// within the limit; else the block search's, then depth-first branch and bound,
-/// where the bound of a partial choice is its optimum under the best multipliers.
-/// Nothing where tables would be too large.
+/// Solves problems that elimination can take whole. If the optimum without a limit keeps
+/// the limit, it is the result. Otherwise the block search runs first, followed by
+/// depth-first branch and bound. The bound of a partial choice is its optimum under the
+/// best multipliers. Returns nothing if tables would be too large.
 std::optional<TilingSearchResult> solveTilingExactly(const TilingModel &model, const TilingParams &params);
 
 } // namespace sluice

@@ -11,25 +11,27 @@
 
 namespace sluice {
 
-/// The same problem with fewer nodes: strategies without an allowed partner on some
-/// edge are gone (arc consistency, Mackworth 1977), nodes whose allowed strategies
-/// an edge joins one to one are one node, and those with one strategy none. At most
-/// one edge joins two nodes; costs are doubles, a forbidden one is `forbidden`: more
-/// than any allowed choice, and small enough that sums keep the others' digits.
-/// Moments are in place of times, each a set of nodes live together with the room
-/// they have; those that another implies or that nothing can exceed are left out.
+/// The same problem with fewer nodes. Strategies without an allowed partner on some edge
+/// are removed (arc consistency, Mackworth 1977). Nodes whose allowed strategies an edge
+/// joins one to one become one node. Nodes with one strategy are removed. At most one edge
+/// joins two nodes. Costs are doubles. The cost of a forbidden pair is `forbidden`, which
+/// is more than the cost of any allowed choice, and so small that sums keep the digits of
+/// the other costs. Moments replace times. A moment is a set of nodes that are live
+/// together, and their room. Moments that another moment implies, or that no choice can
+/// exceed, are left out.
 class TilingModel {
 public:
   explicit TilingModel(const TilingProblem &problem);
 
   struct Neighbour {
     uint32_t node = 0;
-    /// costs[own strategy * the neighbour's strategies + its strategy].
+    /// costs[own strategy * number of the neighbour's strategies + its strategy].
     const double *costs = nullptr;
     /// The same, transposed: costs from the neighbour's side.
     const double *transposed = nullptr;
   };
-  /// What a node uses in moments [begin, end), per strategy, above its least.
+  /// The usage of a node in the moments [begin, end), for each strategy, above the usage of
+  /// its least strategy.
   struct Life {
     uint32_t begin = 0, end = 0;
     const double *usages = nullptr;
@@ -37,11 +39,11 @@ public:
 
   const TilingProblem &problem;
   double forbidden = 0;
-  bool contradictory = false; ///< No choice is allowed; nothing else is set then.
-  double offset = 0;          ///< What every choice costs.
-  uint32_t count = 0;         ///< Nodes.
+  bool contradictory = false; ///< No choice is allowed. Nothing else is set then.
+  double offset = 0;          ///< The cost that every choice has.
+  uint32_t count = 0;         ///< The number of nodes.
   uint32_t moments = 0;       ///< 0 without a limit.
-  std::vector<double> room;   ///< Per moment: the limit less what every choice uses.
+  std::vector<double> room;   ///< For each moment: the limit minus the usage that every choice has.
 
   uint32_t strategies(uint32_t node) const { return first[node + 1] - first[node]; }
   const double *costs(uint32_t node) const { return cost.data() + first[node]; }
@@ -52,24 +54,24 @@ public:
     return {life.data() + lifeFirst[node], lifeFirst[node + 1] - lifeFirst[node]};
   }
   size_t edgeEntries() const { return entries; }
-  /// A time of the problem in each moment.
+  /// A time of the problem within the moment.
   int64_t timeOf(uint32_t moment) const { return time[moment]; }
 
   double costOf(const std::vector<uint32_t> &choice) const;
-  /// Per moment.
+  /// The usage at each moment.
   std::vector<double> usageOf(const std::vector<uint32_t> &choice) const;
-  /// Adds `factor` times a node's usage to what each moment differs by from the one before.
+  /// Adds `factor` times the usage of a node to `difference`, which has the differences between successive moments.
   void use(uint32_t node, uint32_t strategy, double factor, std::vector<double> &difference) const;
-  /// Adds to each strategy its usage at the moments' prices, whose prefixSums are given.
+  /// Adds the value of its usage to each strategy. `prices` are prefixSums of the prices of moments.
   void charge(uint32_t node, const std::vector<double> &prices, std::vector<double> &sum) const;
-  /// The sum of `perMoment` up to each moment, moments + 1 numbers: a life's share
-  /// of multipliers is the difference between its ends.
+  /// The sums of `perMoment` before each moment, and the total: moments + 1 numbers. The
+  /// sum over a life is the difference between the numbers at its ends.
   static std::vector<double> prefixSums(const std::vector<double> &perMoment);
-  /// The problem's choice.
+  /// The choice for the nodes of the problem.
   std::vector<uint32_t> expand(const std::vector<uint32_t> &choice) const;
 
 private:
-  /// Of a node of the problem: the node it is part of, and what each of its strategies means.
+  /// For a node of the problem: the node of the model that contains it, and its own strategy for each strategy there.
   struct Origin {
     uint32_t node = 0;
     std::vector<uint32_t> strategies;
@@ -81,7 +83,7 @@ private:
   std::vector<Neighbour> adjacent;
   std::vector<Life> life;
   std::vector<std::vector<double>> tables, usages;
-  std::vector<Origin> origins; ///< `node` is count where there is but one strategy.
+  std::vector<Origin> origins; ///< `node` is count if there is only one strategy.
   size_t entries = 0;
 
   void findMoments(double limit);

@@ -12,19 +12,20 @@
 
 namespace sluice {
 
-/// Takes out of a problem what is decided whatever the rest is: rounds of arc
-/// consistency (AC-4: Mohr and Henderson 1986) and of joining nodes whose strategies
-/// an edge allows only one to one, until nothing changes. Costs of `forbidden` forbid.
+/// Removes the decisions that do not depend on the rest of a problem. Rounds of arc
+/// consistency (AC-4: Mohr and Henderson 1986) alternate with joining nodes whose
+/// strategies an edge allows only one to one, until nothing changes. A cost of `forbidden`
+/// or more forbids a pair.
 class TilingReduction {
 public:
   TilingReduction(const TilingProblem &problem, double forbidden);
 
-  using Map = std::vector<uint32_t>; ///< Per strategy, another's.
-  /// A node of the problem, and the map of a part's strategies to its.
+  using Map = std::vector<uint32_t>; ///< A strategy of another node for each strategy.
+  /// A node of the problem, and the map from strategies of the part to its strategies.
   struct Member {
     uint32_t node = 0, map = 0;
   };
-  /// Nodes that choose as one; of at least two strategies.
+  /// Nodes that have one choice together, with at least two strategies.
   struct Part {
     std::vector<double> costs;
     std::vector<Member> members;
@@ -33,31 +34,32 @@ public:
     size_t columns = 0;
     std::vector<double> costs; ///< Row-major.
   };
-  /// At most one between two parts, from < to; rows are from's.
+  /// There is at most one link between two parts, with from < to. Rows belong to `from`.
   struct Link {
     uint32_t from = 0, to = 0, table = 0;
   };
 
-  std::vector<Part> parts; ///< By their first members.
+  std::vector<Part> parts; ///< In the order of their first members.
   std::vector<Link> links;
   std::vector<Table> tables;
   std::vector<Map> maps;
   std::vector<std::pair<uint32_t, uint32_t>> fixed; ///< Nodes of the problem and their only strategy.
-  double offset = 0;                                ///< The cost of what is fixed.
-  bool contradictory = false;                       ///< No choice is allowed; the rest is not complete then.
+  double offset = 0;                                ///< The cost of the fixed nodes.
+  bool contradictory = false;                       ///< No choice is allowed. The rest is not complete then.
 
 private:
   const double forbidden;
   std::map<Map, uint32_t> mapNumbers;
-  std::vector<std::vector<char>> alive;                       ///< Per part and strategy.
-  std::vector<std::array<std::vector<uint32_t>, 2>> supports; ///< Per link, end and strategy: partners alive.
+  std::vector<std::vector<char>> alive; ///< For each part and strategy.
+  std::vector<std::array<std::vector<uint32_t>, 2>>
+      supports; ///< For each link, end and strategy: the number of partners that are alive.
 
   uint32_t number(Map map);
-  /// Strategies that some edge has no partner for are no longer alive; true if there were any.
+  /// Marks strategies without a partner on some edge as not alive. Returns whether there were any.
   bool prune();
-  /// Per part, which group it joins, and its strategy for each of the group's. Returns the groups' number.
+  /// Finds the group of each part, and its strategy for each strategy of the group. Returns the number of groups.
   uint32_t findGroups(std::vector<uint32_t> &groupOf, std::vector<Map> &oldOf) const;
-  /// Makes parts of groups; true if any joins several. What is not alive is gone.
+  /// Makes a part of each group, without strategies that are not alive. Returns whether any group joins several parts.
   bool contract();
   void contractLinks(const std::vector<uint32_t> &groupOf, const std::vector<Map> &oldOf, std::vector<Part> &joint);
 };
