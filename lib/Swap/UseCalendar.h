@@ -14,18 +14,18 @@
 
 namespace sluice::swap {
 
-/// Extents in slots [0, slots). A slot's extents are a list; a tree of bits, 64 a word, finds the slots that
-/// have some. Every operation takes O(log slots), with base 64.
+/// Extents in slots [0, slots). The extents of a slot are a list. A tree of bits, with 64 in a word, finds the slots
+/// that have extents. Every operation takes O(log slots), with base 64.
 class UseCalendar {
 public:
   explicit UseCalendar(size_t slots);
 
   void insert(ExtentId id, size_t slot);
-  /// The extent is in the slot.
+  /// Requires that the extent is in the slot.
   void erase(ExtentId id, size_t slot);
   /// The highest slot below `end` that has an extent.
   std::optional<size_t> lastBelow(size_t end) const;
-  /// The first extent of a slot, and the one after it; invalid where there is none.
+  /// The first extent of a slot, and the next one. They are invalid if there is none.
   ExtentId front(size_t slot) const { return heads[slot]; }
   ExtentId next(ExtentId id) const { return links[id.index()].next; }
 
