@@ -11,15 +11,15 @@
 
 namespace sluice {
 
-/// planOfPlacement with the index at hand.
+/// planOfPlacement, with an index that exists already.
 Plan planOfPlacement(const StepIndex &index, std::span<const DeviceId> placement, std::span<const OperatorId> order);
 
-/// The simulator's makespan, by the timer alone where that is exact.
+/// Computes the makespan of the simulator, by the timer alone if it is exact.
 class Evaluator {
 public:
   explicit Evaluator(const StepIndex &index) : index(index), timer(index) {}
 
-  /// More than `limitNs` (by how much is not said) as soon as that is certain.
+  /// Returns some number above `limitNs` as soon as the makespan certainly exceeds it.
   int64_t makespanNs(std::span<const DeviceId> placement, std::span<const OperatorId> order,
                      int64_t limitNs = std::numeric_limits<int64_t>::max()) {
     const int64_t least = timer.time(placement, order, limitNs);

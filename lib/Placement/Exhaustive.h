@@ -10,12 +10,12 @@
 namespace sluice {
 
 inline constexpr size_t kExhaustiveOperators = 12;
-/// A step takes a bound, an evaluation a whole order.
+/// A step computes a bound. An evaluation simulates a whole order.
 inline constexpr int64_t kStepsPerEvaluation = 20;
 
 bool isSmallEnough(const SolverInput &input);
-/// Improves on a schedule, or finds one where `bestNs` is the greatest integer.
-/// True if nothing is left to try: it is optimal, or there is none.
+/// Improves a schedule, or finds one if `bestNs` is the greatest integer. Returns true if
+/// the search is complete: the schedule is optimal, or there is none.
 bool searchExhaustively(const SolverInput &input, ListSchedule &best, int64_t &bestNs);
 
 } // namespace sluice

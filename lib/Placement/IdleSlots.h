@@ -12,17 +12,17 @@
 
 namespace sluice {
 
-/// The idle intervals of one device, in blocks that know their longest, so that
-/// a search for room skips the slots too short for it: HEFT's insertion stays
-/// fast at a hundred thousand operators.
+/// The idle intervals of one device, in blocks. A block knows its longest interval, so a
+/// search skips blocks whose intervals are all too short. The insertion of HEFT therefore
+/// stays fast with a hundred thousand operators.
 class IdleSlots {
 public:
   IdleSlots();
-  /// The earliest start, at `readyNs` or later, with `durationNs` > 0 idle.
+  /// The earliest start at or after `readyNs` of an idle time of `durationNs` > 0.
   int64_t earliestStart(int64_t readyNs, int64_t durationNs) const;
-  /// Takes [start, start + duration), which must be idle.
+  /// Occupies [start, start + duration), which must be idle.
   void occupy(int64_t startNs, int64_t durationNs);
-  /// End of the last occupied interval.
+  /// The end of the last occupied interval.
   int64_t lastEnd() const { return blocks.back().slots.back().startNs; }
 
 private:

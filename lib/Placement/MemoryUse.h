@@ -11,16 +11,16 @@
 
 namespace sluice {
 
-/// placementBytes of operators placed one by one. Costs nothing where the
-/// problem has no capacities.
+/// placementBytes of operators that are placed one by one. Takes no time if the problem has
+/// no capacities.
 class MemoryUse {
 public:
   explicit MemoryUse(const PlacementProblem &problem);
 
   bool limited() const { return !problem->capacityBytes.empty(); }
   void add(OperatorId op, DeviceId device);
-  /// Bytes by which a memory would be too small with these operators on one
-  /// device too; 0 or less: they fit.
+  /// The bytes by which a memory would be too small if these operators were also on the
+  /// device. The operators fit if the number is not positive.
   int64_t excessWith(std::span<const OperatorId> ops, DeviceId device) const;
 
 private:
@@ -28,9 +28,9 @@ private:
   bool stays(TensorId input, MemoryId memory) const;
 
   const PlacementProblem *problem;
-  std::vector<int64_t> residentBytes;                    ///< Per memory.
-  std::vector<int64_t> workingBytes;                     ///< Per device: its largest working set.
-  std::vector<std::unordered_set<uint32_t>> residentIds; ///< Per memory: tensors counted.
+  std::vector<int64_t> residentBytes;                    ///< For each memory.
+  std::vector<int64_t> workingBytes;                     ///< For each device: its largest working set.
+  std::vector<std::unordered_set<uint32_t>> residentIds; ///< For each memory: the counted tensors.
 };
 
 } // namespace sluice

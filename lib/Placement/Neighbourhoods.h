@@ -16,9 +16,9 @@ struct TimedSchedule {
   int64_t makespanNs = std::numeric_limits<int64_t>::max(); ///< Simulated.
 };
 
-/// Never worse than the first of `starts`, which are in ascending order and keep
-/// the capacities. A fixed number of chains, each with its share of the
-/// evaluations and random numbers of its own.
+/// The result is never worse than the first of `starts`, which are in ascending order and
+/// keep the capacities. The number of chains is fixed. Each chain has its share of the
+/// evaluations and its own random numbers.
 TimedSchedule searchNeighbourhoods(const SolverInput &input, std::span<const TimedSchedule> starts);
 
 } // namespace sluice

@@ -11,12 +11,12 @@
 
 namespace sluice {
 
-/// A set of nodes, a bit each.
+/// A set of nodes, with one bit for each node.
 using NodeSet = std::vector<uint64_t>;
 inline bool contains(const NodeSet &set, uint32_t node) { return set[node / 64] >> (node % 64) & 1; }
 inline void insert(NodeSet &set, uint32_t node) { set[node / 64] |= uint64_t(1) << (node % 64); }
 
-/// Of a checked problem, which outlives it.
+/// Facts of a problem that passes check(). The problem outlives the index.
 struct OffloadIndex {
   explicit OffloadIndex(const OffloadProblem &problem);
 
@@ -28,27 +28,28 @@ struct OffloadIndex {
   uint32_t count = 0;
   std::vector<std::vector<Half>> out, in;
   std::vector<uint32_t> topological;
-  /// A colour's nodes, or one node.
+  /// The nodes of a colour, or one node.
   std::vector<uint32_t> unitOf;
   std::vector<std::vector<uint32_t>> units;
   std::vector<uint8_t> unitSupported;
-  /// Topological but for units in one another's way (strongly connected), which
-  /// are next to each other: `group` tells them.
+  /// A topological order of the units, except that strongly connected units are next to
+  /// each other. They have the same `group`.
   std::vector<uint32_t> unitOrder, groupOf;
-  /// Nodes reachable from and reaching a node, itself included. Empty for
-  /// graphs too large for it.
+  /// The nodes that are reachable from a node, and those that reach it, including the node
+  /// itself. Empty for graphs that are too large.
   std::vector<NodeSet> descendants, ancestors;
 
   bool hasReach() const { return !descendants.empty(); }
 };
 
-/// A set on one accelerator with what it forces onto it: colours, and what lies
-/// between its nodes. Needs OffloadIndex::hasReach().
+/// A set of nodes on one accelerator, closed under two rules: a colour is on one
+/// accelerator, and so are all nodes between two nodes of the set. Requires
+/// OffloadIndex::hasReach().
 class Closure {
 public:
   explicit Closure(const OffloadIndex &index);
   void clear();
-  /// False once a node is not supported; the set is then of no further use.
+  /// Returns false if a node is not supported. The set must not be used then.
   bool add(uint32_t node);
   const std::vector<uint32_t> &nodes() const { return list; }
 
@@ -58,11 +59,11 @@ private:
   std::vector<uint32_t> list, open;
 };
 
-/// Latencies of many assignments of one problem.
+/// Computes the latencies of many assignments of one problem.
 class OffloadTimer {
 public:
   explicit OffloadTimer(const OffloadIndex &index);
-  /// Negative where sizes exceed a memory or the sets make a cycle.
+  /// Negative if sizes exceed a memory, or if the sets make a cycle.
   double latency(std::span<const int32_t> part);
 
 private:

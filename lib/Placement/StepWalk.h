@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One walk over an order yields the copies and launches of planOfPlacement. The
-// plan's builder takes them down; a timer only adds up when each would end,
-// which is a hundred times faster than building and simulating a plan.
+// One walk over an order determines the copies and launches of planOfPlacement. The
+// builder of plans records them. A timer only computes their ends, which is a hundred
+// times faster than building and simulating a plan.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_PLACEMENT_STEPWALK_H
@@ -25,12 +25,12 @@ struct StepIndex {
   const Graph &graph;
   const Machine &machine;
   size_t numMemories = 0;
-  std::vector<DeviceId> devices;       ///< That compute.
-  std::vector<uint32_t> memoryOf;      ///< Per device.
-  std::vector<LinkId> links;           ///< [from * numMemories + to]; invalid: none.
-  std::vector<DeviceId> firstDeviceOf; ///< Per memory: the first that computes; or invalid.
-  /// A timer's times are only lower bounds: two copies may share a link, or streams
-  /// wait for each other's events.
+  std::vector<DeviceId> devices;       ///< The devices that compute.
+  std::vector<uint32_t> memoryOf;      ///< For each device.
+  std::vector<LinkId> links;           ///< [from * numMemories + to]. Invalid if there is no link.
+  std::vector<DeviceId> firstDeviceOf; ///< For each memory: the first device that computes, or invalid.
+  /// The times of a timer are only lower bounds, because two copies may share a link, or
+  /// because streams wait for events of each other with a latency.
   bool timesAreBounds = false;
 
   LinkId link(uint32_t from, uint32_t to) const { return links[from * numMemories + to]; }
@@ -39,7 +39,7 @@ struct StepIndex {
       return copyTimes[tensor * machine.links.size() + id.index()];
     return transferTimeNs(machine.link(id), graph.tensor(TensorId(tensor)).bytes);
   }
-  /// From memory to memory by the way that the walk takes, links unshared.
+  /// The time from memory to memory on the route of the walk, with unshared links.
   int64_t moveNs(uint32_t from, uint32_t to, uint32_t tensor) const {
     if (from == to)
       return 0;
@@ -50,12 +50,12 @@ struct StepIndex {
   int64_t timeNs(OperatorId op, DeviceId device) const { return problem.costs->timeNs(op, device); }
 
   using Range = std::span<const uint32_t>;
-  /// Inputs that move: neither parameters nor states.
+  /// The inputs that move, which are neither parameters nor states.
   Range inputs(OperatorId op) const { return rows(op.index(), inputStart, inputList); }
   Range predecessors(OperatorId op) const { return rows(op.index(), predecessorStart, predecessorList); }
   Range successors(OperatorId op) const { return rows(op.index(), successorStart, successorList); }
-  /// Outputs that must be elsewhere too when the step ends: the step's outputs
-  /// and new values of states.
+  /// Results that must also be elsewhere when the step ends: outputs of the step and new
+  /// values of states.
   Range leaving(OperatorId op) const { return rows(op.index(), leavingStart, leavingList); }
 
 private:
@@ -64,11 +64,11 @@ private:
   }
   std::vector<uint32_t> inputStart, inputList, predecessorStart, predecessorList, successorStart, successorList,
       leavingStart, leavingList;
-  std::vector<int64_t> copyTimes; ///< [tensor * links + link]; empty: too many.
+  std::vector<int64_t> copyTimes; ///< [tensor * links + link]. Empty if there are too many.
 };
 
-/// Copies a tensor into a memory where `device` wants it, unless it is there. A
-/// Sink says where tensors are and takes copies and launches down.
+/// Copies a tensor into a memory in which `device` needs it, unless it is there. A Sink
+/// knows the places of tensors and receives copies and launches.
 template <typename Sink>
 void bringTensor(const StepIndex &index, uint32_t tensor, uint32_t memory, DeviceId device, Sink &sink) {
   if (sink.resident(tensor, memory))
@@ -86,7 +86,7 @@ void bringTensor(const StepIndex &index, uint32_t tensor, uint32_t memory, Devic
   }
 }
 
-/// The walk's step. Predecessors come before.
+/// One operator of the walk. Its predecessors come before it.
 template <typename Sink>
 void walkOperator(const StepIndex &index, OperatorId op, DeviceId device, Sink &sink) {
   const uint32_t memory = index.memoryOf[device.index()];
@@ -104,24 +104,25 @@ void walkOperator(const StepIndex &index, OperatorId op, DeviceId device, Sink &
   }
 }
 
-/// When each command of the walk ends, links unshared and without event
-/// latencies: exact unless StepIndex::timesAreBounds. Copies are cheap to make for small graphs.
+/// Computes the end of each command of the walk, with unshared links and without event
+/// latencies. The times are exact unless StepIndex::timesAreBounds. Copying a timer is cheap
+/// for small graphs.
 class StepTimer {
 public:
   explicit StepTimer(const StepIndex &index);
   void reset();
-  /// Returns when the operator ends.
+  /// Returns the end of the operator.
   int64_t append(OperatorId op, DeviceId device) {
     walkOperator(*index, op, device, *this);
     return endNs[op.index()];
   }
-  /// Of a whole placement and order, or as far as it takes to pass `limitNs`.
+  /// The makespan of a placement and order. Stops as soon as it exceeds `limitNs`.
   int64_t time(std::span<const DeviceId> placement, std::span<const OperatorId> order, int64_t limitNs);
 
   int64_t makespanNs() const { return lastNs; }
   int64_t operatorEndNs(OperatorId op) const { return endNs[op.index()]; }
   int64_t clockNs(DeviceId device, StreamKind kind) const { return clocks[device.index() * 3 + size_t(kind)]; }
-  /// Negative: not there, nor on its way.
+  /// Negative if the tensor is neither in the memory nor on the way to it.
   int64_t arrivalNs(uint32_t tensor, uint32_t memory) const { return arrivals[tensor * index->numMemories + memory]; }
 
   // For the walk:
@@ -139,8 +140,8 @@ private:
   const StepIndex *index;
   std::vector<int64_t> clocks;   ///< [device * 3 + kind]
   std::vector<int64_t> arrivals; ///< [tensor * memories + memory]
-  std::vector<int64_t> endNs;    ///< Per operator.
-  std::vector<DeviceId> placed;  ///< Per operator.
+  std::vector<int64_t> endNs;    ///< For each operator.
+  std::vector<DeviceId> placed;  ///< For each operator.
   int64_t lastNs = 0;
 };
 

@@ -21,23 +21,23 @@ namespace sluice {
 
 enum class Allocator : uint8_t { Offsets, Pools, FreePools };
 
-/// What runs again, and the graph in which it does.
+/// A recomputation, and the graph with the second runs.
 struct RecomputedProblem {
   Recomputation choice;
   RecomputedGraph graph;
 };
 
-/// SwapAdvisor's individual (SCH, CLS, CNT), with free addresses and an eviction
-/// policy as an alternative to the pools, and operators that run again.
+/// An individual of SwapAdvisor (SCH, CLS, CNT). Free addresses with an eviction policy are
+/// an alternative to the pools, and operators may run again.
 struct Candidate {
-  Schedule order; ///< Of first runs.
+  Schedule order; ///< The order of first runs.
   Allocator allocator = Allocator::Offsets;
   /// Read for Offsets; for pools only whether and how evictions are weighed: any
   /// policy but CostAware is the paper's planner.
   SwapParams offsets;
-  std::vector<PoolConfig> pools;   ///< Per memory; read for Pools. Empty for the host.
-  std::vector<FreePool> freePools; ///< Likewise, for FreePools.
-  /// Null: every operator runs once.
+  std::vector<PoolConfig> pools;   ///< For each memory; read for Pools. Empty for the host.
+  std::vector<FreePool> freePools; ///< For each memory; read for FreePools.
+  /// Null if every operator runs once.
   std::shared_ptr<const RecomputedProblem> recomputed;
 };
 
@@ -46,14 +46,14 @@ struct NamedCandidate {
   Candidate genes;
 };
 
-/// How far children stray from their parents.
+/// The distance of children from their parents.
 enum class Mutation : uint8_t {
-  Paper, ///< SwapAdvisor's: each step of everything with probability 0.1.
-  Mixed, ///< Mostly a few moves; sometimes the paper's, of varied strength.
-  Small, ///< One thing.
+  Paper, ///< As in SwapAdvisor: each element of each part varies with probability 0.1.
+  Mixed, ///< Mostly a few moves, sometimes those of the paper with varied strength.
+  Small, ///< One change.
 };
 
-/// What of a candidate varies: SwapAdvisor's ablations hold one part.
+/// The parts of a candidate that vary. SwapAdvisor's ablations keep one part.
 struct Parts {
   bool order = true, allocation = true;
 };
@@ -61,38 +61,38 @@ struct Parts {
 /// Plans and varies candidates for one placement. Thread-safe.
 class CandidateSpace {
 public:
-  /// The problem is checked. `placementOrder` is one more order to start from,
-  /// or empty.
+  /// The problem passes check(). `placementOrder` is an additional order to start from, or
+  /// is empty.
   CandidateSpace(const Graph &graph, const Machine &machine, const CostTable &costs, std::vector<int64_t> capacityBytes,
                  std::vector<DeviceId> placement, const Schedule &placementOrder);
 
   const std::vector<DeviceId> &placement() const { return devices; }
   SwapProblem problemFor(const Schedule &order) const;
-  /// Distinct orders with their names, the most promising first: overlapping (of
-  /// programs that communicate), the placement's, the model's, memory-aware,
-  /// depth-first, critical-path.
+  /// Distinct orders with their names, the most promising first: overlapping (for programs
+  /// that communicate), that of the placement, that of the model, memory-aware, depth-first
+  /// and critical-path.
   const std::vector<std::pair<std::string, Schedule>> &orders() const { return starts; }
 
-  /// Every order with every eviction policy, the likely ones first.
+  /// Every order with every eviction policy, the most promising first.
   std::vector<NamedCandidate> offsetSeeds() const;
-  /// Every order with each of three pools: one class, powers of two, one class
-  /// a size. Pools that the capacity cannot hold are left out.
+  /// Every order with each of three pools: one class, powers of two, and one class for each
+  /// size. Pools that exceed the capacity are left out.
   std::vector<NamedCandidate> poolSeeds(EvictionPolicy policy) const;
-  /// The first order with choices of what to run again, the likely ones first; as
-  /// many as there is time for.
+  /// The first order with several recomputations, the most promising first, and as many as
+  /// the time allows.
   std::vector<NamedCandidate> recomputingSeeds(const Budget &budget) const;
-  /// The first order, running again what a plan does; nothing where it does not.
+  /// The first order with the recomputation of a plan. Nothing if the plan has none.
   std::optional<Candidate> recomputingAs(const Plan &plan) const;
-  /// Random ready operators one after the other; random classes, of random
-  /// shares of the memory. The paper's planner.
+  /// Random ready operators one after the other, and random classes with random shares of
+  /// the memory, for the planner of the paper.
   Candidate randomPools(Rng &rng) const;
 
   Expected<Plan> plan(const Candidate &candidate) const;
 
-  /// Two orders x two allocations (SwapAdvisor, section 5.1); of a part that
-  /// does not vary, the mother's alone.
+  /// Two orders x two allocations (SwapAdvisor, section 5.1). A part that does not vary is
+  /// that of the mother.
   std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng, Parts vary = {}) const;
-  /// `vary` is heeded by Mutation::Paper.
+  /// Only Mutation::Paper uses `vary`.
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
@@ -113,7 +113,7 @@ private:
   std::vector<int64_t> capacityBytes;
   std::vector<DeviceId> devices;
   std::vector<std::pair<std::string, Schedule>> starts;
-  std::vector<std::vector<int64_t>> sizes; ///< Per memory: SwapAdvisor's TS.
+  std::vector<std::vector<int64_t>> sizes; ///< For each memory: TS of SwapAdvisor.
 };
 
 } // namespace sluice

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// SwapAdvisor's ablation (ASPLOS 2020, section 6.4): CLS without the restriction
-// that it ascends by 0 or 1. Crossover needs no repair of CLS then; CNT is
-// expanded, crossed and averaged as there.
+// An ablation of the SwapAdvisor paper (ASPLOS 2020, section 6.4): CLS without the
+// restriction that it ascends by 0 or 1. Crossover then needs no repair of CLS. CNT is
+// expanded, crossed and averaged as in the paper.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SEARCH_FREECLASSES_H
@@ -21,10 +21,10 @@ namespace sluice {
 
 struct FreePool {
   std::vector<int64_t> sizes; ///< TS, ascending.
-  /// Per size: the size that its class's objects have, at least its own, and one
-  /// that is of its own class.
+  /// For each size: the size of the objects of its class. It is at least the size itself,
+  /// and is a size of the same class.
   std::vector<int64_t> objectBytes;
-  std::vector<int64_t> counts; ///< Per size: objects of its class.
+  std::vector<int64_t> counts; ///< For each size: the number of objects of its class.
 
   bool operator==(const FreePool &) const = default;
 };
@@ -32,12 +32,12 @@ struct FreePool {
 FreePool freePoolOf(const PoolConfig &pool);
 
 FreePool crossover(const FreePool &head, const FreePool &tail, size_t point);
-/// Each size moves to any class, or to one of its own, with this probability;
-/// then counts vary as mutateCounts has it.
+/// Each size moves with this probability to a random class, or to a class of its own. Counts
+/// then vary as in mutateCounts.
 void mutate(FreePool &pool, double probability, double relativeSigma, Rng &rng);
 
-/// Raises counts to what operators need and lowers them to the capacity; false
-/// where that is too little.
+/// Raises counts to the needs of operators, and lowers them to the capacity. Returns false
+/// if the capacity is too small.
 bool fit(FreePool &pool, const SwapProblem &problem, MemoryId memory);
 
 std::vector<ObjectClass> layoutOf(const FreePool &pool);
