@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -69,7 +70,22 @@ static std::string card(const std::string &value, const std::string &label) {
   return concat("<div class=\"card\"><b>", escapeHtml(value), "</b><span>", escapeHtml(label), "</span></div>\n");
 }
 
-static std::string cards(const PlanFile &file) {
+/// Of a memory: what the plan uses of it, beside the limit, what a step without a limit uses, and what it needs.
+static std::string memoryCard(const PlanFile &file, size_t memory) {
+  const PlanSummary &summary = file.summary;
+  const int64_t planned = file.plan.arenaBytes[memory], limit = file.problem.capacities[memory];
+  std::string label = concat("of ", file.problem.machine.memories[memory].name, ", planned; ",
+                             limit == std::numeric_limits<int64_t>::max() ? std::string("no limit")
+                                                                          : concat("the limit is ", formatBytes(limit)));
+  if (const int64_t peak = summary.peakBytes[memory]; peak > 0)
+    label += concat("; ", percent(planned, peak), " of the ", formatBytes(peak), " that a step needs if nothing is copied out");
+  if (const int64_t least = summary.minimumBytes[memory]; least > 0)
+    label += concat("; the largest operator alone needs ", formatBytes(least));
+  return card(formatBytes(planned), label);
+}
+
+/// `data` as the page has it.
+static std::string cards(const PlanFile &file, const Json &data) {
   const Graph &graph = file.problem.graph;
   const PlanSummary &summary = file.summary;
   std::string text = "<div class=\"cards\">\n";
@@ -81,11 +97,17 @@ static std::string cards(const PlanFile &file) {
   text += card(formatBytes(file.plan.bytesSwappedOut(graph)), "copied out a step");
   for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
     if (file.plan.arenaBytes[m] > 0)
-      text += card(formatBytes(file.plan.arenaBytes[m]),
-                   concat("of ", file.problem.machine.memories[m].name,
-                          summary.peakBytes[m] > 0
-                              ? concat(", ", percent(file.plan.arenaBytes[m], summary.peakBytes[m]), " of its peak")
-                              : ""));
+      text += memoryCard(file, m);
+  const Json &stalls = data["stalls"]["ns"], &copied = data["why"]["tensor"];
+  int64_t stalledNs = 0, copiedBytes = 0;
+  for (const Json &ns : stalls)
+    stalledNs = saturatingAdd(stalledNs, ns.get<int64_t>());
+  for (const Json &tensor : copied)
+    copiedBytes = saturatingAdd(copiedBytes, graph.tensor(TensorId(tensor.get<uint32_t>())).bytes);
+  text += card(concat(stalls.size()), concat(stalls.size() == 1 ? "stall" : "stalls", ": devices run nothing for ",
+                                             formatDuration(stalledNs), " before an operator"));
+  text += card(concat(copied.size()),
+               concat(copied.size() == 1 ? "tensor is" : "tensors are", " copied, of ", formatBytes(copiedBytes)));
   text += card(concat(graph.numOperators()), "operators");
   return text + "</div>\n";
 }
@@ -164,14 +186,15 @@ static std::string fillPage(const std::map<std::string_view, std::string> &texts
 
 std::string reportHtml(const PlanFile &file, const ReportExtras &extras) {
   const std::string &name = file.problem.graph.name;
+  const Json data = reportData(file, extras);
   return fillPage({{"title", escapeHtml(name.empty() ? "model" : name)},
                    {"style", std::string(kReportStyle)},
                    {"solver", escapeHtml(solverLine(file))},
-                   {"cards", cards(file)},
+                   {"cards", cards(file, data)},
                    {"baselines", baselineRows(file.summary)},
                    {"buckets", bucketSection(file.summary.buckets)},
                    {"against", extras.diff ? diffSection(*extras.diff) : ""},
-                   {"data", scriptJson(reportData(file, extras))},
+                   {"data", scriptJson(data)},
                    {"script", std::string(kReportScript)}});
 }
 

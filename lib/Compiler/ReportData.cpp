@@ -11,6 +11,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 namespace sluice {
@@ -175,6 +176,29 @@ private:
     return list;
   }
 
+  /// The least slack of a tensor's copies; when its first absence begins and ends, -1 where it has none; the stays of
+  /// others on its bytes meanwhile, in time's order.
+  static void writeAbsence(Json &why, const TensorFacts &facts) {
+    int64_t slackNs = -1, leftNs = -1, backNs = -1;
+    std::set<ResidencyId> known;
+    Json &guests = why["guests"].emplace_back(Json::array());
+    for (const CopyFact &copy : facts.copies) {
+      slackNs = slackNs < 0 ? copy.timing.slackNs : std::min(slackNs, copy.timing.slackNs);
+      if (!copy.absence)
+        continue;
+      if (leftNs < 0 && !copy.absence->times.empty()) {
+        leftNs = copy.absence->times[0].startNs;
+        backNs = copy.absence->backNs;
+      }
+      for (ResidencyId guest : copy.absence->guestStays)
+        if (known.insert(guest).second)
+          guests.push_back(guest.value);
+    }
+    why["slackNs"].push_back(slackNs);
+    why["leftNs"].push_back(leftNs);
+    why["backNs"].push_back(backNs);
+  }
+
   /// Why streams stall and tensors are copied.
   void reasons(Json &json) const {
     const StepFacts step = explainStep(file);
@@ -189,11 +213,12 @@ private:
       for (const Dependency &held : stall.chain)
         chain.push_back(held.command.id.value);
     }
-    for (const char *name : {"tensor", "text", "sentences"})
+    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "slackNs", "guests"})
       why[name] = Json::array();
     for (const auto &[id, facts] : step.copied) {
       why["tensor"].push_back(id.value);
       why["text"].push_back(whyCopied(facts));
+      writeAbsence(why, facts);
       Json &sentences = why["sentences"].emplace_back(Json::array());
       for (const Sentence &sentence : describe(facts))
         if (sentence.about == "copied" || sentence.about == "after")

@@ -8,7 +8,6 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 namespace sluice {
@@ -41,16 +40,16 @@ static std::string crossing(const DeviceChoice &choice) {
 }
 
 static std::string tensorOrWorkspace(const Dependency &dependency) {
-  return dependency.tensor.empty() ? "a workspace" : inQuotes(dependency.tensor);
+  return dependency.tensor.empty() ? "a workspace" : named(dependency.tensorNoun, dependency.tensor);
 }
 
 /// What the end of an earlier command means to the one that waits.
 static std::string meaning(const Dependency &dependency) {
   switch (dependency.why) {
   case Dependency::Why::Data:
-    return dependency.command.isCopy ? "" : concat(", which makes ", inQuotes(dependency.tensor));
+    return dependency.command.isCopy ? "" : concat(", which makes ", tensorOrWorkspace(dependency));
   case Dependency::Why::State:
-    return concat(", which reads the old value of ", inQuotes(dependency.tensor));
+    return concat(", which reads the old value of ", tensorOrWorkspace(dependency));
   case Dependency::Why::Bytes:
     return concat(", which uses the bytes of ", tensorOrWorkspace(dependency), " until then");
   case Dependency::Why::Order:
@@ -72,16 +71,20 @@ static void describeStart(Sentences &sentences, const Timing &timing, const std:
                 wakeUpNs > 0 ? concat(formatDuration(wakeUpNs), " (the event latency) after the end of ")
                              : std::string("at the end of "),
                 commandText(last.command), meaning(last));
-  std::string others;
+  // What ended while the stream ran something else was not waited for.
+  std::string waited, there;
   for (size_t i = 1; i < timing.after.size(); ++i) {
     const Dependency &other = timing.after[i];
     if (other.onSameStream && other.why == Dependency::Why::Order)
       continue;
+    std::string &others = other.command.interval.endNs > command.interval.startNs - timing.stallNs ? waited : there;
     others += concat(others.empty() ? "" : "; ", commandText(other.command), meaning(other), " (",
                      formatDuration(command.interval.startNs - other.command.interval.endNs), " before that)");
   }
-  if (!others.empty())
-    sentences.add("after", subject, " also waits for ", others);
+  if (!waited.empty())
+    sentences.add("after", subject, " also waits for ", waited);
+  if (!there.empty())
+    sentences.add("after", subject, " needs, and does not wait for, ", there);
 }
 
 static void describeSlack(Sentences &sentences, const Timing &timing, std::string_view about,
@@ -125,7 +128,8 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
     sentences.add("after", inQuotes(facts.device), " runs nothing for ", formatDuration(launch.timing.stallNs),
                   " before it",
                   launch.stallFor.id.valid() && launch.stallFor.id != launch.timing.after.front().command.id
-                      ? concat("; most of that time goes to ", commandWithDevice(launch.stallFor))
+                      ? concat("; most of that time, ", formatDuration(launch.stallForNs), ", goes to ",
+                               commandWithDevice(launch.stallFor))
                       : std::string());
   if (!launch.meanwhile.empty())
     sentences.add("after", "All it reads is in ", inQuotes(facts.memory), " ",
@@ -207,7 +211,8 @@ static std::string copiedBecause(const CopyFact &copy) {
     return concat(inQuotes(copy.producerDevice), " makes it, and another device reads it");
   case CopyFact::Why::NotKept:
     return concat(
-        "it is not kept in ", inQuotes(command.to), " between steps",
+        copy.reader.id.valid() ? concat(commandText(copy.reader), " reads it, and ") : std::string(), "it is not kept in ",
+        inQuotes(command.to), " between steps",
         copy.newValue.empty() ? "" : concat(", which leave its new value ", inQuotes(copy.newValue), " at its home"));
   case CopyFact::Why::Evicted:
     return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
@@ -220,35 +225,84 @@ static std::string copiedBecause(const CopyFact &copy) {
   return "";
 }
 
-/// "its bytes serve 'a' (1.00 KiB), 'b' (512 B), 'c' (64 B) and 2 more".
-static std::string guestsOf(const AbsenceFact &absence) {
-  if (absence.guests.empty())
-    return "nobody uses its bytes";
-  std::string bytes = "its bytes serve ";
-  constexpr size_t kMost = 3;
-  for (size_t i = 0; i < std::min(absence.guests.size(), kMost); ++i)
-    bytes += concat(i == 0 ? "" : ", ", absence.guests[i].isWorkspace ? "the workspace of " : "",
-                    inQuotes(absence.guests[i].name), " (", formatBytes(absence.guests[i].bytes), ")");
-  if (absence.guests.size() > kMost)
-    bytes += concat(" and ", absence.guests.size() - kMost, " more");
-  return bytes;
+/// "'a' (1.00 KiB)".
+static std::string guestText(const AbsenceFact::Guest &guest) {
+  return concat(guest.isWorkspace ? "the workspace of " : "", named(guest.noun, guest.name), " (",
+                formatBytes(guest.bytes), ")");
 }
 
-/// Whether the tensor could have stayed, beginning with a capital.
+/// "its bytes serve 'a' (512 B) first, then 'b' (1.00 KiB)"; of more than three the first, the largest and their number.
+static std::string guestsOf(const AbsenceFact &absence) {
+  const std::vector<AbsenceFact::Guest> &guests = absence.guests;
+  if (guests.empty())
+    return "nobody uses its bytes";
+  if (guests.size() == 1)
+    return concat("its bytes serve ", guestText(guests[0]));
+  std::string bytes = concat("its bytes serve ", guestText(guests[0]), " first");
+  if (guests.size() <= 3) {
+    for (size_t i = 1; i < guests.size(); ++i)
+      bytes += concat(", then ", guestText(guests[i]));
+    return bytes;
+  }
+  const auto largest = std::max_element(guests.begin(), guests.end(),
+                                        [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
+  if (largest == guests.begin())
+    return concat(bytes, ", the largest, then ", guests.size() - 1, " others");
+  return concat(bytes, ", then ", guests.size() - 1, " others, the largest of them ", guestText(*largest));
+}
+
+/// Of a tensor that could stay: what the step would gain, and where its bytes are.
+static std::string gainFrom(const AbsenceFact &absence) {
+  const std::string memory = inQuotes(absence.memory);
+  const std::string free = concat("its ", formatBytes(absence.needBytes), " are free at byte ", *absence.freeOffset, " of ",
+                                  memory, " all the time if no other tensor stays");
+  const std::string late = concat("its copy to ", memory, " could end ", formatDuration(absence.backSlackNs),
+                                  " later without a longer step");
+  const std::optional<StayingFact> &staying = absence.staying;
+  if (!staying)
+    return absence.backSlackNs > 0 ? concat(late, "; ", free) : concat("it could stay: ", free);
+  if (staying->gainNs > 0)
+    return concat("with it in ", memory, " all the time the step would take ", formatDuration(staying->gainNs),
+                  " less, everything else in its place and order, and the planner did not find that; ", free);
+  std::string text = concat("with it in ", memory, " all the time the step would be no shorter");
+  if (absence.backSlackNs > 0)
+    text += concat(", because ", late);
+  else if (staying->reader.id.valid() && staying->readerAfter.id.valid())
+    text += concat(", because ", commandText(staying->reader), " would then start at ",
+                   formatDuration(staying->reader.interval.startNs), ", after ", commandText(staying->readerAfter));
+  return concat(text, "; ", free);
+}
+
+/// Whether the tensor could have stayed, and what for; beginning with a small letter.
 static std::string roomFor(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
   const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
   if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    return concat("It could not stay: at ", formatDuration(absence.atNs), " others use ",
+    return concat("it could not stay: at ", formatDuration(absence.atNs), " others use ",
                   formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
                   formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
                   " above the limit of ", formatBytes(absence.limitBytes));
   if (!absence.freeOffset)
-    return concat("By their number its bytes fit beside the ", formatBytes(absence.mostInUseBytes),
-                  " of others, but no ", formatBytes(absence.needBytes), " of ", memory,
-                  " in one piece are free all the time");
-  return concat("It could stay with all others where they are: its ", formatBytes(absence.needBytes),
-                " are free at byte ", *absence.freeOffset, " of ", memory, " all the time");
+    return concat("it could not stay without moving others: by their number its bytes fit beside the ",
+                  formatBytes(absence.mostInUseBytes), " of others, but no ", formatBytes(absence.needBytes), " of ",
+                  memory, " in one piece are free all the time");
+  return gainFrom(absence);
+}
+
+/// How many of those that could stay alone could stay together; empty where that is not known.
+static std::string rivalsOf(const AbsenceFact &absence) {
+  if (!absence.rivals)
+    return "";
+  const RivalsFact &rivals = *absence.rivals;
+  const std::string gain = !rivals.gainNs         ? std::string()
+                           : *rivals.gainNs > 0 ? concat(", and the step would take ", formatDuration(*rivals.gainNs), " less")
+                                                : std::string(", and the step would be no shorter");
+  const std::string all = concat(rivals.count, " tensors (", formatBytes(rivals.bytes), ") could each stay in ",
+                                 inQuotes(absence.memory), " alone");
+  if (rivals.together == rivals.count)
+    return concat(all, "; there is room for all of them", gain);
+  return concat(all, "; placed one after the other, there is room for ", rivals.together, " of them (",
+                formatBytes(rivals.togetherBytes), "), ", rivals.isAmong ? "this one too" : "this one not", gain);
 }
 
 static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
@@ -257,7 +311,34 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
     when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
   if (!when.empty())
     sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; ", guestsOf(absence));
-  sentences.add("copied", roomFor(absence));
+  sentences.add("copied", capital(roomFor(absence)));
+  if (const std::string rivals = rivalsOf(absence); !rivals.empty())
+    sentences.add("copied", capital(rivals));
+}
+
+/// Who reads what was copied, and what of that one's wait is due to this copy.
+static void describeReader(Sentences &sentences, const CopyFact &copy) {
+  const int64_t earlyNs = copy.reader.interval.startNs - copy.timing.command.interval.endNs;
+  std::string others;
+  constexpr size_t kMost = 2;
+  for (size_t i = 0; i < std::min(copy.readerMissing.size(), kMost); ++i)
+    others += concat(i == 0 ? "" : ", ", commandText(copy.readerMissing[i].command), " for ",
+                     formatDuration(std::min(copy.readerMissing[i].ns, copy.readerMissingNs)), " of them");
+  if (copy.readerMissing.size() > kMost)
+    others += concat(" and ", copy.readerMissing.size() - kMost, " more");
+  const std::string reader = capital(commandText(copy.reader));
+  if (copy.readerWaitNs > 0)
+    sentences.add("copied", reader, " reads it next, and waits ", formatDuration(copy.readerMissingNs), " for it",
+                  others.empty() ? std::string(" and nothing else")
+                                 : concat(", the last ", formatDuration(copy.readerWaitNs),
+                                          " for nothing else; missing as well: ", others));
+  else
+    sentences.add("copied", reader, " reads it next, ", formatDuration(earlyNs), " after the copy's end, when ",
+                  commandText(copy.readerAfter), " has ended",
+                  copy.readerMissingNs > 0 ? concat("; of the time in which ", inQuotes(copy.reader.device),
+                                                    " runs nothing before it, this copy was missing for the first ",
+                                                    formatDuration(copy.readerMissingNs))
+                                           : std::string());
 }
 
 /// `isAbsenceKnown`: the copy out before it told why the tensor is away.
@@ -271,15 +352,8 @@ static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbse
   if (tookNs > copy.aloneNs)
     sentences.add("copied", "The copy takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
                   ", because other copies share the link");
-  if (copy.reader.id.valid()) {
-    const int64_t earlyNs = copy.reader.interval.startNs - command.interval.endNs;
-    if (copy.readerWaitNs > 0)
-      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, and waits ",
-                    formatDuration(copy.readerWaitNs), " for it and nothing else");
-    else
-      sentences.add("copied", inQuotes(copy.reader.name), " reads it next, ", formatDuration(earlyNs),
-                    " after the copy's end, when ", commandText(copy.readerAfter), " has ended");
-  }
+  if (copy.reader.id.valid())
+    describeReader(sentences, copy);
   describeSlack(sentences, copy.timing, "copied", "The copy");
   describeStart(sentences, copy.timing, "The copy");
 }
@@ -320,10 +394,10 @@ std::string whyCopied(const TensorFacts &facts) {
     add(copiedBecause(copy));
     if (!copy.absence)
       continue;
+    add(roomFor(*copy.absence));
+    if (std::string rivals = rivalsOf(*copy.absence); !rivals.empty())
+      add(std::move(rivals));
     add(guestsOf(*copy.absence));
-    std::string room = roomFor(*copy.absence);
-    room[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(room[0])));
-    add(std::move(room));
   }
   std::string text;
   for (const std::string &clause : clauses)
@@ -343,9 +417,9 @@ static std::string awaited(const Dependency &dependency) {
   case Dependency::Why::Data:
     if (dependency.command.isCopy || dependency.tensor == dependency.command.name)
       return command;
-    return concat(inQuotes(dependency.tensor), ", which ", command, " makes");
+    return concat(tensorOrWorkspace(dependency), ", which ", command, " makes");
   case Dependency::Why::State:
-    return concat(command, ", which reads the old value of ", inQuotes(dependency.tensor), " until ", until);
+    return concat(command, ", which reads the old value of ", tensorOrWorkspace(dependency), " until ", until);
   case Dependency::Why::Bytes:
     return concat("the bytes of ", tensorOrWorkspace(dependency), ", which ", command, " uses until ", until);
   case Dependency::Why::Order:
@@ -356,13 +430,22 @@ static std::string awaited(const Dependency &dependency) {
 
 std::string describe(const StallFact &facts) {
   std::string text = concat(inQuotes(facts.launch.device), " runs nothing for ", formatDuration(facts.stallNs),
-                            " before ", inQuotes(facts.launch.name));
+                            " before ", commandText(facts.launch));
+  if (facts.longest.id.valid() && !facts.chain.empty() && facts.longest.id != facts.chain[0].command.id)
+    text += concat(", ", formatDuration(facts.longestNs), " of it for ", commandWithDevice(facts.longest));
   constexpr size_t kMost = 4;
   for (size_t i = 0; i < std::min(facts.chain.size(), kMost); ++i)
     text += concat(i == 0 ? ": it waits for " : ", which waits for ", awaited(facts.chain[i]));
   if (facts.chain.size() > kMost)
     text += concat(", and so on over ", countOf(facts.chain.size() - kMost, "command"), " before that");
-  return text + ".";
+  text += ".";
+  // One thing was missing all the time; of several, each for its own.
+  for (size_t i = 0; facts.missing.size() > 1 && i < std::min(facts.missing.size(), kMost); ++i)
+    text += concat(i == 0 ? " It needs " : ", ", commandText(facts.missing[i].command), " (missing for ",
+                   formatDuration(facts.missing[i].ns), ")");
+  if (facts.missing.size() > kMost)
+    text += concat(" and ", facts.missing.size() - kMost, " more");
+  return facts.missing.size() > 1 ? text + "." : text;
 }
 
 } // namespace sluice

@@ -15,6 +15,9 @@
 
 namespace sluice {
 
+/// That explainStep() simulates at most to learn what would change if tensors stayed.
+static constexpr size_t kSimulatedCommands = 1000000;
+
 /// The indices of all things of a name; else of what plan files call so.
 template <typename Range>
 static std::vector<uint32_t> findAll(const Range &items, const PlanNames &names, std::string_view name) {
@@ -56,6 +59,10 @@ Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vect
     }
     for (uint32_t index : findAll(facts.graph.tensors(), facts.tensorNames, name))
       explanation.tensors.push_back(tensorFacts(facts, profile, TensorId(index)));
+    for (TensorFacts &tensor : explanation.tensors)
+      for (CopyFact &copy : tensor.copies)
+        if (copy.absence && copy.absence->freeOffset)
+          copy.absence->staying = simulateStaying(facts, {keptOf(*copy.absence)});
     if (explanation.operators.empty() && explanation.tensors.empty())
       return notFound(facts.graph, name);
     explanations.push_back(std::move(explanation));
@@ -74,8 +81,15 @@ StepFacts explainStep(const PlanFile &file) {
     if (facts.plan.streams[facts.command(waiter).stream.index()].kind != StreamKind::Compute ||
         facts.stallNs(waiter) <= 0)
       continue;
-    StallFact stall{facts.fact(waiter), facts.stallNs(waiter), {}};
-    for (CommandId held : facts.stall(waiter).chain)
+    const Stall found = facts.stall(waiter);
+    StallFact stall;
+    stall.launch = facts.fact(waiter);
+    stall.stallNs = facts.stallNs(waiter);
+    if (found.longest.valid())
+      stall.longest = facts.fact(found.longest);
+    stall.longestNs = found.longestNs;
+    stall.missing = facts.missing(waiter);
+    for (CommandId held : found.chain)
       stall.chain.push_back(facts.dependency(std::exchange(waiter, held), held));
     // Why the last of them did not start before the stream fell idle, unless its data was made then.
     if (const CommandId held = facts.lastToEnd(waiter); !stall.chain.empty() && held.valid())
@@ -86,6 +100,10 @@ StepFacts explainStep(const PlanFile &file) {
   for (size_t i = 0; i < facts.graph.numTensors(); ++i)
     if (!facts.copies[i].empty())
       step.copied.emplace_back(TensorId(i), tensorFacts(facts, profile, TensorId(i)));
+  std::vector<std::pair<TensorId, TensorFacts *>> copied;
+  for (auto &[id, tensor] : step.copied)
+    copied.emplace_back(id, &tensor);
+  explainStaying(facts, copied, kSimulatedCommands);
   return step;
 }
 

@@ -110,9 +110,12 @@ static Json toJson(const AbsenceFact &absence) {
   json["mostInUseBytes"] = absence.mostInUseBytes;
   json["atNs"] = absence.atNs;
   json["freeOffset"] = absence.freeOffset ? Json(*absence.freeOffset) : Json(nullptr);
+  json["backSlackNs"] = absence.backSlackNs;
+  if (absence.staying)
+    json["stayingGainNs"] = absence.staying->gainNs;
   json["guests"] = Json::array();
   for (const AbsenceFact::Guest &guest : absence.guests)
-    json["guests"].push_back({{guest.isWorkspace ? "workspaceOf" : "tensor", guest.name}, {"bytes", guest.bytes}});
+    json["guests"].push_back({{guest.isWorkspace ? "workspaceOf" : "tensor", guest.name}, {"bytes", guest.bytes}, {"fromNs", guest.fromNs}});
   return json;
 }
 
@@ -132,6 +135,11 @@ static Json toJson(const CopyFact &copy) {
   if (copy.reader.id.valid()) {
     json["reader"] = factToJson(copy.reader);
     json["readerWaitNs"] = copy.readerWaitNs;
+    json["readerMissing"] = Json::array();
+    for (const MissingFact &missing : copy.readerMissing) {
+      json["readerMissing"].push_back(factToJson(missing.command));
+      json["readerMissing"].back()["missingNs"] = missing.ns;
+    }
     json["readerAfter"] = factToJson(copy.readerAfter);
   }
   return json;

@@ -76,8 +76,10 @@ static LaunchFact launchFact(const PlanFacts &facts, const MemoryProfile &profil
         launch.dataReadyNs = facts.interval(maker).endNs;
         launch.dataMaker = facts.fact(maker);
       }
-  if (CommandId longest = facts.stall(id).longest; longest.valid())
-    launch.stallFor = facts.fact(longest);
+  if (const Stall stall = facts.stall(id); stall.longest.valid()) {
+    launch.stallFor = facts.fact(stall.longest);
+    launch.stallForNs = stall.longestNs;
+  }
   for (CommandId earlier = facts.before[id.index()];
        earlier.valid() && facts.isLaunch(earlier) && facts.interval(earlier).endNs > launch.dataReadyNs;
        earlier = facts.before[earlier.index()])

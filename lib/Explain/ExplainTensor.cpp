@@ -138,6 +138,11 @@ private:
     if (first.valid()) {
       fact.reader = facts.fact(first);
       fact.readerWaitNs = facts.waitNs(first, copy);
+      for (MissingFact &missing : facts.missing(first))
+        if (missing.command.id == copy)
+          fact.readerMissingNs = missing.ns;
+        else
+          fact.readerMissing.push_back(std::move(missing));
       fact.readerAfter = facts.timing(first).after.front().command; // This copy, if nothing else.
     }
     return fact;
@@ -161,7 +166,8 @@ private:
       if (!isHome(id) && facts.residency(id).memory == facts.residency(to).memory &&
           times(id).endNs >= times(last).endNs)
         last = id;
-    AbsenceFact fact = start(to);
+    AbsenceFact fact = start(last, to);
+    fact.isOverEnd = true;
     Guests known;
     addTime(fact, known, {times(last).endNs, facts.timeline.makespanNs}, last);
     addTime(fact, known, {0, times(to).startNs}, to);
@@ -170,9 +176,16 @@ private:
     return fact;
   }
 
-  AbsenceFact start(ResidencyId stay) const {
-    const MemoryId memory = facts.residency(stay).memory;
+  AbsenceFact start(ResidencyId left, ResidencyId back) const {
+    const MemoryId memory = facts.residency(left).memory;
     AbsenceFact fact;
+    fact.left = left;
+    fact.back = back;
+    // A launch may make it again instead.
+    if (const CommandId maker = facts.creators[back.index()]; maker.valid()) {
+      fact.backNs = facts.interval(maker).endNs;
+      fact.backSlackNs = facts.slackOf(maker);
+    }
     fact.memory = facts.machine.memory(memory).name;
     fact.limitBytes = facts.capacities[memory.index()];
     fact.needBytes = alignUp(tensor.bytes);
@@ -180,7 +193,7 @@ private:
   }
 
   AbsenceFact between(ResidencyId left, ResidencyId back) const {
-    AbsenceFact fact = start(left);
+    AbsenceFact fact = start(left, back);
     Guests known;
     addTime(fact, known, {times(left).endNs, times(back).startNs}, left);
     fact.freeOffset = freeOffset(left, {{times(left).startNs, times(back).endNs}}, fact);
@@ -212,11 +225,12 @@ private:
           other.tensor != facts.residency(place).tensor)
         found.push_back(id);
     }
-    std::sort(found.begin(), found.end());
+    std::sort(found.begin(), found.end(), [&](ResidencyId a, ResidencyId b) {
+      return times(a).startNs != times(b).startNs ? times(a).startNs < times(b).startNs : a < b;
+    });
     for (ResidencyId id : found)
       addGuest(fact, known, id);
-    std::stable_sort(fact.guests.begin(), fact.guests.end(),
-                     [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+    fact.guestStays.insert(fact.guestStays.end(), found.begin(), found.end());
   }
 
   void addGuest(AbsenceFact &fact, Guests &known, ResidencyId id) const {
@@ -224,6 +238,7 @@ private:
     AbsenceFact::Guest guest;
     guest.isWorkspace = !residency.tensor.valid();
     guest.bytes = residency.bytes;
+    guest.fromNs = times(id).startNs;
     // A workspace is written by the launch that it is for.
     const CommandId maker = facts.creators[id.index()];
     const bool hasLaunch = maker.valid() && facts.isLaunch(maker);
@@ -231,9 +246,9 @@ private:
     if (!known.emplace(residency.tensor, guest.isWorkspace ? op : OperatorId()).second)
       return;
     if (!guest.isWorkspace)
-      guest.name = facts.nameOf(residency.tensor);
+      guest.name = facts.nameOf(residency.tensor), guest.noun = facts.nounOf(residency.tensor);
     else if (op.valid())
-      guest.name = facts.nameOf(op);
+      guest.name = facts.nameOf(op), guest.noun = facts.nounOf(op);
     fact.guests.push_back(std::move(guest));
   }
 

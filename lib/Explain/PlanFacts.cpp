@@ -6,6 +6,7 @@
 #include "PlanFacts.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice {
 
@@ -89,10 +90,28 @@ int64_t PlanFacts::stallNs(CommandId id) const {
   return interval(id).startNs - (previous.valid() ? interval(previous).endNs : 0);
 }
 
+std::vector<CommandId> PlanFacts::needs(CommandId id) const {
+  std::set<CommandId> found(command(id).waits.begin(), command(id).waits.end());
+  for (ResidencyId read : command(id).reads)
+    if (creators[read.index()].valid())
+      found.insert(creators[read.index()]);
+  return {found.begin(), found.end()};
+}
+
+std::vector<MissingFact> PlanFacts::missing(CommandId id) const {
+  const int64_t idleNs = interval(id).startNs - stallNs(id);
+  std::vector<MissingFact> found;
+  for (CommandId needed : needs(id))
+    if (interval(needed).endNs > idleNs)
+      found.push_back({fact(needed), interval(needed).endNs - idleNs});
+  std::stable_sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.ns > b.ns; });
+  return found;
+}
+
 int64_t PlanFacts::waitNs(CommandId id, CommandId besides) const {
   const CommandId previous = before[id.index()];
   int64_t readyNs = previous.valid() && previous != besides ? interval(previous).endNs : 0;
-  for (CommandId wait : command(id).waits)
+  for (CommandId wait : needs(id))
     if (wait != besides)
       readyNs = std::max(readyNs, interval(wait).endNs);
   return std::max<int64_t>(interval(id).startNs - std::max(readyNs, int64_t(0)), 0);
@@ -108,18 +127,26 @@ CommandId PlanFacts::lastToEnd(CommandId id, bool onOtherStreams) const {
 
 Stall PlanFacts::stall(CommandId id) const {
   Stall result;
-  int64_t untilNs = interval(id).startNs, longestNs = 0;
+  int64_t untilNs = interval(id).startNs;
   const int64_t idleNs = untilNs - stallNs(id);
   for (CommandId held = lastToEnd(id, true); held.valid() && untilNs > idleNs; held = lastToEnd(held)) {
     const int64_t fromNs = std::max(interval(held).startNs, idleNs), ns = untilNs - fromNs;
     (isLaunch(held) ? result.launchNs : result.copyNs) += ns;
     result.chain.push_back(held);
-    if (ns > longestNs)
+    if (ns > result.longestNs)
       result.longest = held;
-    longestNs = std::max(longestNs, ns);
+    result.longestNs = std::max(result.longestNs, ns);
     untilNs = fromNs;
   }
   return result;
+}
+
+std::string PlanFacts::nounOf(OperatorId op) const {
+  return tensorNames.find(nameOf(op)) ? "operator" : std::string();
+}
+
+std::string PlanFacts::nounOf(TensorId tensor) const {
+  return operatorNames.find(nameOf(tensor)) ? kindOf(graph.tensor(tensor)) : std::string();
 }
 
 CommandFact PlanFacts::fact(CommandId id) const {
@@ -130,10 +157,12 @@ CommandFact PlanFacts::fact(CommandId id) const {
   fact.interval = interval(id);
   if (!fact.isCopy) {
     fact.name = nameOf(command(id).op);
+    fact.noun = nounOf(command(id).op);
     return fact;
   }
   const Residency &source = residency(command(id).reads[0]), &target = residency(command(id).writes[0]);
   fact.name = nameOf(source.tensor);
+  fact.noun = nounOf(source.tensor);
   fact.from = machine.memory(source.memory).name;
   fact.to = machine.memory(target.memory).name;
   return fact;
@@ -146,6 +175,7 @@ Dependency PlanFacts::dependency(CommandId waiter, CommandId earlier) const {
   auto because = [&](Dependency::Why why, TensorId tensor) {
     result.why = why;
     result.tensor = tensor.valid() ? nameOf(tensor) : std::string();
+    result.tensorNoun = tensor.valid() ? nounOf(tensor) : std::string();
     return result;
   };
   for (ResidencyId read : command(waiter).reads)

@@ -17,6 +17,7 @@ struct Stall {
   int64_t copyNs = 0;
   int64_t launchNs = 0;         ///< Operators of other streams.
   CommandId longest;            ///< What most of the time goes to; invalid: there is no such time.
+  int64_t longestNs = 0;
   std::vector<CommandId> chain; ///< What held the command back, what held that back, and so on.
 };
 
@@ -52,14 +53,23 @@ public:
   std::string nameOf(TensorId tensor) const { return tensorNames.write(tensor.value); }
   /// How long the command's stream did nothing before it.
   int64_t stallNs(CommandId id) const;
-  /// From the end of the command before on its stream, or of all others it waits for but `besides`, to its start.
+  /// All that it waits for, and that makes what it reads.
+  std::vector<CommandId> needs(CommandId id) const;
+  /// Of these, what had not ended when its stream fell idle before it, the longest first.
+  std::vector<MissingFact> missing(CommandId id) const;
+  /// From the end of the command before on its stream, or of all others it needs but `besides`, to its start.
   int64_t waitNs(CommandId id, CommandId besides) const;
   /// Of what a command is ordered after, the last to end; invalid: nothing.
   CommandId lastToEnd(CommandId id, bool onOtherStreams = false) const;
   /// What stallNs() goes to.
   Stall stall(CommandId id) const;
 
+  /// "operator", where a tensor has the same name.
+  std::string nounOf(OperatorId op) const;
+  /// Its kind, where an operator has the same name.
+  std::string nounOf(TensorId tensor) const;
   CommandFact fact(CommandId id) const;
+  int64_t slackOf(CommandId id) const { return slackNs[id.index()]; }
   /// Needs fillSlack() before.
   Timing timing(CommandId id) const;
   /// Slack and the critical path.
@@ -81,6 +91,19 @@ bool meet(const Interval &a, const Interval &b);
 
 OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile, OperatorId op);
 TensorFacts tensorFacts(const PlanFacts &facts, const MemoryProfile &profile, TensorId tensor);
+
+/// A plan in which a tensor stays in a memory during an absence.
+struct Kept {
+  ResidencyId left, back;
+  bool isOverEnd = false;
+  int64_t offset = 0;
+};
+Kept keptOf(const AbsenceFact &absence);
+/// The step with these kept, simulated; none where the plan's checker refuses it. O(plan's check).
+std::optional<StayingFact> simulateStaying(const PlanFacts &facts, const std::vector<Kept> &kept);
+/// Fills AbsenceFact::staying, by `budget` commands to simulate at most, and rivals.
+void explainStaying(const PlanFacts &facts, const std::vector<std::pair<TensorId, TensorFacts *>> &tensors,
+                    size_t budget);
 
 } // namespace sluice
 

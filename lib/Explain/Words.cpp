@@ -7,9 +7,22 @@
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
+#include <cctype>
+#include <cstdio>
+
 namespace sluice::words {
 
 std::string inQuotes(std::string_view name) { return concat("'", excerpt(name), "'"); }
+
+std::string named(std::string_view noun, std::string_view name) {
+  return noun.empty() ? inQuotes(name) : concat(noun, " ", inQuotes(name));
+}
+
+std::string capital(std::string text) {
+  if (!text.empty())
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
 
 std::string listOf(const std::vector<std::string> &names, size_t most) {
   std::string text;
@@ -27,8 +40,8 @@ std::string countOf(size_t count, std::string_view what) {
 
 std::string commandText(const CommandFact &command) {
   if (!command.isCopy)
-    return inQuotes(command.name);
-  return concat("the copy of ", inQuotes(command.name), " from ", inQuotes(command.from), " to ", inQuotes(command.to));
+    return named(command.noun, command.name);
+  return concat("the copy of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ", inQuotes(command.to));
 }
 
 std::string commandWithDevice(const CommandFact &command) {
@@ -36,6 +49,27 @@ std::string commandWithDevice(const CommandFact &command) {
 }
 
 std::string fromTo(const Interval &interval) {
+  static constexpr struct {
+    int64_t ns;
+    const char *name;
+    int digits;
+  } kUnits[] = {{1000000000, " s", 9}, {1000000, " ms", 6}, {1000, " us", 3}};
+  for (const auto &unit : kUnits) {
+    if (interval.startNs < unit.ns)
+      continue;
+    // Two digits of the difference, where the times have them.
+    int digits = 2;
+    for (int64_t step = unit.ns / 100; digits < unit.digits && (interval.endNs - interval.startNs) / step < 10; step /= 10)
+      ++digits;
+    if (digits == 2)
+      break;
+    auto text = [&](int64_t ns) {
+      char buffer[64];
+      std::snprintf(buffer, sizeof buffer, "%.*f", digits, static_cast<double>(ns) / static_cast<double>(unit.ns));
+      return concat(buffer, unit.name);
+    };
+    return concat("from ", text(interval.startNs), " to ", text(interval.endNs));
+  }
   return concat("from ", formatDuration(interval.startNs), " to ", formatDuration(interval.endNs));
 }
 

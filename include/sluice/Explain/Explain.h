@@ -26,9 +26,10 @@ namespace sluice {
 struct CommandFact {
   CommandId id; ///< Invalid: there is no command, and all other members are empty.
   bool isCopy = false;
-  std::string name;     ///< Name of the operator, or of the tensor that is copied.
-  std::string from, to; ///< Memories of a copy.
-  std::string device;   ///< The device on whose stream the command runs.
+  std::string name;     ///< The operator's; of a copy, the tensor's.
+  std::string noun;     ///< "operator", or kindOf() the tensor, where operators and tensors have this name; else empty.
+  std::string from, to; ///< Of a copy: memories.
+  std::string device;   ///< Whose stream it runs on.
   Interval interval;
 };
 
@@ -44,10 +45,17 @@ struct Dependency {
   CommandFact command;
   Why why = Why::Order;
   std::string tensor;
+  std::string tensorNoun; ///< As CommandFact::noun.
   bool onSameStream = false;
 };
 
-/// The time of a command, and its reasons.
+/// A command that had not ended when the stream of one that needs it fell idle, and for how long.
+struct MissingFact {
+  CommandFact command;
+  int64_t ns = 0;
+};
+
+/// When a command runs, and why then.
 struct Timing {
   CommandFact command;
   /// Predecessors by descending end, so the first one determines the start of the command. Ties are broken by `why`.
@@ -71,10 +79,11 @@ struct DeviceChoice {
 /// One launch of an operator.
 struct LaunchFact {
   Timing timing;
-  size_t position = 0, ofPositions = 0; ///< Position among the launches of its stream, from 1, and their number.
-  int64_t dataReadyNs = 0;              ///< Time at which all data that it reads is in its device's memory.
-  CommandFact dataMaker;                ///< The command that ended at that time; invalid: all data is there initially.
-  CommandFact stallFor;                 ///< The command that causes most of timing.stallNs; invalid: there is none.
+  size_t position = 0, ofPositions = 0; ///< Among its stream's launches, from 1.
+  int64_t dataReadyNs = 0;              ///< When the last of what it reads is in its device's memory.
+  CommandFact dataMaker;                ///< What ended then; invalid: all it reads is there when the step begins.
+  CommandFact stallFor;                 ///< What takes most of timing.stallNs; invalid: there is none.
+  int64_t stallForNs = 0;               ///< That it takes.
   /// Launches that ran on its stream between that time and its start, in their order.
   std::vector<std::string> meanwhile;
   /// Bytes in use in its device's memory when it starts.
@@ -99,22 +108,47 @@ struct OperatorFacts {
   int64_t workspaceBytes = 0;
 };
 
-/// The use of a memory while a tensor is absent from it.
+/// The step with a tensor at AbsenceFact::freeOffset during an absence, all else in its place and in its order.
+struct StayingFact {
+  int64_t gainNs = 0; ///< By which the step is shorter.
+  /// The first launch that reads what the plan copies back, and what it then starts after; invalid: nothing.
+  CommandFact reader, readerAfter;
+};
+
+/// The tensors that could each stay in a memory between steps while the others are copied.
+struct RivalsFact {
+  size_t count = 0, together = 0;
+  int64_t bytes = 0, togetherBytes = 0;
+  bool isAmong = false; ///< The tensor is one of those that were found a place together.
+  /// By which the step is shorter with all of these; none: not simulated.
+  std::optional<int64_t> gainNs;
+};
+
+/// Bytes that a tensor leaves to others while it is away.
 struct AbsenceFact {
   std::string memory;
-  std::vector<Interval> times;          ///< One interval, or two around the end of the step, the later one first.
-  int64_t limitBytes = 0;               ///< Limit of the memory; max() without a limit.
-  int64_t needBytes = 0;                ///< Aligned bytes of the tensor.
-  int64_t mostInUseBytes = 0, atNs = 0; ///< Most bytes in use meanwhile, and their time.
-  /// An offset within the limit at which needBytes are free all the time.
+  ResidencyId left, back;   ///< The stays before it and after it.
+  bool isOverEnd = false;   ///< It is away when the step ends.
+  int64_t backNs = 0;       ///< When the copy that brings it back has ended.
+  int64_t backSlackNs = 0;  ///< That copy's slack.
+  std::vector<Interval> times; ///< One, or two around the end of the step, the later first.
+  int64_t limitBytes = 0;      ///< The memory's; max() where there is none.
+  int64_t needBytes = 0;       ///< The tensor's, aligned.
+  int64_t mostInUseBytes = 0, atNs = 0;
+  /// An offset at which needBytes within the limit were free all the time.
   std::optional<int64_t> freeOffset;
-  /// Tensors and workspaces of operators that use the tensor's bytes meanwhile, by descending bytes.
+  std::optional<StayingFact> staying; ///< None where there is no offset, or it was not simulated.
+  std::optional<RivalsFact> rivals;   ///< Of those that are away when the step ends; explainStep() alone knows them.
+  /// What lay on the tensor's bytes meanwhile, in the order in which it came: a tensor, or an operator's workspace.
   struct Guest {
     std::string name;
+    std::string noun; ///< As CommandFact::noun.
     bool isWorkspace = false;
     int64_t bytes = 0;
+    int64_t fromNs = 0;
   };
   std::vector<Guest> guests;
+  std::vector<ResidencyId> guestStays; ///< All of their stays there, in the same order.
 };
 
 /// One copy of a tensor.
@@ -141,7 +175,9 @@ struct CopyFact {
   /// The first launch that reads the copied data, if any, and the time for which it waits only for this copy.
   CommandFact reader;
   int64_t readerWaitNs = 0;
-  CommandFact readerAfter; ///< The predecessor of that launch that ends last.
+  int64_t readerMissingNs = 0;            ///< From when the launch's stream fell idle to the copy's end; 0: it did not wait.
+  std::vector<MissingFact> readerMissing; ///< What else had not ended then, the longest first.
+  CommandFact readerAfter; ///< What that launch starts after: the last to end of all that it is ordered after.
 };
 
 /// One stay of a tensor in one memory.
@@ -172,9 +208,13 @@ struct TensorFacts {
 struct StallFact {
   CommandFact launch;
   int64_t stallNs = 0;
-  /// The chain of waits back to the time at which the stream became idle. Each entry is the predecessor of the previous
-  /// command that ends last. One more entry follows: the command for which the last one waited, unless it wrote the
-  /// last one's data.
+  CommandFact longest; ///< What takes most of it, of the chain; invalid: nothing.
+  int64_t longestNs = 0;
+  /// What the launch reads or waits for that had not ended when the stream fell idle, the longest first.
+  std::vector<MissingFact> missing;
+  /// What the launch waited for, what that waited for, and so on back to where the stream fell idle: of each command
+  /// the last to end of those that it is ordered after. Then what the last of them waited for, unless that made its
+  /// data.
   std::vector<Dependency> chain;
 };
 
@@ -197,7 +237,8 @@ struct Explanation {
 /// each operator or tensor.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
-/// Explains all stalls and all copied tensors. Simulates once, then takes at most O(copies x residencies).
+/// Why the streams stall and tensors are copied. Simulates once; then O(copies x residencies) at most, and simulates
+/// the steps in which tensors stay, those with the least slack first, within a bounded number of commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".
@@ -207,8 +248,8 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
-/// "'gpu0' runs nothing for 1.20 us before 'conv1': it waits for the copy of 'w' from 'host' to 'gpu0', which waits for
-/// the bytes of 'x', which 'conv0' uses until 3.40 us." At most four links of the chain.
+/// "'gpu0' runs nothing for 1.20 us before 'conv1', 0.90 us of it for the copy of 'x': it waits for the copy of 'w' from
+/// 'host' to 'gpu0', which waits for the copy of 'x'." At most four links of the chain; then what was missing how long.
 std::string describe(const StallFact &facts);
 /// The reasons why a tensor is copied and could not stay, in one line without repetitions; empty if it is not copied.
 std::string whyCopied(const TensorFacts &facts);

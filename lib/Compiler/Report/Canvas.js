@@ -89,7 +89,7 @@ class Chart {
     if (w < 1.5 || h < 1.5) {
       const cell = Math.floor(x) + ',' + Math.floor(y) + ',' + Math.max(Math.floor(w), Math.floor(h));
       const known = this.cells.get(cell);
-      if (known && level < 2) {
+      if (known && level <= known.level) {
         ++known.count;
         return;
       }
@@ -105,9 +105,14 @@ class Chart {
   }
 
   paint({x, y, w, h, colour, level, text, act}) {
+    const gap = w > 4 && h > 4 ? 0.6 : 0;
+    // Pale boxes over one another stay as pale.
+    if (!level) {
+      this.pen.fillStyle = colours.paper;
+      this.pen.fillRect(x, y, w - gap, h - gap);
+    }
     this.pen.globalAlpha = level ? 1 : 0.22;
     this.pen.fillStyle = colour;
-    const gap = w > 4 && h > 4 ? 0.6 : 0;
     this.pen.fillRect(x, y, w - gap, h - gap);
     this.pen.globalAlpha = 1;
     if (level === 2 && selection) {
@@ -157,7 +162,7 @@ class TimeChart extends Chart {
       else clear();
     });
     this.canvas.addEventListener('pointercancel', () => { this.drag = null; redraw(); });
-    this.canvas.addEventListener('dblclick', () => { this.reset(); show(0, end); });
+    this.canvas.addEventListener('dblclick', () => showAll());
     this.canvas.addEventListener('wheel', event => {
       if (event.altKey && this.zoomUp) this.zoomUp(event);
       else if (event.ctrlKey) zoomBy(event.deltaY > 0 ? 1.25 : 0.8, at(event));
@@ -167,9 +172,8 @@ class TimeChart extends Chart {
     }, {passive: false});
   }
 
-  // What a chart does beside with its other axis: after a drag, and to show all.
+  // What a chart does beside with its other axis after a drag.
   dragged() {}
-  reset() {}
   // The heights between which a drag is shaded.
   shade() { return [14, this.height]; }
   x(time) { return kLeft + (time - view.from) / (view.to - view.from) * (this.width - kLeft - kRight); }

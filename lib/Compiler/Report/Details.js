@@ -17,14 +17,28 @@ const link = (plan, kind, index, text) => {
 const linkOperator = (plan, op) => link(plan, 'operator', op, plan.operators.name[op]);
 const linkTensor = (plan, tensor) => link(plan, 'tensor', tensor, plan.tensors.name[tensor]);
 const linkCommand = (plan, command) => link(plan, 'command', command, plan.commandText(command));
+// Text that a click replaces by nodes.
+const more = (textContent, make) => {
+  const node = html('a', {className: 'link more', textContent, tabIndex: 0, role: 'button'});
+  node.addEventListener('click', () => node.replaceWith(...make()));
+  node.addEventListener('keydown', event => { if (event.key === 'Enter') node.click(); });
+  return node;
+};
 const linksOf = (items, make) => {
-  const nodes = items.slice(0, kListed).flatMap((item, i) => i ? [', ', make(item)] : [make(item)]);
-  if (items.length > kListed) nodes.push(' and ' + countText(items.length - kListed) + ' more');
+  const listed = (from, to) => items.slice(from, to).flatMap((item, i) => from + i ? [', ', make(item)] : [make(item)]);
+  const nodes = listed(0, kListed);
+  if (items.length > kListed)
+    nodes.push(more(' and ' + countText(items.length - kListed) + ' more', () => listed(kListed, items.length)));
   return nodes;
 };
 const fact = (title, ...nodes) => html('div', {className: 'fact'}, html('b', {textContent: title}), ...nodes);
-const lines = rows => html('ul', {}, ...rows.slice(0, kListed).map(row => html('li', {}, ...row)),
-                           ...(rows.length > kListed ? [html('li', {textContent: countText(rows.length - kListed) + ' more'})] : []));
+const lines = rows => {
+  const items = rows.map(row => html('li', {}, ...row));
+  if (items.length > kListed)
+    return html('ul', {}, ...items.slice(0, kListed),
+                more(countText(items.length - kListed) + ' more', () => items.slice(kListed)));
+  return html('ul', {}, ...items);
+};
 
 const commandTimes = (plan, command) => {
   const {startNs, endNs} = plan.commands;
@@ -34,11 +48,26 @@ const commandTimes = (plan, command) => {
   return 'planned ' + spanText(startNs[command], endNs[command]) + ', ' + timeText(plan.tookNs(command)) + measured.join('');
 };
 
+// Who has a tensor's bytes while it is away.
+const tellGuest = (plan, stay) => {
+  const {tensor, bytes, startNs, endNs} = plan.residencies;
+  const who = tensor[stay] >= 0 ? [linkTensor(plan, tensor[stay])] :
+                                  ['the workspace of ', linkOperator(plan, plan.commands.operator[plan.creator[stay]])];
+  return [...who, ', ' + bytesText(bytes[stay]) + ', ' + spanText(startNs[stay], endNs[stay])];
+};
+
 const tellTensor = (plan, tensor, copy) => {
   const {tensors, residencies} = plan, nodes = [];
   nodes.push(html('p', {textContent: plan.tensorKinds[tensors.kind[tensor]] + ' of ' + bytesText(tensors.bytes[tensor]) +
                                      (plan.types[tensors.type[tensor]] ? ', ' + plan.types[tensors.type[tensor]] : '')}));
-  if (plan.whyOf.has(tensor)) nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
+  if (plan.whyOf.has(tensor)) {
+    nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
+    const guests = plan.guests(tensor);
+    if (guests.length)
+      nodes.push(fact('while it is away its bytes serve, in the order of time ', lines(guests.map(stay => tellGuest(plan, stay)))));
+    nodes.push(html('details', {open: true}, html('summary', {textContent: 'each copy'}), html('ul', {},
+        ...plan.why.sentences[plan.whyOf.get(tensor)].map(textContent => html('li', {textContent})))));
+  }
   nodes.push(fact('made by ', ...(plan.maker[tensor] >= 0 ? [linkOperator(plan, plan.maker[tensor])] : ['none'])));
   nodes.push(fact('read by ', ...(plan.readers[tensor].length ?
       linksOf(plan.readers[tensor], op => linkOperator(plan, op)) : ['none'])));
@@ -50,16 +79,21 @@ const tellTensor = (plan, tensor, copy) => {
     plan.memoryName(stay) + (residencies.home[stay] ? ', at home' :
       ' at bytes ' + countText(residencies.offset[stay]) + ' to ' + countText(residencies.offset[stay] + residencies.bytes[stay]) +
       ', ' + spanText(residencies.startNs[stay], residencies.endNs[stay]))]))));
-  if (plan.whyOf.has(tensor))
-    nodes.push(html('details', {}, html('summary', {textContent: 'each copy'}), html('ul', {},
-        ...plan.why.sentences[plan.whyOf.get(tensor)].map(textContent => html('li', {textContent})))));
   return nodes;
 };
 
 // What a command waits for.
 const tellOrder = (plan, command) => {
-  const nodes = [], waits = plan.commands.waits[command];
-  if (waits.length) nodes.push(fact('waits for ', ...linksOf(waits, wait => linkCommand(plan, wait))));
+  const nodes = [], {startNs, endNs, waits} = plan.commands;
+  // What ended while the stream ran the command before was not waited for.
+  const row = plan.rows[plan.commands.stream[command]], before = row[row.indexOf(command) - 1];
+  const idleNs = before === undefined ? 0 : endNs[before];
+  const waited = waits[command].filter(wait => endNs[wait] > idleNs);
+  const there = waits[command].filter(wait => endNs[wait] <= idleNs);
+  if (waited.length) nodes.push(fact('waits for ', ...linksOf(waited, wait => linkCommand(plan, wait))));
+  if (there.length)
+    nodes.push(fact('needs ', lines(there.map(wait => [
+      linkCommand(plan, wait), ', which ended ' + timeText(startNs[command] - endNs[wait]) + ' before']))));
   if (plan.stallOf.has(command)) {
     const stall = plan.stallOf.get(command);
     nodes.push(fact('stall ', plan.stalls.text[stall]));

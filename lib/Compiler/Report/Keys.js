@@ -40,6 +40,20 @@ find.addEventListener('keydown', event => {
   event.preventDefault();
 });
 
+matches.addEventListener('keydown', event => {
+  const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
+  if (event.key === 'Escape') find.focus();
+  else if (!by) return;
+  else {
+    const buttons = [...matches.querySelectorAll('button')];
+    const to = buttons.indexOf(document.activeElement) + by;
+    if (to < 0) find.focus();
+    else buttons[Math.min(to, buttons.length - 1)].focus();
+  }
+  event.preventDefault();
+  event.stopPropagation();
+});
+
 // The command that is selected, or a first one of what is.
 const selectedCommand = () => {
   if (!selection) return -1;
@@ -93,7 +107,7 @@ const kKeys = {
   ']': ['selection after', goForward],
   '+': ['zoom in', () => zoomBy(0.5)],
   '-': ['zoom out', () => zoomBy(2)],
-  '0': ['whole step', () => show(0, end)],
+  '0': ['whole step', () => showAll()],
   'ArrowLeft': ['earlier', () => panBy(-0.2)],
   'ArrowRight': ['later', () => panBy(0.2)],
   'Escape': ['select nothing', clear],

@@ -20,7 +20,7 @@ for (const plan of plans) {
   addChart('timeline', timeline, () => drawTimeline(timeline, plan));
   plan.memories.forEach((memory, m) => {
     if (!isShown(memory)) return;
-    const chart = new TimeChart(holderIn('memory', plan), 'Bytes in use of ' + memory.name);
+    const chart = new TimeChart(holderIn('memory', plan, memoryTitle(memory)), 'Bytes in use of ' + memory.name);
     addChart('memory', chart, () => drawMemory(chart, plan, memory));
     memory.stays = plan.residencies.tensor.map((tensor, stay) => stay).filter(
         stay => plan.residencies.memory[stay] === m && !plan.residencies.home[stay]);
@@ -62,7 +62,7 @@ followers.push(tell, () => {
 });
 const middle = act => act(graph.holder.clientWidth / 2, graph.viewHeight / 2);
 for (const [id, act] of [
-  ['zoom-in', () => zoomBy(0.5)], ['zoom-out', () => zoomBy(2)], ['zoom-all', () => show(0, end)],
+  ['zoom-in', () => zoomBy(0.5)], ['zoom-out', () => zoomBy(2)], ['zoom-all', showAll],
   ['graph-in', () => middle((x, y) => graph.zoom(1.5, x, y))], ['graph-out', () => middle((x, y) => graph.zoom(1 / 1.5, x, y))],
   ['graph-all', () => { graph.fit(); redraw(); }], ['go-back', goBack], ['go-forward', goForward], ['go-stall', nextStall],
   ['show-keys', kKeys['?'][1]],
@@ -76,6 +76,12 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
 const drawNow = () => { readColours(); drawings.forEach(draw => draw()); };
 window.addEventListener('beforeprint', () => { document.documentElement.classList.add('paper'); drawNow(); });
 window.addEventListener('afterprint', () => { document.documentElement.classList.remove('paper'); drawNow(); });
+// The timeline stays in view beside the tables, where it leaves room for them.
+const pin = () => {
+  const section = byId('timeline').closest('section');
+  section.classList.toggle('pinned', innerWidth > 1000 && section.offsetHeight < 0.4 * innerHeight);
+};
+drawings.push(pin);
 window.addEventListener('resize', redraw);
 readColours();
 tell();

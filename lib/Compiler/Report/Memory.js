@@ -15,6 +15,11 @@ const sampleAt = (samples, time) => {
   return low - 1;
 };
 
+const memoryTitle = ({name, plannedBytes, limitBytes, minimumBytes}) =>
+    name + ': ' + bytesText(plannedBytes) + ' planned, ' +
+    (limitBytes === null ? 'no limit' : 'the limit is ' + bytesText(limitBytes)) +
+    (minimumBytes > 0 ? ', the largest operator alone needs ' + bytesText(minimumBytes) : '');
+
 const drawMemory = (chart, plan, memory) => {
   const kHeight = 150, kTop = 20;
   chart.begin(kHeight);
@@ -23,6 +28,11 @@ const drawMemory = (chart, plan, memory) => {
   const isLimited = limitBytes !== null && limitBytes < 3 * highest;
   const top = 1.06 * Math.max(highest, isLimited ? limitBytes : 0);
   const y = bytes => kHeight - 6 - bytes / top * (kHeight - 6 - kTop);
+  for (let i = 0; i <= 4; ++i) {
+    const bytes = Math.round(top * i / 4);
+    chart.line(kLeft - 4, y(bytes), chart.right, y(bytes), colours.line);
+    chart.text(bytesText(bytes), kLeft - 8, y(bytes) + (i === 4 ? 9 : i === 0 ? -1 : 4), {align: 'right'});
+  }
   const first = Math.max(sampleAt(samples, view.from), 0);
   const pen = chart.pen;
   pen.beginPath();
@@ -58,9 +68,6 @@ const drawMemory = (chart, plan, memory) => {
   };
   if (peakBytes > 0) mark(peakBytes, colours.many, [2, 3], 'peak without swapping', true);
   if (isLimited) mark(limitBytes, colours.limit, [6, 3], 'limit', limitBytes >= peakBytes);
-  const notes = [memory.name, 'planned ' + bytesText(memory.plannedBytes), 'least ' + bytesText(memory.minimumBytes)];
-  if (!isLimited) notes.push(limitBytes === null ? 'no limit' : 'limit ' + bytesText(limitBytes));
-  notes.forEach((note, i) => chart.text(note.slice(0, 20), 0, 34 + 16 * i));
   drawSelectedStays(chart, plan, memory, y);
 };
 
@@ -142,7 +149,10 @@ const drawMap = (chart, plan, memory) => {
     chart.text(bytesText(bytes), kLeft - 8, y(bytes) + (i === 4 ? 9 : i === 0 ? -1 : 4), {align: 'right'});
   }
   chart.text(memory.name.slice(0, 9), 0, 34);
-  for (const stay of memory.stays) {
+  // What is lit comes last, over what is not.
+  const ordered = selection ? [0, 1, 2].flatMap(level => memory.stays.filter(stay => litLevel(plan, 'stays', stay) === level)) :
+                              memory.stays;
+  for (const stay of ordered) {
     const low = residencies.offset[stay], high = low + residencies.bytes[stay];
     if (low >= chart.bytes.to || high <= chart.bytes.from) continue;
     const top = Math.max(y(high), MapChart.kTop);

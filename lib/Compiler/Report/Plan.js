@@ -59,7 +59,18 @@ class Plan {
     return tensor >= 0 ? this.tensors.name[tensor] : 'workspace of ' + this.commandName(this.creator[stay]);
   }
 
-  // What a selection touches: `main` is the thing itself, `near` what makes, reads or copies it.
+  // Who used a copied tensor's bytes while it was away, in time's order: each once, by its first stay there.
+  guests(tensor) {
+    const stays = this.whyOf.has(tensor) ? this.why.guests[this.whyOf.get(tensor)] : [];
+    const known = new Set();
+    return stays.filter(stay => {
+      const name = this.residencies.tensor[stay] >= 0 ? this.residencies.tensor[stay] : 'workspace ' + this.creator[stay];
+      return !known.has(name) && known.add(name);
+    });
+  }
+
+  // What a selection touches: `main` is the thing itself, `near` what makes, reads or copies it, has its bytes while it is
+  // away, or is what the stall before it goes to.
   lit(selection) {
     const main = {operators: new Set(), tensors: new Set(), commands: new Set(), stays: new Set()};
     const near = {operators: new Set(), tensors: new Set(), commands: new Set(), stays: new Set()};
@@ -67,10 +78,21 @@ class Plan {
     const {kind, index} = selection;
     const addLaunch = command => [this.commands.reads[command], this.commands.writes[command]].forEach(
         stays => stays.forEach(stay => main.stays.add(stay)));
+    const addStall = command => {
+      if (!this.stallOf.has(command)) return;
+      for (const held of this.stalls.chain[this.stallOf.get(command)]) {
+        near.commands.add(held);
+        [this.commands.reads[held], this.commands.writes[held]].forEach(
+            stays => stays.forEach(stay => near.stays.add(stay)));
+        if (this.isLaunch(held)) near.operators.add(this.commands.operator[held]);
+        else near.tensors.add(this.tensorOfCopy(held));
+      }
+    };
     if (kind === 'tensor' || kind === 'command' && !this.isLaunch(index)) {
       const tensor = kind === 'tensor' ? index : this.tensorOfCopy(index);
       main.tensors.add(tensor);
       this.stays[tensor].forEach(stay => main.stays.add(stay));
+      if (this.whyOf.has(tensor)) this.why.guests[this.whyOf.get(tensor)].forEach(stay => near.stays.add(stay));
       this.copies[tensor].forEach(copy => (kind === 'tensor' || copy === index ? main : near).commands.add(copy));
       [...this.readers[tensor], ...(this.maker[tensor] >= 0 ? [this.maker[tensor]] : [])].forEach(op => {
         near.operators.add(op);
@@ -84,6 +106,7 @@ class Plan {
         const isMain = kind === 'operator' || launch === index;
         (isMain ? main : near).commands.add(launch);
         if (isMain) addLaunch(launch);
+        if (isMain) addStall(launch);
       });
     }
     return {main, near};

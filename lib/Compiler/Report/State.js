@@ -27,6 +27,11 @@ const show = (from, to) => {
   view.to = view.from + width;
   redraw();
 };
+// The whole step, and of each map all addresses.
+const showAll = () => {
+  charts.map.forEach(map => map.reset());
+  show(0, end);
+};
 const zoomBy = (factor, middle = (view.from + view.to) / 2) =>
     show(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
 const panBy = share => show(view.from + share * (view.to - view.from), view.to + share * (view.to - view.from));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tables that sort, filter and turn pages, whose rows select.
 
-const kPage = 100;
+const kPage = 100, kPrinted = 25;
 
 class Table {
   // `entries` have the columns' keys and `index`; `kind` is what a row selects, of `plan`.
@@ -10,6 +10,7 @@ class Table {
     Object.assign(this, {plan, kind, columns, entries, sorted: entries, hits: entries, by: -1, up: true, page: 0});
     this.body = html('tbody');
     this.note = html('span');
+    this.printed = html('p', {className: 'printed'});
     this.find = html('input', {placeholder: 'filter', type: 'search', ariaLabel: 'filter ' + holder.id});
     const turn = (textContent, ariaLabel, by) => {
       const button = html('button', {textContent, ariaLabel});
@@ -32,7 +33,7 @@ class Table {
     };
     this.body.addEventListener('click', choose);
     this.body.addEventListener('keydown', event => { if (event.key === 'Enter') choose(event); });
-    holder.append(html('div', {className: 'tools'}, this.find, this.back, this.note, this.next),
+    holder.append(this.printed, html('div', {className: 'tools'}, this.find, this.back, this.note, this.next),
                   html('div', {className: 'scroll', tabIndex: 0},
                        html('table', {}, html('thead', {}, html('tr', {}, ...this.heads)), this.body)));
     followers.push(() => this.follow());
@@ -69,6 +70,8 @@ class Table {
     this.note.textContent = (listed.length ? countText(first + 1) + ' to ' + countText(first + listed.length) : 'none') +
         ' of ' + countText(this.hits.length) +
         (this.hits.length < this.entries.length ? ', filtered from ' + countText(this.entries.length) : '');
+    this.printed.textContent = listed.length > kPrinted ?
+        'The first ' + kPrinted + ' of ' + countText(this.hits.length) + ' rows.' : '';
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
     this.back.hidden = this.next.hidden = pages === 1;
@@ -112,16 +115,17 @@ const copiedTensors = plan => plan.why.tensor.map((tensor, i) => {
   const isOut = copy => [kStream.swapOut, kStream.fileOut].includes(plan.streams[plan.commands.stream[copy]][1]);
   const copies = plan.copies[tensor], bytes = plan.tensors.bytes[tensor], out = copies.filter(isOut).length;
   return {index: tensor, name: plan.tensors.name[tensor], kind: plan.tensorKinds[plan.tensors.kind[tensor]],
-          type: plan.types[plan.tensors.type[tensor]], bytes, copiesIn: copies.length - out, copiesOut: out,
+          leftNs: plan.why.leftNs[i], backNs: plan.why.backNs[i], slackNs: plan.why.slackNs[i], bytes, copiesIn: copies.length - out, copiesOut: out,
           movedBytes: bytes * copies.length, why: plan.why.text[i]};
 }).sort((a, b) => b.movedBytes - a.movedBytes);
 
 const makeTables = plan => {
   new Table(byId('swaps'), plan, 'tensor', [
-    {title: 'tensor', key: 'name'}, {title: 'kind', key: 'kind', short: true}, {title: 'type', key: 'type'},
+    {title: 'tensor', key: 'name'}, {title: 'kind', key: 'kind', short: true},
     {title: 'size', key: 'bytes', text: bytesText}, {title: 'in', key: 'copiesIn', text: countText},
     {title: 'out', key: 'copiesOut', text: countText}, {title: 'moved', key: 'movedBytes', text: bytesText},
-    {title: 'why', key: 'why'},
+    {title: 'left', key: 'leftNs', text: optionalTimeText}, {title: 'back', key: 'backNs', text: optionalTimeText},
+    {title: 'slack', key: 'slackNs', text: timeText}, {title: 'why', key: 'why'},
   ], copiedTensors(plan));
   new Table(byId('stalls'), plan, 'command', [
     {title: 'before', key: 'name'}, {title: 'device', key: 'device', short: true}, {title: 'at', key: 'at', text: timeText},

@@ -19,6 +19,15 @@ const scaled = (value, step, units, plain) => {
 const bytesText = value => scaled(value, 1024, ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 'B');
 const timeText = value => scaled(Math.round(value), 1000, ['us', 'ms', 's'], 'ns');
 const countText = value => value.toLocaleString('en');
-const spanText = (from, to) => 'from ' + timeText(from) + ' to ' + timeText(to);
+// With as many digits as tell the two apart.
+const spanText = (from, to) => {
+  const [ns, name, most] = [[1e9, ' s', 9], [1e6, ' ms', 6], [1e3, ' us', 3]].find(([unit]) => from >= unit) ?? [1, '', 0];
+  let digits = 2;
+  while (digits < most && Math.round(to - from) * 10 ** digits < 10 * ns) ++digits;
+  const text = digits > 2 ? time => (time / ns).toFixed(digits) + name : timeText;
+  return 'from ' + text(from) + ' to ' + text(to);
+};
+// A time of which -1 says that there is none.
+const optionalTimeText = ns => ns < 0 ? '' : timeText(ns);
 // The end of a name says more than its start.
 const nameText = (name, most) => name.length > most ? '…' + name.slice(1 - most) : name;
