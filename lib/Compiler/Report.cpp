@@ -74,11 +74,13 @@ static std::string card(const std::string &value, const std::string &label) {
 static std::string memoryCard(const PlanFile &file, size_t memory) {
   const PlanSummary &summary = file.summary;
   const int64_t planned = file.plan.arenaBytes[memory], limit = file.problem.capacities[memory];
-  std::string label = concat("of ", file.problem.machine.memories[memory].name, ", planned; ",
-                             limit == std::numeric_limits<int64_t>::max() ? std::string("no limit")
-                                                                          : concat("the limit is ", formatBytes(limit)));
+  std::string label =
+      concat("of ", file.problem.machine.memories[memory].name, ", planned; ",
+             limit == std::numeric_limits<int64_t>::max() ? std::string("no limit")
+                                                          : concat("the limit is ", formatBytes(limit)));
   if (const int64_t peak = summary.peakBytes[memory]; peak > 0)
-    label += concat("; ", percent(planned, peak), " of the ", formatBytes(peak), " that a step needs if nothing is copied out");
+    label += concat("; ", percent(planned, peak), " of the ", formatBytes(peak),
+                    " that a step needs if nothing is copied out");
   if (const int64_t least = summary.minimumBytes[memory]; least > 0)
     label += concat("; the largest operator alone needs ", formatBytes(least));
   return card(formatBytes(planned), label);

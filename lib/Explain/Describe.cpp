@@ -211,8 +211,8 @@ static std::string copiedBecause(const CopyFact &copy) {
     return concat(inQuotes(copy.producerDevice), " makes it, and another device reads it");
   case CopyFact::Why::NotKept:
     return concat(
-        copy.reader.id.valid() ? concat(commandText(copy.reader), " reads it, and ") : std::string(), "it is not kept in ",
-        inQuotes(command.to), " between steps",
+        copy.reader.id.valid() ? concat(commandText(copy.reader), " reads it, and ") : std::string(),
+        "it is not kept in ", inQuotes(command.to), " between steps",
         copy.newValue.empty() ? "" : concat(", which leave its new value ", inQuotes(copy.newValue), " at its home"));
   case CopyFact::Why::Evicted:
     return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
@@ -231,7 +231,8 @@ static std::string guestText(const AbsenceFact::Guest &guest) {
                 formatBytes(guest.bytes), ")");
 }
 
-/// "its bytes serve 'a' (512 B) first, then 'b' (1.00 KiB)"; of more than three the first, the largest and their number.
+/// "its bytes serve 'a' (512 B) first, then 'b' (1.00 KiB)"; of more than three the first, the largest and their
+/// number.
 static std::string guestsOf(const AbsenceFact &absence) {
   const std::vector<AbsenceFact::Guest> &guests = absence.guests;
   if (guests.empty())
@@ -244,8 +245,8 @@ static std::string guestsOf(const AbsenceFact &absence) {
       bytes += concat(", then ", guestText(guests[i]));
     return bytes;
   }
-  const auto largest = std::max_element(guests.begin(), guests.end(),
-                                        [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
+  const auto largest =
+      std::max_element(guests.begin(), guests.end(), [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
   if (largest == guests.begin())
     return concat(bytes, ", the largest, then ", guests.size() - 1, " others");
   return concat(bytes, ", then ", guests.size() - 1, " others, the largest of them ", guestText(*largest));
@@ -254,8 +255,8 @@ static std::string guestsOf(const AbsenceFact &absence) {
 /// Of a tensor that could stay: what the step would gain, and where its bytes are.
 static std::string gainFrom(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
-  const std::string free = concat("its ", formatBytes(absence.needBytes), " are free at byte ", *absence.freeOffset, " of ",
-                                  memory, " all the time if no other tensor stays");
+  const std::string free = concat("its ", formatBytes(absence.needBytes), " are free at byte ", *absence.freeOffset,
+                                  " of ", memory, " all the time if no other tensor stays");
   const std::string late = concat("its copy to ", memory, " could end ", formatDuration(absence.backSlackNs),
                                   " later without a longer step");
   const std::optional<StayingFact> &staying = absence.staying;
@@ -294,9 +295,10 @@ static std::string rivalsOf(const AbsenceFact &absence) {
   if (!absence.rivals)
     return "";
   const RivalsFact &rivals = *absence.rivals;
-  const std::string gain = !rivals.gainNs         ? std::string()
-                           : *rivals.gainNs > 0 ? concat(", and the step would take ", formatDuration(*rivals.gainNs), " less")
-                                                : std::string(", and the step would be no shorter");
+  const std::string gain = !rivals.gainNs ? std::string()
+                           : *rivals.gainNs > 0
+                               ? concat(", and the step would take ", formatDuration(*rivals.gainNs), " less")
+                               : std::string(", and the step would be no shorter");
   const std::string all = concat(rivals.count, " tensors (", formatBytes(rivals.bytes), ") could each stay in ",
                                  inQuotes(absence.memory), " alone");
   if (rivals.together == rivals.count)

@@ -115,7 +115,8 @@ static Json toJson(const AbsenceFact &absence) {
     json["stayingGainNs"] = absence.staying->gainNs;
   json["guests"] = Json::array();
   for (const AbsenceFact::Guest &guest : absence.guests)
-    json["guests"].push_back({{guest.isWorkspace ? "workspaceOf" : "tensor", guest.name}, {"bytes", guest.bytes}, {"fromNs", guest.fromNs}});
+    json["guests"].push_back(
+        {{guest.isWorkspace ? "workspaceOf" : "tensor", guest.name}, {"bytes", guest.bytes}, {"fromNs", guest.fromNs}});
   return json;
 }
 

@@ -141,9 +141,7 @@ Stall PlanFacts::stall(CommandId id) const {
   return result;
 }
 
-std::string PlanFacts::nounOf(OperatorId op) const {
-  return tensorNames.find(nameOf(op)) ? "operator" : std::string();
-}
+std::string PlanFacts::nounOf(OperatorId op) const { return tensorNames.find(nameOf(op)) ? "operator" : std::string(); }
 
 std::string PlanFacts::nounOf(TensorId tensor) const {
   return operatorNames.find(nameOf(tensor)) ? kindOf(graph.tensor(tensor)) : std::string();

@@ -15,8 +15,8 @@ namespace sluice {
 /// ended.
 struct Stall {
   int64_t copyNs = 0;
-  int64_t launchNs = 0;         ///< Operators of other streams.
-  CommandId longest;            ///< What most of the time goes to; invalid: there is no such time.
+  int64_t launchNs = 0; ///< Operators of other streams.
+  CommandId longest;    ///< What most of the time goes to; invalid: there is no such time.
   int64_t longestNs = 0;
   std::vector<CommandId> chain; ///< What held the command back, what held that back, and so on.
 };

@@ -55,7 +55,7 @@ public:
 
 private:
   const PlanFacts &facts;
-  Plan plan; ///< With the residencies as they become.
+  Plan plan;                      ///< With the residencies as they become.
   std::vector<bool> isGone;       ///< Per command.
   std::vector<ResidencyId> stays; ///< Per residency: the one that takes its place; invalid: none.
 

@@ -41,7 +41,8 @@ std::string countOf(size_t count, std::string_view what) {
 std::string commandText(const CommandFact &command) {
   if (!command.isCopy)
     return named(command.noun, command.name);
-  return concat("the copy of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ", inQuotes(command.to));
+  return concat("the copy of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ",
+                inQuotes(command.to));
 }
 
 std::string commandWithDevice(const CommandFact &command) {
@@ -59,7 +60,8 @@ std::string fromTo(const Interval &interval) {
       continue;
     // Two digits of the difference, where the times have them.
     int digits = 2;
-    for (int64_t step = unit.ns / 100; digits < unit.digits && (interval.endNs - interval.startNs) / step < 10; step /= 10)
+    for (int64_t step = unit.ns / 100; digits < unit.digits && (interval.endNs - interval.startNs) / step < 10;
+         step /= 10)
       ++digits;
     if (digits == 2)
       break;

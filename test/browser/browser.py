@@ -11,7 +11,7 @@ import tempfile
 import time
 
 LIMIT_SECONDS = 60
-KEY_CODES = {"Escape": 27, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39}
+KEY_CODES = {"Escape": 27, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
 def find_chromium():

@@ -149,7 +149,8 @@ class OnePlan(PageTest):
         self.assertEqual(near, {"Gather_15"})
         text = self.details()
         for part in ("parameter of 323.44 KiB", "made by none", "read by Gather_15", "copy of " + self.WEIGHT,
-                     "it is not kept in 'accel0' between steps; its bytes serve 'Div_104'", "above the limit of 400.94 KiB",
+                     "it is not kept in 'accel0' between steps; it could not stay: at ", "above the limit of 400.94 KiB; its bytes serve ",
+                     "Operator 'Gather_15' reads it next", "while it is away its bytes serve, in the order of time ",
                      "accel0 at bytes 0 to 331,200", "The copy starts with the step and waits for nothing."):
             self.assertIn(part, text)
 
@@ -161,7 +162,8 @@ class OnePlan(PageTest):
                          {"Gather_15"})
         self.assertEqual(self.levels("graph")[0], {"Gather_15"})
         self.assertIn(self.WEIGHT, self.levels("map")[0])
-        self.assertIn("stall 'accel0' runs nothing for 63.13 us before 'Gather_15': it waits for the copy of 'token_type_ids'",
+        self.assertIn("stall 'accel0' runs nothing for 63.13 us before operator 'Gather_15', 46.40 us of it for the copy of '"
+                      f"{self.WEIGHT}' from 'host' to 'accel0': it waits for the copy of 'token_type_ids'",
                       self.details())
         # The stall's chain leads to the copy that takes most of it.
         copies = self.run_js("[...document.querySelectorAll('#details .link')].map(link => link.textContent)")
@@ -202,6 +204,60 @@ class OnePlan(PageTest):
         self.assertIn("which waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0'", stalls[0][5])
         self.click_box("timeline", "'accel0' runs nothing")
         self.assertEqual(self.selected_name(), "operator Gather_15")
+
+    def test_a_stall_lights_all_that_it_waited_for(self):
+        self.click_element("#stalls tbody tr")
+        lit = {box["text"].split("\n")[0] for box in self.boxes("timeline") if box["level"] == 1}
+        self.assertLessEqual({"copy of token_type_ids from host to accel0", f"copy of {self.WEIGHT} from host to accel0"}, lit)
+        self.assertIn(self.WEIGHT, {box["text"].split("\n")[0] for box in self.boxes("map") if box["level"] >= 1})
+
+    def test_who_has_the_bytes_meanwhile_is_lit_and_linked(self):
+        self.run_js(f"report.select(report.plans[0], 'tensor', report.plans[0].tensorOf.get('{self.WEIGHT}'))")
+        self.tab.settle()
+        plan = "report.plans[0]"
+        guests = self.run_js(f"{plan}.guests(report.selection.index).map(stay => [{plan}.stayName(stay), {plan}.residencies.startNs[stay]])")
+        self.assertEqual(len(guests), 4)
+        starts = [start for _, start in guests]
+        self.assertEqual(starts, sorted(starts))
+        near = {box["text"].split("\n")[0] for box in self.boxes("map") if box["level"] == 1}
+        self.assertLessEqual({name for name, _ in guests}, near)
+        self.run_js(f"[...document.querySelectorAll('#details .link')].find(link => link.textContent === '{guests[0][0]}').click()")
+        self.tab.settle()
+        self.assertEqual(self.selected_name(), f"tensor {guests[0][0]}")
+
+    def test_what_an_operator_did_not_wait_for_it_needs(self):
+        plan = "report.plans[0]"
+        # An operator without a stall that is ordered after a command of another stream.
+        found = self.run_js(f"{plan}.commands.waits.findIndex((waits, command) => waits.length && "
+                            f"{plan}.isLaunch(command) && !{plan}.stallOf.has(command))")
+        self.assertGreaterEqual(found, 0)
+        self.run_js(f"report.select({plan}, 'command', {found})")
+        self.tab.settle()
+        self.assertIn("needs ", self.details())
+        self.assertIn(", which ended ", self.details())
+        self.assertNotIn("waits for ", self.details())
+
+    def test_a_row_of_a_table_keeps_timeline_and_panel_in_view(self):
+        self.run_js("document.querySelector('#operators tbody tr:nth-child(20)').scrollIntoView({block: 'center'})")
+        self.click_element("#operators tbody tr:nth-child(20)")
+        for selector in ("#timeline canvas", "#details h3", "#operators tr.main"):
+            top, bottom = self.run_js(f"(area => [area.top, area.bottom])(document.querySelector('{selector}').getBoundingClientRect())")
+            self.assertGreaterEqual(top, 0, selector)
+            self.assertLessEqual(bottom, 1000, selector)
+
+    def test_details_are_open_and_cards_count(self):
+        self.run_js(f"report.select(report.plans[0], 'tensor', report.plans[0].tensorOf.get('{self.WEIGHT}'))")
+        self.assertTrue(self.run_js("document.querySelector('#details details').open"))
+        cards = self.run_js("[...document.querySelectorAll('.card')].map(card => card.textContent)")
+        self.assertTrue([card for card in cards if card.startswith("1stall: devices run nothing for 63.13 us")], cards)
+        self.assertTrue([card for card in cards if "the limit is 400.94 KiB" in card], cards)
+        copied = self.run_js("report.plans[0].why.tensor.length")
+        self.assertTrue([card for card in cards if card.startswith(f"{copied}tensors are copied, of ")], cards)
+
+    def test_short_times_have_the_digits_that_tell_them_apart(self):
+        self.assertEqual(self.run_js("spanText(23509824, 23518136)"), "from 23.5098 ms to 23.5181 ms")
+        self.assertEqual(self.run_js("spanText(0, 46400)"), "from 0 ns to 46.40 us")
+        self.assertEqual(self.run_js("spanText(1000, 2500)"), "from 1.00 us to 2.50 us")
 
     def test_time_zooms_in_all_views(self):
         whole = self.view()
@@ -287,8 +343,11 @@ class OnePlan(PageTest):
         self.tab.key("ArrowLeft")
         self.assertAlmostEqual(self.view()[0], half[0], delta=2)
         self.tab.key("-")
+        self.run_js("report.charts.map[0].showBytes(0, 1000)")
         self.tab.key("0")
         self.assertEqual(self.view(), whole)
+        self.assertEqual(self.run_js("report.charts.map[0].bytes.to - report.charts.map[0].bytes.from"),
+                         self.run_js("report.charts.map[0].whole"))
         self.tab.key("?")
         self.assertTrue(self.run_js("document.getElementById('keys').open"))
         self.tab.key("Escape")
@@ -297,6 +356,13 @@ class OnePlan(PageTest):
         self.tab.type("word_emb")
         self.tab.key("Enter")
         self.assertEqual(self.selected_name(), f"tensor {self.WEIGHT}")
+        # Arrows go through what was found, and back to the text.
+        self.tab.key("/")
+        self.tab.type("matmul")
+        focused = "[...document.querySelectorAll('#matches button')].indexOf(document.activeElement)"
+        for key, at in (("ArrowDown", 0), ("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
+            self.tab.key(key)
+            self.assertEqual(self.run_js(focused), at)
 
     def test_tables_sort_filter_and_print_their_reasons(self):
         self.click_element("#operators th:nth-child(5) button")
@@ -306,9 +372,14 @@ class OnePlan(PageTest):
         self.run_js("document.querySelector('#operators input').focus()")
         self.tab.type("matmul_1")
         self.assertEqual({row[1] for row in self.rows("operators")}, {"MatMul_101", "MatMul_111"})
-        why = {row[1]: row[8] for row in self.rows("swaps")}
+        why = {row[1]: row[10] for row in self.rows("swaps")}
+        columns = self.run_js("[...document.querySelectorAll('#swaps th')].map(head => head.textContent)")
+        self.assertEqual(columns[6:], ["left", "back", "slack", "why"])
+        times = {row[1]: row[7:10] for row in self.rows("swaps")}
+        self.assertEqual(times["input_ids"][:2], ["", ""])
+        self.assertEqual(times[self.WEIGHT], ["76.32 us", "46.40 us", "0 ns"])
         self.assertEqual(why["input_ids"], "the caller gives it in the host's memory")
-        self.assertIn("it was in 'accel0' before and left it; its bytes serve 'embeddings.word_embeddings.weight'", why["MatMul_111"])
+        self.assertIn("it was in 'accel0' before and left it", why["MatMul_111"])
 
     def test_the_graph_moves_and_zooms(self):
         place = "(({x, y, scale}) => [x, y, scale])(report.charts.graph[0].view)"
@@ -363,6 +434,10 @@ class OnePlan(PageTest):
                                 "(report.charts.map[0].canvas)")
             self.assertAlmostEqual(shape[0], shape[1], delta=0.05 * shape[0])
             self.assertEqual(self.run_js("getComputedStyle(document.querySelector('.find')).display"), "none")
+            for hidden in (".mouse", "#operators .tools"):
+                self.assertEqual(self.run_js(f"getComputedStyle(document.querySelector('{hidden}')).display"), "none")
+            self.assertEqual(self.run_js("getComputedStyle(document.querySelector('#operators thead')).display"), "table-header-group")
+            self.assertTrue(self.run_js("[...document.querySelectorAll('.card')].every(card => card.scrollWidth <= card.clientWidth)"))
             self.assertEqual(self.run_js("getComputedStyle(document.querySelector('#operators .scroll')).maxHeight"), "none")
         finally:
             self.tab.send("Emulation.setEmulatedMedia", media="")
@@ -446,6 +521,17 @@ class LargePlan(PageTest):
         self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "main"], ["layer77/op7777"])
         self.assertIn("layer77/op7777", self.levels("timeline")[0])
         self.assertIn("layer77/op7777", self.levels("graph")[0])
+        # Pale boxes over one another stay pale: none has the colour of a lit one.
+        paint = self.run_js("""(() => {
+            const {canvas, pen, sharp, boxes} = report.charts.map[0];
+            const pale = boxes.filter(box => box.level === 0 && box.h < 1.5).slice(0, 500);
+            const lit = boxes.filter(box => box.level > 0);
+            const away = (a, b) => a.x > b.x + b.w + 2 || b.x > a.x + a.w + 2 || a.y > b.y + b.h + 2 || b.y > a.y + a.h + 2;
+            return pale.filter(box => lit.every(other => away(box, other))).map(
+                box => Math.min(...pen.getImageData(Math.round((box.x + box.w / 2) * sharp), Math.round(box.y * sharp), 1, 1).data.slice(0, 3)));
+        })()""")
+        self.assertGreater(len(paint), 50)
+        self.assertGreater(min(paint), 150)
         self.acting(lambda: self.tab.key("j"), "next command")
         self.acting(lambda: self.click_element("#swaps th:nth-child(1) button"), "sort")
         self.run_js("document.querySelector('#swaps input').focus()")

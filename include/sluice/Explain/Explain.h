@@ -127,10 +127,10 @@ struct RivalsFact {
 /// Bytes that a tensor leaves to others while it is away.
 struct AbsenceFact {
   std::string memory;
-  ResidencyId left, back;   ///< The stays before it and after it.
-  bool isOverEnd = false;   ///< It is away when the step ends.
-  int64_t backNs = 0;       ///< When the copy that brings it back has ended.
-  int64_t backSlackNs = 0;  ///< That copy's slack.
+  ResidencyId left, back;      ///< The stays before it and after it.
+  bool isOverEnd = false;      ///< It is away when the step ends.
+  int64_t backNs = 0;          ///< When the copy that brings it back has ended.
+  int64_t backSlackNs = 0;     ///< That copy's slack.
   std::vector<Interval> times; ///< One, or two around the end of the step, the later first.
   int64_t limitBytes = 0;      ///< The memory's; max() where there is none.
   int64_t needBytes = 0;       ///< The tensor's, aligned.
@@ -175,7 +175,7 @@ struct CopyFact {
   /// The first launch that reads the copied data, if any, and the time for which it waits only for this copy.
   CommandFact reader;
   int64_t readerWaitNs = 0;
-  int64_t readerMissingNs = 0;            ///< From when the launch's stream fell idle to the copy's end; 0: it did not wait.
+  int64_t readerMissingNs = 0; ///< From when the launch's stream fell idle to the copy's end; 0: it did not wait.
   std::vector<MissingFact> readerMissing; ///< What else had not ended then, the longest first.
   CommandFact readerAfter; ///< What that launch starts after: the last to end of all that it is ordered after.
 };
@@ -248,8 +248,9 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
-/// "'gpu0' runs nothing for 1.20 us before 'conv1', 0.90 us of it for the copy of 'x': it waits for the copy of 'w' from
-/// 'host' to 'gpu0', which waits for the copy of 'x'." At most four links of the chain; then what was missing how long.
+/// "'gpu0' runs nothing for 1.20 us before 'conv1', 0.90 us of it for the copy of 'x': it waits for the copy of 'w'
+/// from 'host' to 'gpu0', which waits for the copy of 'x'." At most four links of the chain; then what was missing how
+/// long.
 std::string describe(const StallFact &facts);
 /// The reasons why a tensor is copied and could not stay, in one line without repetitions; empty if it is not copied.
 std::string whyCopied(const TensorFacts &facts);

@@ -167,9 +167,8 @@ TEST_CASE("a tensor whose bytes would not fit could not stay", "[explain]") {
   CHECK_THAT(text, !Contains("in one piece"));
   // With another 64 bytes there is a place.
   file.problem.capacities[1] = 320;
-  CHECK_THAT(
-      textOf(describe(tensorOf(file, "t"))),
-      Contains("It could stay: its 64 B are free at byte 256 of 'm1' all the time if no other tensor stays."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "t"))),
+             Contains("It could stay: its 64 B are free at byte 256 of 'm1' all the time if no other tensor stays."));
 }
 
 TEST_CASE("copies say what they are for", "[explain]") {
@@ -215,9 +214,10 @@ TEST_CASE("a parameter that is copied in each step is away over the step's end",
   CHECK_THAT(text, Contains("It is not in 'm1' from 174 ns to 248 ns; nobody uses its bytes."));
   CHECK_THAT(
       text,
-      Contains("With it in 'm1' all the time the step would take 74 ns less, everything else in its place and order, and "
-               "the planner did not find that; its 64 B are free at byte 64 of 'm1' all the time if no other tensor "
-               "stays."));
+      Contains(
+          "With it in 'm1' all the time the step would take 74 ns less, everything else in its place and order, and "
+          "the planner did not find that; its 64 B are free at byte 64 of 'm1' all the time if no other tensor "
+          "stays."));
   CHECK_THAT(text, Contains("Its home is in 'host', where it is when the step begins."));
   const std::string kText = textOf(describe(tensorOf(b.file(), "k")));
   CHECK_THAT(kText, Contains("It is in 'm1' at bytes 0 to 64 during the whole step and between steps; 1 launch"));
@@ -435,7 +435,8 @@ TEST_CASE("why a tensor is copied is told once, with what takes its place", "[ex
     CHECK(facts.name == file.problem.graph.tensor(id).name);
     why[facts.name] = whyCopied(facts);
   }
-  CHECK_THAT(why["t"], Contains("it leaves 'm1' until a copy brings it back; it could not stay without moving others: "));
+  CHECK_THAT(why["t"],
+             Contains("it leaves 'm1' until a copy brings it back; it could not stay without moving others: "));
   CHECK_THAT(why["t"], Contains("; its bytes serve 'u' (64 B); "));
   CHECK(why["t"].find("its bytes serve") == why["t"].rfind("its bytes serve"));
   CHECK(why.count("u") == 0);
@@ -470,15 +471,17 @@ TEST_CASE("a wait is shared out among all that was missing", "[explain]") {
   CHECK(v.copies[0].readerWaitNs == 74);
   REQUIRE(v.copies[0].readerMissing.size() == 1);
   CHECK(v.copies[0].readerMissing[0].ns == 38);
-  CHECK_THAT(textOf(describe(v)), Contains("'op' reads it next, and waits 112 ns for it, the last 74 ns for nothing else; "
-                                           "missing as well: the copy of 'w' from 'host' to 'm1' for 38 ns of them."));
+  CHECK_THAT(textOf(describe(v)),
+             Contains("'op' reads it next, and waits 112 ns for it, the last 74 ns for nothing else; "
+                      "missing as well: the copy of 'w' from 'host' to 'm1' for 38 ns of them."));
   CHECK(w.copies[0].readerWaitNs == 0);
   CHECK_THAT(textOf(describe(w)), Contains("this copy was missing for the first 38 ns."));
   const StepFacts step = explainStep(file);
   REQUIRE(step.stalls.size() == 1);
   CHECK(step.stalls[0].longestNs == 74);
-  CHECK_THAT(describe(step.stalls[0]), Contains("It needs the copy of 'v' from 'host' to 'm1' (missing for 112 ns), the "
-                                                "copy of 'w' from 'host' to 'm1' (missing for 38 ns)."));
+  CHECK_THAT(describe(step.stalls[0]),
+             Contains("It needs the copy of 'v' from 'host' to 'm1' (missing for 112 ns), the "
+                      "copy of 'w' from 'host' to 'm1' (missing for 38 ns)."));
 }
 
 TEST_CASE("a stall leads with what takes most of it", "[explain]") {
@@ -489,8 +492,9 @@ TEST_CASE("a stall leads with what takes most of it", "[explain]") {
                                   [](const StallFact &fact) { return fact.launch.name == "q"; });
   REQUIRE(stall != step.stalls.end());
   CHECK(stall->longest.name == "w");
-  CHECK_THAT(describe(*stall), Contains("'acc1' runs nothing for 212 ns before 'q', 138 ns of it for the copy of 'w' from "
-                                        "'host' to 'm1': it waits for the copy of 'v'"));
+  CHECK_THAT(describe(*stall),
+             Contains("'acc1' runs nothing for 212 ns before 'q', 138 ns of it for the copy of 'w' from "
+                      "'host' to 'm1': it waits for the copy of 'v'"));
 }
 
 TEST_CASE("tensors that could stay say what that would gain, and how many could", "[explain]") {
@@ -500,8 +504,9 @@ TEST_CASE("tensors that could stay say what that would gain, and how many could"
     why[facts.name] = whyCopied(facts);
   CHECK_THAT(why["v"], Contains("with it in 'm1' all the time the step would take 74 ns less"));
   CHECK_THAT(why["w"], Contains("with it in 'm1' all the time the step would take 112 ns less"));
-  CHECK_THAT(why["v"], Contains("2 tensors (192 B) could each stay in 'm1' alone; there is room for all of them, and the "
-                                "step would take 112 ns less"));
+  CHECK_THAT(why["v"],
+             Contains("2 tensors (192 B) could each stay in 'm1' alone; there is room for all of them, and the "
+                      "step would take 112 ns less"));
   CHECK(why["y"] == "the caller reads it in the host's memory");
 }
 
@@ -516,8 +521,9 @@ TEST_CASE("a tensor whose copy nobody waits for would gain nothing", "[explain]"
   const CommandId in = b.copy(b.home(w, true), wIn), run = b.launch(op, {tAt, wIn}, {out}, {in});
   b.copy(out, b.home(y, false), {run});
   const std::string text = textOf(describe(tensorOf(b.file(), "w")));
-  CHECK_THAT(text, Contains("With it in 'm1' all the time the step would be no shorter, because its copy to 'm1' could end "
-                            "26 ns later without a longer step; its 64 B are free at byte 128"));
+  CHECK_THAT(text,
+             Contains("With it in 'm1' all the time the step would be no shorter, because its copy to 'm1' could end "
+                      "26 ns later without a longer step; its 64 B are free at byte 128"));
   CHECK_THAT(text, !Contains("less"));
   CHECK_THAT(text, Contains("'op' reads it next, 26 ns after the copy's end, when 'q' has ended."));
 }
@@ -553,9 +559,10 @@ TEST_CASE("of many that could stay alone, those that fit together are counted", 
     CHECK(rivals.together == 1);
     CHECK(rivals.togetherBytes == 64);
     among += rivals.isAmong;
-    const std::string expected = concat("3 tensors (192 B) could each stay in 'm1' alone; placed one after the other, there "
-                                        "is room for 1 of them (64 B), this one ",
-                                        rivals.isAmong ? "too" : "not", ", and the step would take 74 ns less");
+    const std::string expected =
+        concat("3 tensors (192 B) could each stay in 'm1' alone; placed one after the other, there "
+               "is room for 1 of them (64 B), this one ",
+               rivals.isAmong ? "too" : "not", ", and the step would take 74 ns less");
     CHECK_THAT(whyCopied(facts), Contains(expected));
   }
   CHECK(among == 1);
