@@ -10,6 +10,7 @@
 #include "dialects/Dataflow/Elementwise/Functions.h"
 #include "dialects/Dataflow/IR/HostElements.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -190,6 +191,23 @@ Value emitShift(const Integers &f, Value x, Value y) {
   return f.select(inRange, shifted, f.c(0));
 }
 
+/// Of signed integers with copies of the sign, also where all bits are shifted out: ONNX's opset 28.
+Value emitShiftRight(const Integers &f, Value x, Value y) {
+  if (f.isUnsigned)
+    return emitShift<arith::ShRUIOp>(f, x, y);
+  Value limit = f.c(f.width() - 1);
+  // A negative count is a large one.
+  Value count = f.make<arith::MinUIOp>(y, limit);
+  return f.make<arith::ShRSIOp>(x, count);
+}
+
+int64_t evaluateShiftRight(int64_t x, int64_t y, bool isUnsigned, unsigned width) {
+  if (!isUnsigned)
+    return x >> std::min<uint64_t>(bits(y), width - 1);
+  uint64_t mask = width < 64 ? (uint64_t(1) << width) - 1 : ~uint64_t(0);
+  return bits(y) < width ? static_cast<int64_t>((bits(x) & mask) >> bits(y)) : 0;
+}
+
 int64_t evaluateAnd(int64_t x, int64_t y, bool, unsigned) { return x & y; }
 int64_t evaluateOr(int64_t x, int64_t y, bool, unsigned) { return x | y; }
 int64_t evaluateXor(int64_t x, int64_t y, bool, unsigned) { return x ^ y; }
@@ -287,13 +305,7 @@ constexpr BinaryFunction kEntries[] = {
      .emitInteger = emitShift<arith::ShLIOp>,
      .evaluateInteger = [](int64_t x, int64_t y, bool,
                            unsigned width) { return bits(y) < width ? static_cast<int64_t>(bits(x) << bits(y)) : 0; }},
-    {.kind = K::shift_right,
-     .emitInteger = emitShift<arith::ShRUIOp>,
-     .evaluateInteger =
-         [](int64_t x, int64_t y, bool, unsigned width) {
-           uint64_t mask = width < 64 ? (uint64_t(1) << width) - 1 : ~uint64_t(0);
-           return bits(y) < width ? static_cast<int64_t>((bits(x) & mask) >> bits(y)) : 0;
-         }},
+    {.kind = K::shift_right, .emitInteger = emitShiftRight, .evaluateInteger = evaluateShiftRight},
     {.kind = K::prelu,
      .emit = [](const Floats &f, Value x, Value y) { return f.select(f.lt(x, f.c(0)), f.mul(x, y), x); },
      .emitInteger =
