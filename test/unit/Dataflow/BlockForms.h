@@ -56,7 +56,9 @@ struct Weight {
   }
   std::string less() const { return zeros.empty() ? "" : " less %z"; }
   std::vector<Fill> fills() const {
-    std::vector<Fill> all{{0, 255}, {0.1, 1}};
+    // Elements are about as large as those of the left-hand side, whatever their bits: the tolerance is for such sums.
+    const double half = static_cast<double>(int64_t(1) << (bits - 1));
+    std::vector<Fill> all{{0, 255}, {0.1 / half, 1 / half}};
     if (!zeros.empty())
       all.push_back(zeros == "ui8" ? Fill{0, 255} : Fill{0, static_cast<double>((int64_t(1) << bits) - 1)});
     return all;

@@ -69,7 +69,7 @@ TEST_CASE("rows of a product by weights in blocks are cut into chunks", "[datafl
   const int64_t lanes = resolveTarget("native")->vectorLanes(32);
   std::vector<Case> cases;
   for (int64_t rows : {1, 4, 150}) {
-    Case split = caseOf({rows}, "f32", {640, 900, 4, 32, "f32", "ui8"}, lanes, /*isFused=*/true);
+    Case split = caseOf({rows}, "f32", {320, 1200, 4, 32, "f32", "ui8"}, lanes, /*isFused=*/true);
     split.isChunked = true;
     cases.push_back(split);
   }
