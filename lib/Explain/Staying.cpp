@@ -194,12 +194,16 @@ std::vector<Kept> placeRivals(const PlanFacts &facts, std::vector<Rival> &rivals
     const AbsenceFact &absence = *rival.absence;
     const Interval over[] = {{facts.times[absence.left.index()].startNs, facts.timeline.makespanNs},
                              {0, facts.times[absence.back.index()].endNs}};
-    std::vector<std::pair<int64_t, int64_t>> others(taken.begin(), taken.end());
+    std::vector<std::pair<int64_t, int64_t>> others;
     for (ResidencyId id : facts.byOffset[facts.residency(absence.left).memory.index()])
       if (facts.residency(id).tensor != rival.tensor && !moved.count(id) &&
           (meet(facts.times[id.index()], over[0]) || meet(facts.times[id.index()], over[1])))
         others.emplace_back(facts.residency(id).offset, facts.residency(id).offset + facts.residency(id).bytes);
-    std::sort(others.begin(), others.end());
+    // Both are in the order of their offsets.
+    const auto placedNow = static_cast<std::ptrdiff_t>(others.size());
+    others.insert(others.end(), taken.begin(), taken.end());
+    std::inplace_merge(others.begin(), others.begin() + placedNow, others.end(),
+                       [](const auto &a, const auto &b) { return a.first < b.first; });
     int64_t offset = 0;
     for (const auto &[from, to] : others) {
       if (from - offset >= absence.needBytes)

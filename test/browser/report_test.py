@@ -156,7 +156,8 @@ class OnePlan(PageTest):
 
     def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
         self.click_box("map", self.WEIGHT)
-        self.click_element("#details .fact .link")
+        self.run_js("[...document.querySelectorAll('#details .link')].find(link => link.textContent === 'Gather_15').click()")
+        self.tab.settle()
         self.assertEqual(self.selected_name(), "operator Gather_15")
         self.assertEqual(self.levels("timeline")[0] - {text for text in self.levels("timeline")[0] if "runs nothing" in text},
                          {"Gather_15"})
@@ -255,9 +256,9 @@ class OnePlan(PageTest):
         self.assertTrue([card for card in cards if card.startswith(f"{copied}tensors are copied, of ")], cards)
 
     def test_short_times_have_the_digits_that_tell_them_apart(self):
-        self.assertEqual(self.run_js("spanText(23509824, 23518136)"), "from 23.5098 ms to 23.5181 ms")
-        self.assertEqual(self.run_js("spanText(0, 46400)"), "from 0 ns to 46.40 us")
-        self.assertEqual(self.run_js("spanText(1000, 2500)"), "from 1.00 us to 2.50 us")
+        self.assertEqual(self.run_js("report.spanText(23509824, 23518136)"), "from 23.5098 ms to 23.5181 ms")
+        self.assertEqual(self.run_js("report.spanText(0, 46400)"), "from 0 ns to 46.40 us")
+        self.assertEqual(self.run_js("report.spanText(1000, 2500)"), "from 1.00 us to 2.50 us")
 
     def test_time_zooms_in_all_views(self):
         whole = self.view()
@@ -521,17 +522,18 @@ class LargePlan(PageTest):
         self.assertEqual([row[1] for row in self.rows("operators") if row[0] == "main"], ["layer77/op7777"])
         self.assertIn("layer77/op7777", self.levels("timeline")[0])
         self.assertIn("layer77/op7777", self.levels("graph")[0])
-        # Pale boxes over one another stay pale: none has the colour of a lit one.
+        # Pale boxes over one another stay pale, but for names over them.
+        self.click_element("#zoom-all")
         paint = self.run_js("""(() => {
             const {canvas, pen, sharp, boxes} = report.charts.map[0];
-            const pale = boxes.filter(box => box.level === 0 && box.h < 1.5).slice(0, 500);
+            const pale = boxes.filter(box => box.level === 0 && Math.min(box.w, box.h) < 1.5).slice(0, 3000);
             const lit = boxes.filter(box => box.level > 0);
             const away = (a, b) => a.x > b.x + b.w + 2 || b.x > a.x + a.w + 2 || a.y > b.y + b.h + 2 || b.y > a.y + a.h + 2;
             return pale.filter(box => lit.every(other => away(box, other))).map(
-                box => Math.min(...pen.getImageData(Math.round((box.x + box.w / 2) * sharp), Math.round(box.y * sharp), 1, 1).data.slice(0, 3)));
+                box => Math.min(...pen.getImageData(Math.floor((box.x + box.w / 2) * sharp), Math.floor((box.y + box.h / 2) * sharp), 1, 1).data.slice(0, 3)));
         })()""")
         self.assertGreater(len(paint), 50)
-        self.assertGreater(min(paint), 150)
+        self.assertLess(sum(shade < 150 for shade in paint), 0.05 * len(paint))
         self.acting(lambda: self.tab.key("j"), "next command")
         self.acting(lambda: self.click_element("#swaps th:nth-child(1) button"), "sort")
         self.run_js("document.querySelector('#swaps input').focus()")

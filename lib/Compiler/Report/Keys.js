@@ -27,6 +27,7 @@ const showMatches = () => {
 };
 const go = ({plan, kind, index}) => {
   matches.hidden = true;
+  document.activeElement.blur(); // Keys are the page's again.
   select(plan, kind, index);
   const command = (kind === 'operator' ? plan.launches[index] : plan.copies[index])[0];
   if (command !== undefined) reveal(plan.commands.startNs[command], plan.commands.endNs[command]);
