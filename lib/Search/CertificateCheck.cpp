@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The argument of cuts. Between two cuts, an operator's work, a byte that enters and a byte that leaves have prices such
-// that no nanosecond of the segment is worth more than a nanosecond. A byte in the memories at a cut has a price too. So
-// the makespan is at least the work's price, plus for each tensor the price of the cheapest way to be where its readers
-// need it (staying costs memory, leaving and coming back costs copies, running its producer again costs work), less the
-// price of the memory that there is. Every quantity is an integer: shares of time are in millionths, prices in
+// The argument of cuts. Between two cuts, an operator's work, a byte that enters and a byte that leaves have prices
+// such that no nanosecond of the segment is worth more than a nanosecond. A byte in the memories at a cut has a price
+// too. So the makespan is at least the work's price, plus for each tensor the price of the cheapest way to be where its
+// readers need it (staying costs memory, leaving and coming back costs copies, running its producer again costs work),
+// less the price of the memory that there is. Every quantity is an integer: shares of time are in millionths, prices in
 // attoseconds.
 //
 //===----------------------------------------------------------------------===//
@@ -93,10 +93,10 @@ private:
     int firstSegment = 0;
     std::vector<Event> events = {};
     End end = End::Any;
-    int cleanBy = -1;         ///< By this segment's end there is a copy outside.
-    OperatorId maker = {};    ///< May run again; else invalid.
-    TensorId now = {}; ///< Must be inside at cuts where operators read it.
-    TensorId old = {}; ///< The same up to the cut `oldUntil`: a state, where `now` is its new value.
+    int cleanBy = -1;      ///< By this segment's end there is a copy outside.
+    OperatorId maker = {}; ///< May run again; else invalid.
+    TensorId now = {};     ///< Must be inside at cuts where operators read it.
+    TensorId old = {};     ///< The same up to the cut `oldUntil`: a state, where `now` is its new value.
     int oldUntil = 0;
   };
 
@@ -251,9 +251,8 @@ private:
     for (OperatorId reader : tensor.consumers)
       if (runsInside(reader) && last[reader.index()] < before)
         reads.push_back({first[reader.index()], last[reader.index()], Need::Read});
-    std::sort(reads.begin(), reads.end(), [](const Event &a, const Event &b) {
-      return a.last != b.last ? a.last < b.last : a.first > b.first;
-    });
+    std::sort(reads.begin(), reads.end(),
+              [](const Event &a, const Event &b) { return a.last != b.last ? a.last < b.last : a.first > b.first; });
     int latest = -1;
     for (const Event &read : reads)
       if (read.first > latest) {
@@ -334,8 +333,8 @@ private:
     if (tensor.updates.valid()) // Counted with its state.
       return 0;
     const bool hasHomeInside =
-        isInside[0] && (tensor.producer.valid() ? tensor.isOutput
-                                                : tensor.kind == TensorKind::Input && !tensor.consumers.empty());
+        isInside[0] &&
+        (tensor.producer.valid() ? tensor.isOutput : tensor.kind == TensorKind::Input && !tensor.consumers.empty());
     if (hasHomeInside || (isInside[0] && tensor.updatedBy.valid() && graph.tensor(tensor.updatedBy).isOutput)) {
       always = saturatingAdd(always, tensor.bytes);
       return 0;
@@ -548,8 +547,7 @@ private:
     int64_t ns = entryNs(op);
     for (TensorId input : graph.op(op).inputs)
       if (OperatorId earlier = graph.tensor(input).producer; earlier.valid())
-        ns = std::max(ns, saturatingAdd(before[earlier.index()],
-                                        saturatingAdd(timeNs(earlier), stepNs(earlier, op))));
+        ns = std::max(ns, saturatingAdd(before[earlier.index()], saturatingAdd(timeNs(earlier), stepNs(earlier, op))));
     before[op.index()] = ns;
   }
 

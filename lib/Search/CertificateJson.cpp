@@ -81,10 +81,10 @@ public:
     SLUICE_ASSIGN_OR_RETURN(std::string argument, reader.string("argument"));
     Status status = argument == "chain"  ? readChain(reader)
                     : argument == "work" ? readWork(reader)
-                    : argument == "cuts" ? readCuts(reader)
-                                         : makeError(ErrorCode::InvalidInput, "the argument '", argument.substr(0, 80),
-                                                     "' is not chain, work or cuts, at '", reader.where(),
-                                                     "', correct the certificate");
+                    : argument == "cuts"
+                        ? readCuts(reader)
+                        : makeError(ErrorCode::InvalidInput, "the argument '", argument.substr(0, 80),
+                                    "' is not chain, work or cuts, at '", reader.where(), "', correct the certificate");
     if (!status)
       return propagate(status);
     return std::move(certificate);

@@ -235,14 +235,14 @@ private:
     if (tensor.updates.valid())
       return;
     const bool isUpdatedOutput = tensor.updatedBy.valid() && graph.tensor(tensor.updatedBy).isOutput;
-    const bool isOwnHome = tensor.producer.valid() ? tensor.isOutput
-                                                   : tensor.kind == TensorKind::Input && !tensor.consumers.empty();
+    const bool isOwnHome =
+        tensor.producer.valid() ? tensor.isOutput : tensor.kind == TensorKind::Input && !tensor.consumers.empty();
     if (inside[0] && (isUpdatedOutput || isOwnHome)) {
       homes = saturatingAdd(homes, tensor.bytes);
       return;
     }
-    const bool isRead = std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
-                                    [&](OperatorId reader) { return isIn(reader); });
+    const bool isRead =
+        std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OperatorId reader) { return isIn(reader); });
     if (tensor.producer.valid()) {
       if (!isIn(tensor.producer) && !isRead)
         return;
@@ -274,8 +274,8 @@ private:
   void findRoom(int64_t homes) {
     int64_t capacity = 0;
     for (MemoryId m : model.memories)
-      capacity = saturatingAdd(capacity, std::min(problem.capacities[m.index()],
-                                                  problem.machine.memory(m).capacityBytes));
+      capacity =
+          saturatingAdd(capacity, std::min(problem.capacities[m.index()], problem.machine.memory(m).capacityBytes));
     for (OperatorId v : model.cuts) {
       double room = static_cast<double>(capacity) - static_cast<double>(homes);
       const Operator &op = graph.op(v);
@@ -283,8 +283,8 @@ private:
         room -= static_cast<double>(op.workspaceBytes);
         std::vector<int64_t> shared(op.outputs.size(), 0);
         for (auto [input, output] : op.inPlace)
-          shared[output] = std::max(shared[output], std::min(graph.tensor(op.inputs[input]).bytes,
-                                                             graph.tensor(op.outputs[output]).bytes));
+          shared[output] = std::max(
+              shared[output], std::min(graph.tensor(op.inputs[input]).bytes, graph.tensor(op.outputs[output]).bytes));
         for (size_t k = 0; k < op.outputs.size(); ++k) {
           const Tensor &output = graph.tensor(op.outputs[k]);
           room += static_cast<double>(shared[k]);

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The Lagrangian relaxation behind the bound of cuts. The step is cut at the first starts of operators v1, v2, ..., each an
-// ancestor of the next, so that the order of the cuts is certain although that of the operators is open. In the
+// The Lagrangian relaxation behind the bound of cuts. The step is cut at the first starts of operators v1, v2, ...,
+// each an ancestor of the next, so that the order of the cuts is certain although that of the operators is open. In the
 // relaxation each tensor lives by itself: it is in the memories at a cut or it is not, enters and leaves them in some
 // segment between cuts, or is made again. What the lives share is priced: a nanosecond of each segment is divided among
 // the work of devices and the bytes in each direction, and a byte at a cut has a price.

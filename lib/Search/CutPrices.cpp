@@ -22,8 +22,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Shares of each segment: of each load, then of bytes in, of bytes out, and of bytes both ways. `memory` has the price of
-/// a byte at each cut, in units of the time that a byte takes to enter or leave.
+/// Shares of each segment: of each load, then of bytes in, of bytes out, and of bytes both ways. `memory` has the price
+/// of a byte at each cut, in units of the time that a byte takes to enter or leave.
 struct Point {
   std::vector<double> shares, memory;
 };
@@ -32,8 +32,8 @@ class Ascent {
 public:
   explicit Ascent(const CutModel &model)
       : model(model), segments(model.numSegments()), loads(static_cast<int>(model.loads.size())), stride(loads + 3),
-        unit(1 / std::max({model.rates.in, model.rates.out, 1e-12})), in(segments), out(segments),
-        memory(segments, 0) {}
+        unit(1 / std::max({model.rates.in, model.rates.out, 1e-12})), in(segments), out(segments), memory(segments, 0) {
+  }
 
   double value(const Point &point, Point *gradient) {
     setPrices(point);

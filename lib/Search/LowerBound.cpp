@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Three arguments, each with a certificate: the longest chain of operators and copies, the busiest device, and cuts
-// (CutModel.h), where work, copies and memory meet. A chain of cuts is found by heuristics; so the moments are looked at
-// first at which most bytes must be in a memory, and some chains lead through them.
+// (CutModel.h), where work, copies and memory meet. A chain of cuts is found by heuristics; so the moments are looked
+// at first at which most bytes must be in a memory, and some chains lead through them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,9 +142,7 @@ private:
   }
 
   /// What a device does one after the other: computing, and communicating beside it.
-  size_t loadOf(OperatorId op) const {
-    return 2 * problem.placement[op.index()].index() + graph.op(op).communicates;
-  }
+  size_t loadOf(OperatorId op) const { return 2 * problem.placement[op.index()].index() + graph.op(op).communicates; }
 
   /// A device starts no sooner than the first of its operators can, and after
   /// the last the least of their tails remains.
@@ -310,8 +308,7 @@ private:
   void boundCuts(std::vector<MemoryId> memories, LowerBounds &bounds) const {
     const bool roomy = isRoomy(memories);
     const std::vector<std::vector<OperatorId>> chains =
-        roomy ? std::vector<std::vector<OperatorId>>{{}}
-              : search::cutChains(problem, kMostCuts, tightest(memories));
+        roomy ? std::vector<std::vector<OperatorId>>{{}} : search::cutChains(problem, kMostCuts, tightest(memories));
     for (const bool repeats : {false, true}) {
       // Every chain is tried in short, and the best two at length.
       std::vector<std::pair<double, size_t>> trials;
@@ -336,7 +333,7 @@ private:
   const Graph &graph;
   const Machine &machine;
   Schedule topological;
-  std::vector<int64_t> heads, tails;       ///< Per operator.
+  std::vector<int64_t> heads, tails;      ///< Per operator.
   std::vector<OperatorId> headOf, tailOf; ///< Per operator: what these lead through; invalid where nothing does.
 };
 

@@ -216,8 +216,8 @@ static Status readCertificates(PlanSummary &summary, const Graph &graph, const M
                                const JsonReader &reader) {
   if (reader.has("onceBoundNs"))
     SLUICE_RETURN_IF_ERROR(readAmount(summary.onceBoundNs, reader, "onceBoundNs"));
-  for (const auto &[key, target] : {std::pair("certificate", &summary.certificate),
-                                    std::pair("onceCertificate", &summary.onceCertificate)}) {
+  for (const auto &[key, target] :
+       {std::pair("certificate", &summary.certificate), std::pair("onceCertificate", &summary.onceCertificate)}) {
     if (!reader.has(key))
       continue;
     SLUICE_ASSIGN_OR_RETURN(*target, reader.member(key).and_then([&](const JsonReader &member) {
@@ -335,15 +335,15 @@ static Status checkBound(const PlanFile &file, std::string_view key, const JsonR
   const bool isOnce = key == "onceBoundNs";
   const int64_t bound = isOnce ? summary.onceBoundNs : summary.lowerBoundNs;
   if (bound > summary.makespanNs && !(isOnce && !file.plan.computedAgain().empty()))
-    return makeError(ErrorCode::InvalidInput, key, " is ", bound, ", above the plan's makespan of ",
-                     summary.makespanNs, " ns, at '", given.where(), "', make the plan anew");
+    return makeError(ErrorCode::InvalidInput, key, " is ", bound, ", above the plan's makespan of ", summary.makespanNs,
+                     " ns, at '", given.where(), "', make the plan anew");
   const std::optional<BoundCertificate> &certificate = isOnce ? summary.onceCertificate : summary.certificate;
   if (!certificate)
     return {};
   const ProblemFile &problem = file.problem;
-  SLUICE_ASSIGN_OR_RETURN(int64_t ns, provenNs({problem.graph, problem.machine, problem.costs, problem.capacities,
-                                                file.plan.placement},
-                                               *certificate));
+  SLUICE_ASSIGN_OR_RETURN(
+      int64_t ns,
+      provenNs({problem.graph, problem.machine, problem.costs, problem.capacities, file.plan.placement}, *certificate));
   if (ns < bound)
     return makeError(ErrorCode::InvalidInput, key, " is ", bound, " and its certificate proves ", ns, " ns, at '",
                      given.where(), "', make the plan anew");

@@ -7,7 +7,8 @@
 
 namespace sluice::search {
 
-void planOnce(SearchState &state, const std::string &name, const std::function<Expected<Plan>(const SwapProblem &)> &planner) {
+void planOnce(SearchState &state, const std::string &name,
+              const std::function<Expected<Plan>(const SwapProblem &)> &planner) {
   Wave wave = state.evaluate(1, /*firstAlways=*/true, [&](size_t) {
     return planner(state.space->problemFor(state.space->orders().front().second));
   });

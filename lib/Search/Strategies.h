@@ -72,7 +72,8 @@ void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant);
 void searchRandomly(SearchState &state);
 
 /// SinglePlan.cpp: a rival that makes one plan, in the first order.
-void planOnce(SearchState &state, const std::string &name, const std::function<Expected<Plan>(const SwapProblem &)> &planner);
+void planOnce(SearchState &state, const std::string &name,
+              const std::function<Expected<Plan>(const SwapProblem &)> &planner);
 
 } // namespace sluice::search
 

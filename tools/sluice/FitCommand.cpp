@@ -153,7 +153,8 @@ Status runFit(const FitOptions &options) {
 void addFitCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<FitOptions>();
   CLI::App *command = driver::addCommand(
-      app, "fit", "Print the least memory of a model, and the simulated time of a step for four limits; reads no weights");
+      app, "fit",
+      "Print the least memory of a model, and the simulated time of a step for four limits; reads no weights");
   addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);

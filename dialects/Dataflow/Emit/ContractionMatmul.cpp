@@ -24,9 +24,9 @@ class MatmulEmitter {
 public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const MatmulOperands &operands, SinkFn sink,
                 const MatmulBlocking &blocking)
-      : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), readPanel(operands.readPanel), sink(sink), extents(operands.extents),
-        blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32), panel(tile.block()),
-        lastPanel(spec.n - (blocking.panels - 1) * panel),
+      : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), readPanel(operands.readPanel), sink(sink),
+        extents(operands.extents), blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32),
+        panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
         inlineWholeTiles(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && (extents.m || extents.n)),

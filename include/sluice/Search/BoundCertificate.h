@@ -53,9 +53,9 @@ struct BoundCertificate {
   DeviceId device;                   ///< Work.
   bool communicates = false;         ///< Work.
 
-  bool repeats = true;                ///< Cuts: operators may be launched again.
-  std::vector<MemoryId> memories;     ///< Cuts: the memories that the bytes enter and leave.
-  std::vector<int64_t> memoryPrices;  ///< Cuts: attoseconds for a byte that is in these memories at the cut.
+  bool repeats = true;                 ///< Cuts: operators may be launched again.
+  std::vector<MemoryId> memories;      ///< Cuts: the memories that the bytes enter and leave.
+  std::vector<int64_t> memoryPrices;   ///< Cuts: attoseconds for a byte that is in these memories at the cut.
   std::vector<SegmentPrices> segments; ///< Cuts: one more than cuts.
 };
 
@@ -64,8 +64,8 @@ inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
 /// Of a segment's time.
 inline constexpr int64_t kWholeShare = 1'000'000;
 
-/// The time in nanoseconds that the certificate proves; fails where it proves nothing, and says why. Shares no code with
-/// the search for bounds. Takes time linear in the graph for each cut.
+/// The time in nanoseconds that the certificate proves; fails where it proves nothing, and says why. Shares no code
+/// with the search for bounds. Takes time linear in the graph for each cut.
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
 
 /// The argument in words: "bytes across 31 cuts of memory 'gpu0'".

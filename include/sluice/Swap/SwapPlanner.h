@@ -104,8 +104,8 @@ struct PoolParams {
   /// Outputs are copied out when they are evicted or when the step ends (as the paper's
   /// figure 1 does with all activations); otherwise as soon as they are written.
   bool lazyOutputs = false;
-  /// Outputs take the objects of operands of as many bytes that die, where operators work in place, as the paper's graphs
-  /// have it of ReLU and residual additions.
+  /// Outputs take the objects of operands of as many bytes that die, where operators work in place, as the paper's
+  /// graphs have it of ReLU and residual additions.
   bool inPlace = false;
   /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
   /// tensor that is needed soon may be evicted where that keeps the streams busy.

@@ -53,8 +53,8 @@ Instance tinyInstance(uint64_t seed) {
     const bool isUpdate = !states.empty() && i + 1 == operators;
     if (isUpdate && std::find(op.inputs.begin(), op.inputs.end(), states[0]) == op.inputs.end() && rng.chance(0.7))
       op.inputs.push_back(states[0]);
-    op.outputs.push_back(add(isUpdate ? TensorKind::State : TensorKind::Activation,
-                             isUpdate ? graph.tensor(states[0]).bytes : size()));
+    op.outputs.push_back(
+        add(isUpdate ? TensorKind::State : TensorKind::Activation, isUpdate ? graph.tensor(states[0]).bytes : size()));
     if (isUpdate)
       graph.setUpdates(op.outputs[0], states[0]);
     else
@@ -64,8 +64,8 @@ Instance tinyInstance(uint64_t seed) {
     if (rng.chance(0.2))
       op.workspaceBytes = 64;
     graph.addOperator(op);
-    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(),
-                                     {16 + 16 * static_cast<int64_t>(rng.below(8)), 16 + 16 * static_cast<int64_t>(rng.below(8))});
+    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {16 + 16 * static_cast<int64_t>(rng.below(8)),
+                                                                       16 + 16 * static_cast<int64_t>(rng.below(8))});
   }
   for (TensorId value : values)
     if (graph.tensor(value).producer.valid() && graph.tensor(value).consumers.empty())
@@ -208,7 +208,8 @@ TEST_CASE("the certificate that the documentation works by hand", "[search]") {
   read->repeats = false;
   CHECK(certificateToJson(instance.graph, instance.machine, *read) == json);
   CHECK(provenNs(problem, *read) == 2431);
-  CHECK(describeBound(instance.graph, instance.machine, certificate) == "work and bytes across 1 cut of memory 'accel0'");
+  CHECK(describeBound(instance.graph, instance.machine, certificate) ==
+        "work and bytes across 1 cut of memory 'accel0'");
 
   // What may be made again costs nothing where the work has no price, and f1 to f3 once more where it has all.
   certificate.repeats = true;

@@ -41,7 +41,8 @@ public:
     }
   }
 
-  /// The fastest step with at most `runs` launches of an operator; nothing where none fits or there are too many states.
+  /// The fastest step with at most `runs` launches of an operator; nothing where none fits or there are too many
+  /// states.
   std::optional<int64_t> solve(int runs, size_t maxStates = 20'000) {
     mostRuns = runs;
     int64_t best = std::numeric_limits<int64_t>::max();
@@ -249,7 +250,9 @@ private:
   struct Hash {
     size_t operator()(const State &state) const {
       uint64_t hash = state.inside;
-      auto mix = [&](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u + (hash >> 29); };
+      auto mix = [&](int64_t value) {
+        hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u + (hash >> 29);
+      };
       mix(state.outside);
       for (int8_t runs : state.ran)
         mix(runs);

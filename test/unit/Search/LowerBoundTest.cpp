@@ -251,7 +251,8 @@ TEST_CASE("every plan keeps above the bound", "[search]") {
         CHECK(result->lowerBoundNs == bound.always().ns);
         for (const Baseline &baseline : result->baselines)
           if (baseline.makespanNs && baseline.name != "ideal")
-            CHECK(*baseline.makespanNs >= (baseline.name.starts_with("recompute/") ? bound.always().ns : bound.once().ns));
+            CHECK(*baseline.makespanNs >=
+                  (baseline.name.starts_with("recompute/") ? bound.always().ns : bound.once().ns));
         CHECK(result->makespanNs >= (solver == std::string("default") ? bound.always().ns : bound.once().ns));
       }
     }
