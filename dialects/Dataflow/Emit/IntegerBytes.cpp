@@ -64,8 +64,9 @@ Value sluice::dataflow::emitPackedElement(KernelEmitter &kernel, Value packed, c
                                LLVM::LoadOp::create(b, loc, b.getI32Type(), pointer, /*alignment=*/1).getResult());
 }
 
-void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, ValueRange from, size_t along,
-                                      const Extent &count, const Extent &padded, emit::IntegerDot dot, Value to) {
+void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, const ByteRun &run, const Extent &count,
+                                      const Extent &padded, emit::IntegerDot dot, Value to) {
+  const Value tensor = run.tensor;
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type element = typeOf(tensor).getElementType();
@@ -77,8 +78,8 @@ void sluice::dataflow::emitStageBytes(KernelEmitter &kernel, Value tensor, Value
     emitUnalignedStore(kernel, value, kernel.address(to, type, at));
   };
   auto copy = [&](Value at, int64_t lanes) {
-    SmallVector<Value> indices(from);
-    indices[along] = kernel.add(from[along], at);
+    SmallVector<Value> indices(run.from);
+    indices[run.along] = kernel.add(run.from[run.along], at);
     Value value = kernel.elements(tensor, indices, lanes);
     put(at, element.isUnsignedInteger() ? value : emitFlippedByte(kernel, value));
   };

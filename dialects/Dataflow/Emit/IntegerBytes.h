@@ -29,11 +29,18 @@ mlir::Value emitPackedElement(KernelEmitter &kernel, mlir::Value packed, const e
 /// Whether the target has the vectors and the instructions that the panels were made for.
 bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels);
 
-/// Copies `count` elements of `tensor`, of bytes, from `from` on to `to`, as A of a product: unsigned, in
-/// emit::lhsBytes(dot) bytes each. The elements lie along dimension `along`, behind which all extents are 1, or, where
-/// the tensor is an argument, are neighbours in memory from there on. The rest up to `padded` elements becomes 0.
-void emitStageBytes(KernelEmitter &kernel, mlir::Value tensor, mlir::ValueRange from, size_t along, const Extent &count,
-                    const Extent &padded, emit::IntegerDot dot, mlir::Value to);
+/// Elements of a tensor of bytes, from an index on. They lie along dimension `along`, behind which all extents are 1,
+/// or, if the tensor is an argument, they are neighbours in memory from the index on.
+struct ByteRun {
+  mlir::Value tensor;
+  llvm::SmallVector<mlir::Value> from;
+  size_t along;
+};
+
+/// Copies the first `count` elements of a run to `to`, as A of a product: unsigned, in emit::lhsBytes(dot) bytes each.
+/// The rest up to `padded` elements becomes 0.
+void emitStageBytes(KernelEmitter &kernel, const ByteRun &run, const Extent &count, const Extent &padded,
+                    emit::IntegerDot dot, mlir::Value to);
 
 /// The extents of a product that a step may give: see emit::IntegerExtents.
 struct IntegerSizes {

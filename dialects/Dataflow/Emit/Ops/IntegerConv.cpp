@@ -122,8 +122,8 @@ static void emitStage(IntegerConvOp op, KernelEmitter &kernel, const Plan &plan)
           auto copy = [&] {
             fill(0, before * channels);
             auto copyFrom = [&](Value column, Value target, const Extent &count) {
-              emitStageBytes(kernel, op.getInput(), {at[0], row, column, kernel.index(0)}, along, count, count, dot,
-                             target);
+              const ByteRun run{op.getInput(), {at[0], row, column, kernel.index(0)}, along};
+              emitStageBytes(kernel, run, count, count, dot, target);
             };
             Value first = kernel.address(to, type, kernel.index(before * channels));
             // The pixels of an argument are neighbours in memory.

@@ -154,7 +154,7 @@ static void emitStageLhs(IntegerMatmulOp op, KernelEmitter &kernel, const Plan &
       from.push_back(kernel.index(0));
       Value to = kernel.address(kernel.workspace(), kernel.builder().getI8Type(),
                                 kernel.mul(row, plan.buffers.lhsRow * emit::lhsBytes(dot)));
-      emitStageBytes(kernel, op.getLhs(), from, from.size() - 1, k, padded, dot, to);
+      emitStageBytes(kernel, {op.getLhs(), from, from.size() - 1}, k, padded, dot, to);
     });
   });
 }
