@@ -2,5 +2,5 @@ def load(path):
     return path
 
 
-def ascontiguousarray(value):
+def asarray(value, order):
     return value
