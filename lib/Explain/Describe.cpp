@@ -318,7 +318,7 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
     sentences.add("copied", capital(rivals));
 }
 
-/// Who reads what was copied, and what of that one's wait is due to this copy.
+/// Adds the sentence about the first operator that reads the copied tensor: how long it waits because of this copy.
 static void describeReader(Sentences &sentences, const CopyFact &copy) {
   const int64_t earlyNs = copy.reader.interval.startNs - copy.timing.command.interval.endNs;
   std::string others;

@@ -89,7 +89,8 @@ void FileBelowHost::turnTensors() {
 
 void FileBelowHost::turnOperators() {
   const Graph &own = *problem.graph;
-  // Who reads a state's old value runs before the operator that replaces it: a tensor without bytes says so.
+  // Operators that read a state's old value run before the operator that replaces it. A tensor without bytes between
+  // them makes the planner keep this order.
   std::vector<std::vector<TensorId>> before(own.numOperators()), after(own.numOperators());
   for (TensorId t : idsBelow<TensorId>(own.numTensors())) {
     const TensorId next = own.tensor(t).updatedBy;
