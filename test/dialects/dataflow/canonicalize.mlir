@@ -63,6 +63,45 @@ func.func @views(%x: tensor<2x3x4xf32>, %y: tensor<2x1x4xf32>) -> (tensor<2x3x4x
   return %1, %2, %3, %5, %6 : tensor<2x3x4xf32>, tensor<4x3x2xf32>, tensor<1x2x4xf32>, tensor<24xf32>, tensor<2x3x4xf32>
 }
 
+// Two transpositions around a reshape that only moves extents of 1 are one, or none, and other reshapes keep both.
+// CHECK-LABEL: func.func @around
+// CHECK-SAME: (%[[X:.*]]: tensor<1x2x1x5xf32>, %[[Y:.*]]: tensor<2x3x4xf32>)
+func.func @around(%x: tensor<1x2x1x5xf32>, %y: tensor<2x3x4xf32>) -> (tensor<1x1x2x5xf32>, tensor<3x1x2x4xf32>, tensor<4x6xf32>) {
+  // CHECK-DAG: %[[NONE:.*]] = dataflow.reshape %[[X]] : tensor<1x2x1x5xf32> -> tensor<1x1x2x5xf32>
+  %0 = dataflow.transpose %x [0, 3, 1, 2] : tensor<1x2x1x5xf32>
+  %1 = dataflow.reshape %0 : tensor<1x5x2x1xf32> -> tensor<1x1x5x2xf32>
+  %2 = dataflow.transpose %1 [0, 1, 3, 2] : tensor<1x1x5x2xf32>
+  // CHECK-DAG: %[[MOVED:.*]] = dataflow.transpose %[[Y]] [1, 0, 2] : tensor<2x3x4xf32>
+  // CHECK-DAG: %[[ONE:.*]] = dataflow.reshape %[[MOVED]] : tensor<3x2x4xf32> -> tensor<3x1x2x4xf32>
+  %3 = dataflow.transpose %y [2, 0, 1] : tensor<2x3x4xf32>
+  %4 = dataflow.reshape %3 : tensor<4x2x3xf32> -> tensor<4x2x1x3xf32>
+  %5 = dataflow.transpose %4 [3, 2, 1, 0] : tensor<4x2x1x3xf32>
+  // CHECK-DAG: %[[APART:.*]] = dataflow.transpose %[[Y]] [2, 0, 1] : tensor<2x3x4xf32>
+  // CHECK-DAG: %[[JOINED:.*]] = dataflow.reshape %[[APART]] : tensor<4x2x3xf32> -> tensor<6x4xf32>
+  // CHECK-DAG: %[[BACK:.*]] = dataflow.transpose %[[JOINED]] [1, 0] : tensor<6x4xf32>
+  %6 = dataflow.reshape %3 : tensor<4x2x3xf32> -> tensor<6x4xf32>
+  %7 = dataflow.transpose %6 [1, 0] : tensor<6x4xf32>
+  // CHECK: return %[[NONE]], %[[ONE]], %[[BACK]]
+  return %2, %5, %7 : tensor<1x1x2x5xf32>, tensor<3x1x2x4xf32>, tensor<4x6xf32>
+}
+
+// The same where steps give the extents.
+#one = #dataflow.extents<()[s0] -> (1, s0, 1, 5), <"n" = 1 to 9>>
+#two = #dataflow.extents<()[s0] -> (1, 5, s0, 1), <"n" = 1 to 9>>
+#three = #dataflow.extents<()[s0] -> (1, 1, 5, s0), <"n" = 1 to 9>>
+#four = #dataflow.extents<()[s0] -> (1, 1, s0, 5), <"n" = 1 to 9>>
+// CHECK-LABEL: func.func @around_ranges
+// CHECK-SAME: (%[[X:.*]]: tensor<1x9x1x5xf32,
+func.func @around_ranges(%x: tensor<1x9x1x5xf32, #one>) -> tensor<1x1x9x5xf32, #four> {
+  // CHECK-NOT: dataflow.transpose
+  // CHECK: %[[NONE:.*]] = dataflow.reshape %[[X]]
+  // CHECK-NEXT: return %[[NONE]]
+  %0 = dataflow.transpose %x [0, 3, 1, 2] : tensor<1x9x1x5xf32, #one>
+  %1 = dataflow.reshape %0 : tensor<1x5x9x1xf32, #two> -> tensor<1x1x5x9xf32, #three>
+  %2 = dataflow.transpose %1 [0, 1, 3, 2] : tensor<1x1x5x9xf32, #three>
+  return %2 : tensor<1x1x9x5xf32, #four>
+}
+
 // What changes nothing goes.
 // CHECK-LABEL: func.func @nothing
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)

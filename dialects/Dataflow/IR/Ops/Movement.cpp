@@ -78,10 +78,48 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
     return success();
   }
 };
+
+/// The dimensions whose extents are not 1.
+SmallVector<int64_t> longDimensions(ArrayRef<Extent> extents) {
+  SmallVector<int64_t> dims;
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (!extent.is(1))
+      dims.push_back(static_cast<int64_t>(dim));
+  return dims;
+}
+
+/// transpose(reshape(transpose(x))) is reshape(transpose(x)) if the first reshape only adds and removes extents of 1.
+struct MergeTransposesAroundReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto reshape = op.getInput().getDefiningOp<ReshapeOp>();
+    auto producer = reshape ? reshape.getInput().getDefiningOp<TransposeOp>() : TransposeOp();
+    if (!producer)
+      return failure();
+    const Extents from = extentsOf(reshape.getInput()), to = extentsOf(reshape.getResult());
+    const SmallVector<int64_t> fromDims = longDimensions(from), toDims = longDimensions(to);
+    if (!llvm::equal(fromDims, toDims, [&](int64_t a, int64_t c) { return from[a] == to[c]; }))
+      return failure();
+    // The dimension of x that each dimension of the reshape is; none for an extent of 1.
+    SmallVector<std::optional<int64_t>> origins(to.size());
+    for (auto [fromDim, toDim] : llvm::zip_equal(fromDims, toDims))
+      origins[toDim] = producer.getPermutation()[fromDim];
+    SmallVector<int64_t> permutation;
+    for (int64_t dim : op.getPermutation())
+      if (origins[dim])
+        permutation.push_back(*origins[dim]);
+    for (int64_t dim : producer.getPermutation())
+      if (!llvm::is_contained(permutation, dim))
+        permutation.push_back(dim);
+    Value moved = rewriter.createOrFold<TransposeOp>(op.getLoc(), producer.getInput(), permutation);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), moved);
+    return success();
+  }
+};
 } // namespace
 
 void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<MergeTransposes, TransposeToReshape>(context);
+  patterns.add<MergeTransposes, MergeTransposesAroundReshape, TransposeToReshape>(context);
 }
 
 int64_t TransposeOp::getFlops() { return 0; }
