@@ -128,24 +128,34 @@ Tuning trialOf(const State &state, Choose choose) {
   return trial;
 }
 
-/// The times of a trial's kernels, and of the reference's beside it.
-struct RoundTimes {
-  std::map<std::string, int64_t> trial, reference;
-};
+using KernelTimes = std::map<std::string, int64_t>; ///< By key, in nanoseconds.
 
-/// Runs both in turns: what disturbs one disturbs the other.
-Status runBeside(TuningTrial &reference, TuningTrial &trial, int64_t steps, RoundTimes &times) {
-  reference.forget();
-  trial.forget();
+/// Runs all trials in turns, so that what disturbs one disturbs the others. Adds their kernels' times to `times`, one
+/// entry for each trial.
+Status runInTurns(const std::vector<TuningTrial *> &trials, int64_t steps, std::vector<KernelTimes> &times) {
+  times.resize(trials.size());
+  for (TuningTrial *trial : trials)
+    trial->forget();
   constexpr int64_t kTurn = 5;
   for (int64_t done = 0; done < steps; done += kTurn)
-    for (TuningTrial *each : {&reference, &trial})
-      SLUICE_RETURN_IF_ERROR(each->run(std::min(kTurn, steps - done)));
-  for (const auto &[key, ns] : trial.kernelNs())
-    times.trial[key] += ns;
-  for (const auto &[key, ns] : reference.kernelNs())
-    times.reference[key] += ns;
+    for (TuningTrial *trial : trials)
+      SLUICE_RETURN_IF_ERROR(trial->run(std::min(kTurn, steps - done)));
+  for (size_t i = 0; i < trials.size(); ++i)
+    for (const auto &[key, ns] : trials[i]->kernelNs())
+      times[i][key] += ns;
   return {};
+}
+
+/// The times of a trial's kernels, and of the reference's beside it.
+struct RoundTimes {
+  std::vector<KernelTimes> both = std::vector<KernelTimes>(2);
+
+  KernelTimes &reference() { return both[0]; }
+  KernelTimes &trial() { return both[1]; }
+};
+
+Status runBeside(TuningTrial &reference, TuningTrial &trial, int64_t steps, RoundTimes &times) {
+  return runInTurns({&reference, &trial}, steps, times.both);
 }
 
 /// Measures every kernel as the compiler chooses. Kernels that no program runs are given up.
@@ -188,9 +198,9 @@ Status runRound(State &state) {
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *run, state.tuner.repeat, times));
   }
   for (auto &[key, search] : state.searches) {
-    if (times.trial.contains(key) && times.reference.contains(key) && !search.isFinished())
-      search.bestFirst->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial[key]) /
-                             static_cast<double>(times.reference[key]));
+    if (times.trial().contains(key) && times.reference().contains(key) && !search.isFinished())
+      search.bestFirst->tell(static_cast<double>(search.defaultNs) * static_cast<double>(times.trial()[key]) /
+                             static_cast<double>(times.reference()[key]));
     searchChunks(search);
   }
   return {};
@@ -208,9 +218,9 @@ Status confirm(State &state) {
     SLUICE_RETURN_IF_ERROR(runBeside(*state.references[i], *tuned, 2 * state.tuner.repeat, times));
   }
   for (auto &[key, search] : state.searches) {
-    if (!times.trial.contains(key) || !times.reference.contains(key))
+    if (!times.trial().contains(key) || !times.reference().contains(key))
       continue;
-    const int64_t ns = times.trial[key], defaultNs = times.reference[key];
+    const int64_t ns = times.trial()[key], defaultNs = times.reference()[key];
     const auto most = static_cast<double>(std::max<int64_t>(defaultNs - kLeastGainNs, 0));
     const bool gains = search.best() != KernelTuning() &&
                        static_cast<double>(ns) < std::min(most, (1 - kLeastGain) * static_cast<double>(defaultNs));
@@ -276,6 +286,38 @@ Expected<TunedSteps> tuneKernels(const KernelTuner &tuner, Tuning &tuning) {
       return propagate(searched);
   state.steps.isStopped = state.steps.isStopped || interrupted;
   return std::move(state.steps);
+}
+
+Expected<std::vector<TuningComparison>> compareTunings(const KernelTuner &tuner, const Tuning &tuning,
+                                                       const Tuning &other) {
+  std::map<std::string, TuningComparison> compared;
+  Tuning plain = tuning, own = tuning, others = other;
+  for (Tuning *each : {&plain, &own, &others})
+    each->profile = {};
+  for (auto &[key, kernel] : plain.kernels)
+    kernel.tuning = {}; // Without its entry a kernel's time could not be told from others'.
+  std::vector<KernelTimes> times;
+  for (const TuningProgram &program : tuner.programs) {
+    for (const TunableKernel &kernel : program.kernels())
+      if (tuning.kernels.contains(kernel.key) && other.kernels.contains(kernel.key))
+        compared[kernel.key] = {tuning.kernels.at(kernel.key).kind, tuning.kernels.at(kernel.key).shape};
+    showTuningProgress(concat("comparing ", program.name()));
+    std::vector<std::unique_ptr<TuningTrial>> trials;
+    std::vector<TuningTrial *> turns;
+    for (const Tuning *each : {&plain, &own, &others}) {
+      SLUICE_ASSIGN_OR_RETURN(trials.emplace_back(), program.compile(*each, tuner.file, tuner.threads));
+      turns.push_back(trials.back().get());
+    }
+    SLUICE_RETURN_IF_ERROR(runInTurns(turns, tuner.repeat, times));
+  }
+  std::vector<TuningComparison> comparisons;
+  for (auto &[key, comparison] : compared) {
+    comparison.defaultNs = std::max<int64_t>(times[0][key], 1);
+    comparison.ns = std::max<int64_t>(times[1][key], 1);
+    comparison.otherNs = std::max<int64_t>(times[2][key], 1);
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
 }
 
 /// One line on a terminal, rewritten.

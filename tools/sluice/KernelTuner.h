@@ -34,6 +34,16 @@ struct TunedSteps {
 /// comparison; a second one ends that too, and then the tuning stays as it was.
 Expected<TunedSteps> tuneKernels(const KernelTuner &tuner, Tuning &tuning);
 
+/// What a kernel takes with each of two tunings, and as the compiler chooses.
+struct TuningComparison {
+  std::string kind, shape;
+  int64_t defaultNs = 0, ns = 0, otherNs = 0; ///< At least 1.
+};
+
+/// Measures all kernels that both tunings have, in turns as the compiler chooses and with each tuning.
+Expected<std::vector<TuningComparison>> compareTunings(const KernelTuner &tuner, const Tuning &tuning,
+                                                       const Tuning &other);
+
 /// A line on a terminal, rewritten.
 void showTuningProgress(const std::string &text);
 

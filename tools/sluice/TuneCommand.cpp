@@ -9,11 +9,14 @@
 #include "ThresholdProbe.h"
 #include "sluice/Support/Units.h"
 
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -22,7 +25,7 @@ namespace {
 
 struct TuneOptions {
   std::vector<std::string> models;
-  std::string output, only = "all", search = "best-first", format = "text";
+  std::string output, beside, only = "all", search = "best-first", format = "text";
   int64_t repeat = 15, rounds = 0; ///< 0 rounds: as many as the search takes by default.
   bool again = false;
   CompileOptions compile;
@@ -204,6 +207,36 @@ void printThresholds(const Tuning &tuning) {
                                                                             : std::string("unknown")));
 }
 
+std::string ratioText(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", ratio);
+  return text;
+}
+
+/// Per kernel: its time as the compiler chooses, with the tuning, and with the other file's.
+void printComparison(const std::vector<TuningComparison> &kernels, const std::string &other) {
+  if (kernels.empty())
+    return printLine("compared", concat("no kernel is in both files, '", other, "' tunes other operators"));
+  Table table({"kernel", "shape", "default", "tuned", "beside", "tuned / default", "tuned / beside"});
+  constexpr double kClose = 1.05;
+  double ofDefault = 0, ofOther = 0;
+  size_t close = 0;
+  for (const TuningComparison &kernel : kernels) {
+    const auto ns = static_cast<double>(kernel.ns);
+    const double byDefault = ns / static_cast<double>(kernel.defaultNs), byOther = ns / static_cast<double>(kernel.otherNs);
+    ofDefault += std::log(byDefault);
+    ofOther += std::log(byOther);
+    close += byOther <= kClose;
+    table.add({kernel.kind, kernel.shape, formatDuration(kernel.defaultNs), formatDuration(kernel.ns),
+               formatDuration(kernel.otherNs), ratioText(byDefault), ratioText(byOther)});
+  }
+  table.print();
+  const auto count = static_cast<double>(kernels.size());
+  printLine("compared", concat(close, " of ", kernels.size(), " kernels take at most 5% longer than with '", other,
+                               "'; geometric means: tuned / default ", ratioText(std::exp(ofDefault / count)),
+                               ", tuned / beside ", ratioText(std::exp(ofOther / count))));
+}
+
 Status runTune(const TuneOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkOptions(*options.command));
   SLUICE_RETURN_IF_ERROR(checkOutput(options.output));
@@ -219,6 +252,14 @@ Status runTune(const TuneOptions &options) {
   fresh.origin = measurementOrigin(target, resolved.matmulPrecision);
   fresh.device = deviceKey(cpu);
   SLUICE_ASSIGN_OR_RETURN(Tuning tuning, readEarlier(options, fresh));
+  std::optional<Tuning> beside;
+  if (!options.beside.empty()) {
+    if (options.only == "thresholds")
+      return makeError(ErrorCode::InvalidInput, "no kernel is measured with '--only thresholds', option '--beside', "
+                                                "leave one of them out");
+    SLUICE_ASSIGN_OR_RETURN(beside, readTuning(options.beside));
+    SLUICE_RETURN_IF_ERROR(checkTuning(*beside, fresh.origin, fresh.device, options.beside));
+  }
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
   const bool isExhaustive = options.search == "grid";
   constexpr int64_t kBestFirstRounds = 120;
@@ -236,10 +277,21 @@ Status runTune(const TuneOptions &options) {
     SLUICE_RETURN_IF_ERROR(openPrograms(options, resolved, directory, tuner.programs));
     SLUICE_ASSIGN_OR_RETURN(steps, tuneKernels(tuner, tuning));
   }
+  std::vector<TuningComparison> compared;
+  if (beside && !steps.isStopped) {
+    SLUICE_ASSIGN_OR_RETURN(compared, compareTunings(tuner, tuning, *beside));
+  }
   clearProgress();
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, tuningToJson(tuning).dump(1) + "\n"));
   if (options.format == "json") {
-    printJson(tuningToJson(tuning));
+    nlohmann::json json = tuningToJson(tuning);
+    for (const TuningComparison &kernel : compared)
+      json["beside"].push_back({{"kind", kernel.kind},
+                                {"shape", kernel.shape},
+                                {"defaultNs", kernel.defaultNs},
+                                {"ns", kernel.ns},
+                                {"besideNs", kernel.otherNs}});
+    printJson(json);
     return {};
   }
   if (steps.isStopped)
@@ -250,6 +302,8 @@ Status runTune(const TuneOptions &options) {
     printLine("step", concat(tuner.programs[i].name(), ": ", formatDuration(steps.ns[i].first),
                              " as the compiler chooses, ", formatDuration(steps.ns[i].second), " tuned"));
   printThresholds(tuning);
+  if (beside && !steps.isStopped)
+    printComparison(compared, options.beside);
   return {};
 }
 
@@ -269,6 +323,8 @@ void addTuneCommand(CLI::App &app, Action &action) {
   addOption(*command, "--rounds", options->rounds,
             "limit of the trials of a kernel; by default 120 in a best-first search and all in a grid")
       ->check(CLI::PositiveNumber);
+  addOption(*command, "--beside", options->beside,
+            "another tuning file: in the end each kernel runs in turns with both files, and the table has the times");
   addOption(
       *command, "--search", options->search,
       "how a kernel's tuning is found: best-first (from the compiler's choice and the tiles of each width, around the "
