@@ -45,6 +45,12 @@ static bool isBeyondBytes(Value zero, Type element) {
          });
 }
 
+/// The zero points of a constant, if all columns have the same.
+static DenseElementsAttr uniformZeroPoints(Value zero) {
+  auto values = dyn_cast_if_present<DenseElementsAttr>(zero ? getConstant(zero) : ElementsAttr());
+  return values && values.isSplat() ? values : DenseElementsAttr();
+}
+
 static bool isConstantOrNone(Value value) { return !value || isConstantExpression(value); }
 
 namespace {
@@ -123,9 +129,10 @@ struct PackIntegerConv : OpRewritePattern<IntegerConvOp> {
       return failure();
     const bool isDepthwise = op.isDepthwise();
     // The matrices of groups share their columns' zero points.
-    if (groups > 1 && !isDepthwise && zero && elementCount(zero.getType()) != 1)
-      return failure();
     Location loc = op.getLoc();
+    DenseElementsAttr uniform = uniformZeroPoints(zero);
+    if (groups > 1 && !isDepthwise && zero && !uniform && elementCount(zero.getType()) != 1)
+      return failure();
     ArrayRef<int64_t> shape = weight.getShape();
     const int64_t filters = shape[0] / groups, inputs = shape[1], height = shape[2], width = shape[3];
     const Count taps = Count(height) * width;
@@ -142,6 +149,8 @@ struct PackIntegerConv : OpRewritePattern<IntegerConvOp> {
                                 needsZeros});
     if (!panels)
       return failure();
+    if (uniform)
+      zero = ConstantOp::create(b, loc, uniform.resizeSplat(RankedTensorType::get({}, uniform.getElementType())));
     Value matrices;
     if (isDepthwise) {
       constexpr int64_t kExchange[] = {1, 0};
