@@ -349,6 +349,7 @@ def Dataflow_StringTensor : RankedTensorOf<[Dataflow_StringType]>;
 def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [Dataflow_StringType])>;
 def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
 def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;
+def Dataflow_IndexOrByteTensor : RankedTensorOf<[I32, I64, I8, UI8]>;
 def Dataflow_BoolTensor : RankedTensorOf<[I1]>;
 
 #endif // SLUICE_DATAFLOW_BASE

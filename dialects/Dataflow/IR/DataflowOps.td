@@ -928,11 +928,11 @@ def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, Evalu
   let hasVerifier = 1;
 }
 
-def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
+def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
   let summary = "Slices of data along an axis, chosen by indices, of which negative ones count from the end";
   let description = [{
     At run time, an index out of range is clamped to the nearest valid index, so no read
-    leaves the tensor.
+    leaves the tensor. Indices of 8 bits look a function of a byte up in a table of 256.
 
     Example:
 
@@ -941,7 +941,7 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, Elemental
         : tensor<5x7xf32>, tensor<3x7xi64> -> tensor<5x3x7xf32>
     ```
   }];
-  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexTensor:$indices, I64Attr:$axis);
+  let arguments = (ins Dataflow_AnyTensor:$data, Dataflow_IndexOrByteTensor:$indices, I64Attr:$axis);
   let results = (outs Dataflow_AnyTensor:$result);
   let assemblyFormat = "$data `,` $indices attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;

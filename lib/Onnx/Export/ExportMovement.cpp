@@ -105,7 +105,12 @@ LogicalResult pad(PadOp op, NodeWriter &writer) {
 
 template <typename OpTy>
 LogicalResult gatherAlong(OpTy op, NodeWriter &writer) {
-  writer.node(std::is_same_v<OpTy, GatherOp> ? "Gather" : "GatherElements", writer.operands())
+  auto operands = writer.operands();
+  if (getElementTypeOrSelf(op.getIndices()).isInteger(8)) {
+    const int32_t index = elementTypeToOnnx(IntegerType::get(op.getContext(), 64));
+    operands[1] = writer.step("Cast", {operands[1]}).set("to", int64_t(index)).output();
+  }
+  writer.node(std::is_same_v<OpTy, GatherOp> ? "Gather" : "GatherElements", operands)
       .set("axis", static_cast<int64_t>(op.getAxis()));
   return success();
 }

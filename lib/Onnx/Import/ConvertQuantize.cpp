@@ -12,6 +12,8 @@
 #include "Quantize.h"
 #include "Windows.h"
 
+#include "dialects/Dataflow/IR/ElementwiseKinds.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Onnx/TensorData.h"
 
 using namespace mlir;
@@ -167,6 +169,116 @@ LogicalResult dequantizeLinear(NodeContext &node) {
   return node.result(y);
 }
 
+/// Whether both are the same constant of one element.
+bool isSameConstant(Value a, Value c) {
+  const ElementsAttr left = getConstant(a), right = getConstant(c);
+  return left && right && left.getNumElements() == 1 && right.getNumElements() == 1 &&
+         left.getElementType() == right.getElementType() &&
+         *left.value_begin<Attribute>() == *right.value_begin<Attribute>();
+}
+
+/// Whether quantizing `from`'s values by `by` returns its bytes: the same numbers, and products that stay finite.
+bool undoes(const Quantization &by, Type type, const Dequantized &from) {
+  constexpr double kMostScale = 1e30;
+  const std::optional<double> scale = getSplat(by.scale);
+  if (elementTypeOf(from.bytes) != type || !isBytes(from.bytes) || from.block != 0 || !elementTypeOf(by.scale).isF32() ||
+      !scale || *scale <= 0 || *scale > kMostScale || !isSameConstant(by.scale, from.scale))
+    return false;
+  return by.zeroPoint && from.zeroPoint
+             ? isSameConstant(by.zeroPoint, from.zeroPoint)
+             : (!by.zeroPoint || getSplat(by.zeroPoint) == 0.0) && (!from.zeroPoint || getSplat(from.zeroPoint) == 0.0);
+}
+
+/// Whether the result has elements of the operands alone, in an order that depends on no value but by size.
+bool movesElements(Operation *op) {
+  if (auto pool = dyn_cast<PoolOp>(op))
+    return pool.getKind() == PoolKind::max;
+  return isa<ReshapeOp, TransposeOp, SliceOp, ConcatOp>(op);
+}
+
+/// The bytes that quantizing `x` by `by` returns, where they need no arithmetic: `x` was dequantized by the same numbers
+/// and has only been moved since. Null otherwise.
+Value movedBytes(NodeContext &node, Value x, const Quantization &by, Type type, int most = 8) {
+  if (auto found = node.dequantized->find(x); found != node.dequantized->end())
+    return undoes(by, type, found->second) ? found->second.bytes : Value();
+  Operation *op = x.getDefiningOp();
+  if (!op || most == 0 || !movesElements(op))
+    return {};
+  IRMapping moved;
+  for (Value operand : op->getOperands()) {
+    const Value bytes = movedBytes(node, operand, by, type, most - 1);
+    if (!bytes)
+      return {};
+    moved.map(operand, bytes);
+  }
+  Operation *copy = node.mlir().clone(*op, moved);
+  copy->getResult(0).setType(withElement(cast<RankedTensorType>(x.getType()), type));
+  return copy->getResult(0);
+}
+
+/// A value computed of bytes one by one, and of constants: by which operators, in their order, and of which bytes.
+struct ByteFunction {
+  Value bytes;
+  SetVector<Operation *> operators;
+  bool isCostly = false; ///< Has a function that costs more than a table, where arithmetic by vectors costs less.
+};
+
+bool isScalarConstant(Value value) { return elementCount(value.getType()) == 1 && isConstantExpression(value); }
+
+/// Adds what `value` is made of; false where that is more than one tensor of bytes, or more than a few operators.
+bool addOperators(Value value, ByteFunction &function) {
+  constexpr size_t kMostOperators = 64;
+  if (isScalarConstant(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  auto look = dyn_cast_if_present<GatherOp>(op);
+  const bool isLookedUp = look && isBytes(look.getIndices());
+  if (isBytes(value) && !isLookedUp) {
+    const bool isFirst = !function.bytes;
+    if (isFirst)
+      function.bytes = value;
+    return function.bytes == value;
+  }
+  if (!isLookedUp && !isa_and_present<UnaryOp, BinaryOp, CastOp>(op))
+    return false;
+  if (function.operators.contains(op))
+    return true;
+  // The table is what an earlier function of the same bytes is made of.
+  for (Value operand : isLookedUp ? op->getOperands().drop_front() : op->getOperands())
+    if (!addOperators(operand, function) || (!isScalarConstant(operand) && shapeOf(operand) != shapeOf(value)))
+      return false;
+  constexpr int kCostlyFlops = 16;
+  auto unary = dyn_cast<UnaryOp>(op);
+  function.isCostly |= unary && rowOf(unary.getKind()).flops >= kCostlyFlops;
+  return function.operators.insert(op) && function.operators.size() <= kMostOperators;
+}
+
+/// Where bytes are a function of single bytes that a table of 256 answers sooner: the table's entries. Else `value`.
+Value lookUp(NodeContext &node, Value value) {
+  if (!node.dequantized || !value || !isBytes(value))
+    return value;
+  ByteFunction function;
+  auto last = value.getDefiningOp<CastOp>();
+  if (!last || !addOperators(last.getInput(), function) || !function.bytes || !function.isCostly)
+    return value;
+  function.operators.insert(last);
+  constexpr int64_t kBytes = 256;
+  SmallVector<APInt> all;
+  for (int64_t byte = 0; byte < kBytes; ++byte)
+    all.emplace_back(8, byte);
+  auto everyByte = RankedTensorType::get({kBytes}, elementTypeOf(function.bytes));
+  IRMapping ofTable;
+  ofTable.map(function.bytes, ConstantOp::create(node.mlir(), node.loc(), DenseElementsAttr::get(everyByte, all)));
+  for (Operation *op : function.operators) {
+    for (Value operand : op->getOperands())
+      if (!ofTable.contains(operand))
+        ofTable.map(operand, isScalarConstant(operand) ? node.reshape(operand, {}) : operand);
+    Operation *copy = node.mlir().clone(*op, ofTable);
+    copy->getResult(0).setType(RankedTensorType::get({kBytes}, elementTypeOf(op->getResult(0))));
+  }
+  return node.create<GatherOp>({ofTable.lookup(value), function.bytes}, node.integer("axis", 0));
+}
+
 LogicalResult quantizeLinear(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
@@ -186,6 +298,9 @@ LogicalResult quantizeLinear(NodeContext &node) {
     Value scaled = node.div(node.cast(node.input(0), wide), scale);
     return node.result(node.cast(scaled, type, /*saturate=*/node.integerOr("saturate", 1) != 0));
   }
+  if (node.dequantized)
+    if (Value bytes = movedBytes(node, node.input(0), {node.input(1), node.input(2)}, type))
+      return node.result(bytes);
   // One factor takes a product of bytes to bytes, as in the quantized operators: ONNX Runtime joins such groups alike.
   if (ScaledSums from = scaledSums(node.input(0));
       from.sums && elementCount(node.input(1).getType()) == 1 && elementTypeOf(node.input(1)).isF32()) {
@@ -193,7 +308,8 @@ LogicalResult quantizeLinear(NodeContext &node) {
     Value zeroPoint = node.has(2) ? node.reshape(node.input(2), {}) : Value();
     return node.result(requantize(node, from.sums, scale, zeroPoint, type, from.isRectified));
   }
-  return node.result(quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block));
+  return node.result(
+      lookUp(node, quantize(node, node.input(0), {node.input(1), node.input(2)}, type, grain->axis, grain->block)));
 }
 
 LogicalResult dynamicQuantizeLinear(NodeContext &node) {
@@ -272,8 +388,8 @@ LogicalResult qLinearUnary(NodeContext &node, UnaryKind kind, double alpha = 0) 
   if (failed(node.require(2)) || !node.has(3))
     return node.invalid("an operand is missing");
   Value x = dequantize(node, node.input(0), {node.input(1), node.input(2)}, -1);
-  return node.result(
-      quantize(node, node.unary(kind, x, alpha), {node.input(3), node.input(4)}, elementTypeOf(node.input(0)), -1));
+  return node.result(lookUp(node, quantize(node, node.unary(kind, x, alpha), {node.input(3), node.input(4)},
+                                           elementTypeOf(node.input(0)), -1)));
 }
 LogicalResult qLinearSigmoid(NodeContext &node) { return qLinearUnary(node, UnaryKind::sigmoid); }
 LogicalResult qLinearLeakyRelu(NodeContext &node) {

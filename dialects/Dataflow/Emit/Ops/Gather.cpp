@@ -21,7 +21,14 @@ static Value emitIndex(KernelEmitter &kernel, Value indices, ValueRange at, cons
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Value raw = kernel.element(indices, at);
-  Value i = arith::IndexCastOp::create(b, loc, b.getIndexType(), raw);
+  constexpr int64_t kBytes = 256;
+  const bool isTable = raw.getType().isInteger(8) && extent.is(kBytes);
+  // Negative bytes count from the end of a table of 256 if their bits are read without a sign.
+  Value i = isTable || isUnsignedElement(typeOf(indices).getElementType())
+                ? arith::IndexCastUIOp::create(b, loc, b.getIndexType(), raw).getResult()
+                : arith::IndexCastOp::create(b, loc, b.getIndexType(), raw).getResult();
+  if (isTable)
+    return i;
   Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, i, kernel.index(0));
   Value wrapped = arith::AddIOp::create(b, loc, i, kernel.index(extent));
   i = arith::SelectOp::create(b, loc, negative, wrapped, i);

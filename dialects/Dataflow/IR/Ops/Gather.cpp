@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/IR/Dataflow.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 using namespace mlir;
@@ -33,6 +33,15 @@ LogicalResult GatherOp::verify() {
 }
 
 int64_t GatherOp::getFlops() { return 0; }
+bool GatherOp::isPermutedOperand(unsigned index) { return index == 1; }
+
+FailureOr<Operation *> GatherOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
+  // Entries of a table lie as their indices do.
+  if (typeOf(getData()).getRank() != 1)
+    return failure();
+  return GatherOp::create(builder, getLoc(), permutedType(getType(), permutation), operands[0], operands[1], getAxis())
+      .getOperation();
+}
 
 //===----------------------------------------------------------------------===//
 // gather_elements
