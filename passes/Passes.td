@@ -258,7 +258,9 @@ def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
     Option<"beta2", "beta2", "double", "0.999", "adam: decay of the square">,
     Option<"epsilon", "epsilon", "double", "1e-8", "adam: added to the deviation">,
     Option<"weightDecay", "weight-decay", "double", "0.0", "this times the weight is added to gradients (adamw: to updates)">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "number of steps whose mean gradient makes one update">,
+    Option<"accumulate", "accumulate", "int64_t", "1", 
+           "number of steps whose mean gradient makes one update; 0: a step computes gradients that are exchanged between "
+           "ranks, and begins with the update by their mean">,
   ];
 }
 

@@ -69,6 +69,9 @@ private:
     return isApplied ? build.select(isApplied, next, state) : next;
   }
   void countSteps(TensorBuilder &build);
+  LogicalResult applyExchanged(func::FuncOp function, ArrayRef<std::pair<StateOp, StateOp>> exchanged);
+  /// Whether gradients leave the step, and come back as the sum of all ranks'.
+  bool isExchanged() const { return accumulate == 0; }
 
   Updates updates;
   /// How many updates there are with this one, in f32; null where nothing asks.
@@ -188,12 +191,12 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
 
 void Train::countSteps(TensorBuilder &build) {
   bool isAdam = optimizer == "adam" || optimizer == "adamw";
-  if (!isAdam && accumulate == 1)
+  if (!isAdam && accumulate <= 1)
     return;
   auto type = RankedTensorType::get({}, build.mlir().getI64Type());
   StateOp state = updates.create(build.mlir(), build.loc(), "optimizer.step", type);
   Value steps = build.add(state, build.splat(type.getElementType(), 1));
-  updates.set(state.getNameAttr(), steps);
+  updates.set(state.getNameAttr(), isExchanged() ? whenApplied(build, steps, state) : steps);
   if (accumulate > 1) {
     Value every = build.splat(type.getElementType(), static_cast<double>(accumulate.getValue()));
     const Value zero = build.splat(type.getElementType(), 0);
@@ -276,7 +279,7 @@ void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
     p = build.add(build.cast(p, type.getElementType()), residual);
     gradient = build.cast(gradient, type.getElementType());
   }
-  if (isApplied) {
+  if (accumulate > 1) {
     StateOp sum = updates.create(build.mlir(), parameter.getLoc(), parameter.getName() + ".gradient", type);
     Value total = build.add(sum, gradient);
     gradient = build.mul(total, number(build, total, 1.0 / static_cast<double>(accumulate)));
@@ -287,11 +290,49 @@ void Train::update(TensorBuilder &build, StateOp parameter, Value gradient) {
   setParameter(build, parameter, residual, nextParameter(build, parameter, p, gradient));
 }
 
+/// The step begins with the update by the mean of the gradients in `exchanged`, each the state beside its parameter,
+/// and computes its own gradients at the updated parameters. The state optimizer.scale holds one over the number of
+/// gradients that were added up, or 0 where there is nothing to apply.
+LogicalResult Train::applyExchanged(func::FuncOp function, ArrayRef<std::pair<StateOp, StateOp>> exchanged) {
+  Block &block = function.getBody().front();
+  OpBuilder builder(&block, block.begin());
+  const Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
+  StateOp scale = updates.create(builder, loc, "optimizer.scale", RankedTensorType::get({}, builder.getF64Type()));
+  SmallVector<StateOp> states(block.getOps<StateOp>());
+  for (StateOp state : llvm::reverse(states))
+    state->moveBefore(&block, block.begin());
+  builder.setInsertionPointAfter(states.back());
+  TensorBuilder build(builder, loc);
+  isApplied = build.compare(ComparePredicate::gt, scale, number(build, scale, 0));
+  countSteps(build);
+  std::string problem = build.message();
+  for (auto [parameter, gradient] : exchanged) {
+    SmallVector<OpOperand *> readers;
+    for (OpOperand &use : parameter.getResult().getUses())
+      readers.push_back(&use);
+    TensorBuilder rule(builder, NameLoc::get(builder.getStringAttr(parameter.getName() + ".update")));
+    update(rule, parameter, rule.mul(gradient, rule.cast(scale, elementOf(gradient))));
+    const auto *next =
+        llvm::find_if(updates.next, [&](const auto &each) { return each.first == parameter.getNameAttr(); });
+    const Value updated = next->second;
+    for (OpOperand *reader : readers)
+      reader->set(updated);
+    for (auto &[name, value] : updates.next)
+      if (value == parameter.getResult())
+        value = updated;
+    if (problem.empty())
+      problem = rule.message();
+  }
+  if (!problem.empty())
+    return function.emitError("an update cannot be built: ") << problem;
+  return success();
+}
+
 LogicalResult Train::run(func::FuncOp function) {
   static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
   if (!llvm::is_contained(kOptimizers, optimizer))
     return function.emitError("'") << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
-  if (accumulate < 1 || accumulate > INT32_MAX)
+  if (accumulate < 0 || accumulate > INT32_MAX)
     return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
@@ -319,14 +360,23 @@ LogicalResult Train::run(func::FuncOp function) {
       updates.set(name, value);
 
   TensorBuilder counter(builder, NameLoc::get(builder.getStringAttr("optimizer")));
-  countSteps(counter);
+  if (!isExchanged())
+    countSteps(counter);
   size_t numUpdated = 0;
   std::string problem;
+  SmallVector<std::pair<StateOp, StateOp>> exchanged;
   auto done = [&](size_t i, Value gradient) {
     auto parameter = parameters[i].getDefiningOp<StateOp>();
     TensorBuilder rule(builder, NameLoc::get(builder.getStringAttr(parameter.getName() + ".update")));
-    update(rule, parameter, gradient);
     ++numUpdated;
+    if (isExchanged()) {
+      RankedTensorType type = optimizerType(parameter);
+      StateOp state = updates.create(builder, parameter.getLoc(), parameter.getName() + ".gradient", type);
+      exchanged.emplace_back(parameter, state);
+      updates.set(state.getNameAttr(), rule.cast(gradient, type.getElementType()));
+    } else {
+      update(rule, parameter, gradient);
+    }
     if (problem.empty())
       problem = rule.message();
   };
@@ -336,6 +386,8 @@ LogicalResult Train::run(func::FuncOp function) {
     return function.emitError("an update cannot be built: ") << problem << counter.message();
   if (numUpdated == 0)
     return function.emitError("no trainable parameter has an influence on the loss");
+  if (isExchanged() && failed(applyExchanged(function, exchanged)))
+    return failure();
 
   SmallVector<Value> results{*lossValue};
   SmallVector<Type> types{lossValue->getType()};

@@ -48,6 +48,10 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
     return makeError(ErrorCode::InvalidInput, "model '", simplified.origin->modelPath, "' has no weights to train",
                      training.trainable.empty() ? "" : concat(", no name matches '", training.trainable, "'"),
                      ", give a pattern of initializers' whole names, option '--trainable'");
+  if (training.accumulate == kAccumulateRanks && options.devices > 1)
+    return makeError(
+        ErrorCode::InvalidInput, "a model split over ", options.devices,
+        " devices adds up gradients in the step, option '--train accumulate=ranks', leave out one of both");
   Pipeline::Options train{{"loss", training.loss},
                           {"output", training.output},
                           {"axis", optionText(training.classAxis)},

@@ -149,7 +149,14 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
          return integer("--train ignore-index", *options.ignoreIndex, INT64_MIN + 1, INT64_MAX, "an integer")(text);
        }},
       {"accumulate",
-       integer("--train accumulate", options.accumulate, 1, INT32_MAX, "a number of steps from 1 to 2^31 - 1")},
+       [&](std::string_view text) -> Status {
+         if (text == "ranks") {
+           options.accumulate = kAccumulateRanks;
+           return {};
+         }
+         return integer("--train accumulate", options.accumulate, 1, INT32_MAX,
+                        "a number of steps from 1 to 2^31 - 1, or ranks")(text);
+       }},
   };
   for (auto [key, value] : splitPairs(train))
     SLUICE_RETURN_IF_ERROR(apply("--train", setters, key, value));

@@ -1,7 +1,7 @@
 // What the pass is asked for and cannot be.
 // RUN: not sluice-opt %s --dataflow-train='loss=hinge' 2>&1 | FileCheck %s --check-prefix=LOSS
 // RUN: not sluice-opt %s --dataflow-train='optimizer=rmsprop' 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
-// RUN: not sluice-opt %s --dataflow-train='accumulate=0' 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
+// RUN: not sluice-opt %s --dataflow-train='accumulate=-1' 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 // RUN: not sluice-opt %s --dataflow-train='accumulate=2147483648' 2>&1 | FileCheck %s --check-prefix=TOOMANY
 // RUN: not sluice-opt %s --dataflow-train='output=z' 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not sluice-opt %s --dataflow-train='axis=2' 2>&1 | FileCheck %s --check-prefix=AXIS
@@ -9,7 +9,7 @@
 
 // LOSS: error: 'hinge' is not a loss, use softmax-cross-entropy, mse or output
 // OPTIMIZER: error: 'rmsprop' is not an optimizer, use sgd, momentum, adam or adamw
-// ACCUMULATE: error: cannot accumulate the gradients of 0 steps
+// ACCUMULATE: error: cannot accumulate the gradients of -1 steps
 // TOOMANY: error: cannot accumulate the gradients of 2147483648 steps
 // OUTPUT: error: has no output 'z' to take the loss of, name one of 'y'
 // AXIS: error: class axis 2 is outside the output's rank 2

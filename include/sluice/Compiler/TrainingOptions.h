@@ -13,6 +13,9 @@
 
 namespace sluice {
 
+/// TrainingOptions::accumulate of `--train accumulate=ranks`.
+inline constexpr int64_t kAccumulateRanks = 0;
+
 /// The options `--train`, `--optimizer` and `--trainable`. The defaults are those of the
 /// common frameworks.
 struct TrainingOptions {
@@ -21,7 +24,8 @@ struct TrainingOptions {
   int64_t classAxis = -1;                     ///< -1: axis 1 of images, and otherwise the last axis.
   /// The label that softmax-cross-entropy ignores; absent: every label is a class.
   std::optional<int64_t> ignoreIndex;
-  /// Number of steps whose mean gradient makes one update.
+  /// Number of steps whose mean gradient makes one update; kAccumulateRanks: the ranks that train together exchange
+  /// gradients, and each step begins with the update by their mean.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
   double learningRate = 0.01;
@@ -38,7 +42,7 @@ struct TrainingOptions {
 
 /// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
 /// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with
-/// softmax-cross-entropy), and "accumulate=N". `optimizer` is a name, followed after commas by
+/// softmax-cross-entropy), and "accumulate=N" or "accumulate=ranks". `optimizer` is a name, followed after commas by
 /// "lr=" and "weight-decay=", for momentum also "momentum=" and "nesterov=", and for adam and
 /// adamw also "beta1=", "beta2=" and "epsilon="; empty: sgd. Fails on an option that is unknown,
 /// out of range or without effect.
