@@ -1,0 +1,93 @@
+//===- Training.h - Ranks that train under a barrier ------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The loop of one rank of data-parallel training: wait at the barrier, pull the gradients of all ranks, update the
+// parameters and compute the next gradients, push them.
+//
+// Sums of gradients are cut into shards, one in the window of each rank. Under a bulk barrier (BSP) a rank writes its
+// gradients into a slot of its own in each window. The owner of a shard adds the slots in the order of ranks, in the
+// gradients' own type, so the sums have the bits of a single process that accumulates the same gradients. Under other
+// barriers a rank adds its gradients to the shards, which hold the sums of all gradients since the start, in double
+// precision. A pull is what a sum has grown by since the last pull, so every rank applies every gradient once. The
+// order of additions, and which gradients a pull contains, depend on time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_BARRIERS_TRAINING_H
+#define SLUICE_BARRIERS_TRAINING_H
+
+#include "sluice/Barriers/Simulator.h"
+#include "sluice/Barriers/Windows.h"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// Consecutive gradients of one type.
+struct GradientRun {
+  int64_t elements = 0;
+  bool isDouble = false; ///< Else float: sums of bulk steps are rounded to it after each addition.
+};
+
+struct BarrierTraining {
+  Barrier barrier;
+  int64_t steps = 1; ///< Of each rank.
+  std::vector<GradientRun> gradients;
+  /// Time from a test of the barrier that a rank does not pass to its next test, with a new sample.
+  int64_t retestNs = 200'000;
+  uint64_t seed = 0;               ///< Of samples.
+  std::function<bool()> isStopped; ///< Ends waits with ErrorCode::Interrupted; may be empty.
+
+  int64_t numGradients() const;
+  /// Whether ranks advance in step: the view is all ranks and the staleness 0.
+  bool isBulk(int64_t numRanks) const;
+  /// Doubles that each rank's window needs.
+  int64_t windowDoubles(int64_t numRanks) const;
+  /// Fails on a barrier that check() refuses, on a sample of more ranks than there are others, and on no ranks or
+  /// steps.
+  Status check(int64_t numRanks) const;
+};
+
+/// One rank's copy of the model.
+class Replica {
+public:
+  virtual ~Replica() = default;
+  /// Applies the update by `sum`, the sum of some ranks' gradients, unless it is empty. Then computes step number
+  /// `step` of this rank, from 0, and writes its gradients and its loss.
+  virtual Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) = 0;
+  /// Applies the last update; no step follows.
+  virtual Status finish(std::span<const double> sum) = 0;
+};
+
+/// A step of one rank. Times are those of the system's steady clock, which the processes of one host share.
+struct RankStep {
+  int64_t arriveNs = 0; ///< The rank arrives at the barrier.
+  int64_t passNs = 0;   ///< It passes the barrier.
+  int64_t readNs = 0;   ///< It begins to pull: it sees all gradients that were pushed by then.
+  int64_t pushNs = 0;   ///< Just before other ranks count its gradients.
+  int64_t tests = 0;    ///< Tests of the barrier.
+  double loss = 0;
+};
+
+/// Runs the steps of this rank. All ranks call it with the same settings. It returns when all ranks have done all their
+/// steps and this replica has applied all gradients. Fails if a rank fails or leaves.
+Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const BarrierTraining &training, Replica &replica);
+
+/// The steps of all ranks until the first rank has done its last, from the first pass on, as a simulation of that
+/// duration records them; measureTrace() has metrics of it. `ranks` has the records of each rank, none empty.
+struct TrainingTrace {
+  BarrierTrace trace;
+  int64_t durationNs = 0;
+};
+TrainingTrace traceOf(const std::vector<std::vector<RankStep>> &ranks);
+
+/// For each step of each rank the staleness with which it passed the barrier: its clock less the least clock of the
+/// other ranks, at least 0.
+std::vector<std::vector<int64_t>> stalenessOf(const std::vector<std::vector<RankStep>> &ranks);
+
+} // namespace sluice
+
+#endif // SLUICE_BARRIERS_TRAINING_H
