@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "sluice/Runtime/mpi.h"
+#include "MpiWorld.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <mpi.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,6 +112,8 @@ World &world() {
 }
 
 } // namespace
+
+MPI_Comm sluice::runtime::mpiWorld() { return world().comm; }
 
 extern "C" {
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libsluice_mpi: the communicator of a process that mpirun started. It is a separate
- * library so that the runtime does not need MPI.
+ * libsluice_mpi: the communicator of a process that mpirun started, and memory that its
+ * ranks share one-sidedly. It is a separate library so that the runtime does not need MPI.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_MPI_H
@@ -25,6 +25,31 @@ const sluice_communicator *sluice_mpi_start(const char **error);
  * it. With a reason it does not wait, but prints the reason and ends all ranks
  * (MPI_Abort). */
 void sluice_mpi_stop(const char *reason);
+
+/* Windows: each rank owns counters and doubles, which any rank reads and changes while the
+ * owner computes (MPI's one-sided communication, passive target). All are zero at first.
+ * `first` and `count` select doubles of the owner's window. Each double and each counter is
+ * read and changed atomically. Functions return 0 on success; otherwise `error` returns the
+ * reason. Only the thread that created the windows may call them. */
+typedef struct sluice_windows {
+  size_t size;
+  uint32_t rank, num_ranks;
+  void *self;
+  int32_t (*write)(void *self, uint32_t owner, int64_t first, const double *values, int64_t count);
+  int32_t (*add)(void *self, uint32_t owner, int64_t first, const double *values, int64_t count);
+  int32_t (*read)(void *self, uint32_t owner, int64_t first, double *values, int64_t count);
+  /* Adds one to this rank's counter. A rank that reads the new value then reads all that
+   * this rank has written and added before. */
+  int32_t (*advance)(void *self, uint32_t counter);
+  int32_t (*read_counter)(void *self, uint32_t owner, uint32_t counter, int64_t *value);
+  const char *(*error)(void *self);
+} sluice_windows;
+/* All ranks call it together, with the same sizes, after sluice_mpi_start. Returns NULL on
+ * failure, with the reason in *error, if `error` is not NULL. A process has one set of
+ * windows at a time. */
+const sluice_windows *sluice_mpi_windows_create(uint32_t num_counters, int64_t doubles, const char **error);
+/* All ranks call it together, when none uses the windows any more. */
+void sluice_mpi_windows_destroy(const sluice_windows *windows);
 
 #ifdef __cplusplus
 }
