@@ -17,6 +17,7 @@ struct Mpi {
   const sluice_communicator *(*start)(const char **error) = nullptr;
   void (*stop)(const char *reason) = nullptr;
   const sluice_communicator *communicator = nullptr;
+  void *library = nullptr;
 };
 Mpi mpi;
 } // namespace
@@ -29,7 +30,7 @@ bool isMpiProcess() {
   return false;
 }
 
-static Expected<const sluice_communicator *> startMpi() {
+Expected<const sluice_communicator *> mpiCommunicator() {
   if (mpi.communicator)
     return mpi.communicator;
   constexpr const char *kLibrary = "libsluice_mpi.so.0";
@@ -50,20 +51,27 @@ static Expected<const sluice_communicator *> startMpi() {
   mpi.communicator = mpi.start(&problem);
   if (!mpi.communicator)
     return makeError(ErrorCode::Unsupported, problem, ", start the ranks with mpirun");
+  mpi.library = library;
   return mpi.communicator;
+}
+
+void *mpiFunction(const char *name) { return mpi.library ? dlsym(mpi.library, name) : nullptr; }
+
+RankGroup RankGroup::alone() {
+  RankGroup ranks;
+  ranks.members = {nullptr};
+  return ranks;
 }
 
 Expected<RankGroup> RankGroup::create(uint32_t numRanks) {
   RankGroup ranks;
   if (isMpiProcess()) {
-    SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *started, startMpi());
+    SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *started, mpiCommunicator());
     ranks.members = {started};
     return ranks;
   }
-  if (numRanks < 2) {
-    ranks.members = {nullptr};
-    return ranks;
-  }
+  if (numRanks < 2)
+    return alone();
   constexpr uint32_t kMostThreads = 1024;
   if (numRanks <= kMostThreads)
     ranks.group.reset(sluice_local_group_create(numRanks));

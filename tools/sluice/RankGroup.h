@@ -17,6 +17,10 @@ namespace sluice::driver {
 
 /// True where mpirun started this process with others.
 bool isMpiProcess();
+/// The communicator of the ranks that mpirun started. Fails where there is no MPI, or it does not start.
+Expected<const sluice_communicator *> mpiCommunicator();
+/// A function of libsluice_mpi, once mpiCommunicator() has succeeded; null if the library lacks it.
+void *mpiFunction(const char *name);
 
 /// One rank, where mpirun started this process with others; else all of a model's,
 /// which then are threads.
@@ -24,6 +28,8 @@ class RankGroup {
 public:
   /// `numRanks`: the model's. Fails where there is no MPI, or it does not start.
   static Expected<RankGroup> create(uint32_t numRanks);
+  /// A model that runs alone, whether mpirun started this process or not.
+  static RankGroup alone();
   RankGroup(RankGroup &&) noexcept = default;
   RankGroup &operator=(RankGroup &&) noexcept = default;
 

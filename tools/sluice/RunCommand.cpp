@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AdaptiveRun.h"
+#include "BarrierRun.h"
 #include "ChildProcess.h"
 #include "Commands.h"
 #include "KeptRun.h"
@@ -37,7 +38,8 @@ struct RunOptions {
   int64_t steps = 1, repeat = 0;
   bool adaptive = false, watches = false;
   DriftParams drift;
-  std::string slow, spill;
+  std::string slow, spill, barrier;
+  int64_t stepNs = 0;
 
   bool traces() const { return adaptive || watches || !trace.empty(); }
   CompileOptions compile;
@@ -68,16 +70,17 @@ std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count
   return names;
 }
 
+tl::unexpected<Error> isForModels(const RunOptions &options, const std::string &option) {
+  return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
+                   "' is compiled, give the model's file or leave the option out");
+}
+
 Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (options.adaptive)
     return makeError(ErrorCode::InvalidInput, "option '--adaptive' plans anew, '", options.model,
                      "' is compiled, give the model's file");
-  auto isForModels = [&](const std::string &option) {
-    return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
-                     "' is compiled, give the model's file or leave the option out");
-  };
-  if (const std::string option = options.compile.firstGiven("--dim"); !option.empty())
-    return isForModels(option);
+  if (const std::string option = options.compile.firstGiven({"--dim"}); !option.empty())
+    return isForModels(options, option);
   if (const auto &ranges = options.compile.dims().ranges; !ranges.empty())
     return makeError(ErrorCode::InvalidInput, "'", ranges.begin()->first, "' has a range, option '--dim', '",
                      options.model, "' is compiled, give one size");
@@ -90,7 +93,7 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   open.given = std::move(given);
   open.sizes = options.compile.dims().values;
   if (!open.sizes.empty() && model.num_symbols == 0)
-    return isForModels("--dim");
+    return isForModels(options, "--dim");
   open.quantized = !options.expect.empty() && isQuantized(options.model);
   open.session = std::move(session);
   return open;
@@ -524,6 +527,9 @@ public:
   /// Fails on options that the model does not allow, before any step has run.
   Status check() const {
     const uint32_t ranks = session.model().num_ranks;
+    if (exchangesGradients(session.model()))
+      return makeError(ErrorCode::InvalidInput,
+                       "the model exchanges gradients between ranks, '--train accumulate=ranks'", ", give --barrier");
     if (ranks > 1 && (options.adaptive || slow))
       return makeError(ErrorCode::Unsupported, "the model runs on ", ranks, " ranks, option '",
                        slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
@@ -664,6 +670,83 @@ Status reportOutcome(const RunOptions &options, const RunSession &session, const
   return {};
 }
 
+/// The training step of each rank: it runs whole on the rank, and its gradients are exchanged.
+Expected<CompilerOptions> resolveForBarrier(const RunOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  if (!resolved.training)
+    return makeError(ErrorCode::InvalidInput, "only training has barriers, option '--barrier', give --train");
+  if (int64_t &accumulate = resolved.training->accumulate; accumulate > 1)
+    return makeError(ErrorCode::Unsupported, "the gradients of ", accumulate,
+                     " steps cannot be accumulated under a barrier, option '--train accumulate', leave it out");
+  else
+    accumulate = kAccumulateRanks;
+  if (options.compile.limitsProcess())
+    return makeError(ErrorCode::Unsupported, "the ranks of a barrier cannot stream weights, option '--memory', ",
+                     "limit an accelerator's memory or leave it out");
+  resolved.devices = 1;
+  return resolved;
+}
+
+/// The number of ranks that --devices or mpirun starts.
+Expected<int64_t> ranksForBarrier(const RunOptions &options) {
+  const int64_t devices = options.compile.devices();
+  if (isMpiProcess()) {
+    SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *const ranks, mpiCommunicator());
+    if (devices != 1 && devices != ranks->num_ranks)
+      return makeError(ErrorCode::InvalidInput, devices, " ranks cannot be ", ranks->num_ranks,
+                       " processes, option '--devices', leave it out");
+    return ranks->num_ranks;
+  }
+  constexpr int64_t kMostThreads = 1024;
+  if (devices < 2 || devices > kMostThreads)
+    return makeError(ErrorCode::InvalidInput, devices, devices == 1 ? " rank" : " ranks",
+                     " cannot train under a barrier in one process, option '--barrier', give --devices from 2 to ",
+                     kMostThreads, " or start processes with mpirun");
+  return devices;
+}
+
+Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Disturbance> slow) {
+  BarrierRunOptions run;
+  SLUICE_ASSIGN_OR_RETURN(run.barrier, parseBarrier(options.barrier));
+  SLUICE_ASSIGN_OR_RETURN(run.numRanks, ranksForBarrier(options));
+  run.steps = options.steps;
+  run.stepNs = options.stepNs;
+  run.slow = std::move(slow);
+  run.threads = options.compile.threads();
+  run.spill = options.spill;
+  run.seed = options.compile.seed();
+  std::string directory = options.model;
+  std::optional<TemporaryDirectory> made;
+  if (isCompiled) {
+    if (const std::string option = options.compile.firstGiven({"--dim", "--devices", "--seed"}); !option.empty())
+      return isForModels(options, option);
+  } else {
+    OpenModel open;
+    SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, resolveForBarrier(options));
+    SLUICE_ASSIGN_OR_RETURN(auto compilation, compileFor(options, std::move(resolved), open));
+    SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory temporary, TemporaryDirectory::create());
+    directory = made.emplace(std::move(temporary)).file("model");
+    SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
+  }
+  auto read = [&](const std::vector<std::string> &names) { return readGivenInputs(names, options.inputs, {}); };
+  SLUICE_ASSIGN_OR_RETURN(const BarrierOutcome outcome, runUnderBarrier(directory, run, read,
+                                                                        isCompiled ? options.compile.dims().values
+                                                                                   : std::map<std::string, int64_t>()));
+  if (!outcome.isFirst)
+    return {};
+  if (!options.outputDirectory.empty()) {
+    SLUICE_RETURN_IF_ERROR(writeOutputs(options.outputDirectory, outcome.outputs));
+    SLUICE_RETURN_IF_ERROR(
+        writeOutputs((std::filesystem::path(options.outputDirectory) / "states").string(), outcome.states));
+  }
+  if (options.format == "json")
+    printJson(barrierOutcomeToJson(run, outcome));
+  else
+    printBarrierOutcome(run, outcome);
+  std::cout << std::flush;
+  return {};
+}
+
 Status runRun(const RunOptions &options) {
   std::error_code ignored;
   const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
@@ -679,6 +762,8 @@ Status runRun(const RunOptions &options) {
     SLUICE_ASSIGN_OR_RETURN(Disturbance parsed, Disturbance::parse(options.slow));
     slow = std::move(parsed);
   }
+  if (!options.barrier.empty())
+    return runBarrier(options, isCompiled, std::move(slow));
   const bool isApart = !isCompiled && !options.adaptive && options.measured == 0 && options.compile.limitsProcess();
   SLUICE_ASSIGN_OR_RETURN(OpenModel open, isCompiled ? openCompiled(options)
                                           : isApart  ? compileApartAndOpen(options)
@@ -747,7 +832,27 @@ void addRunCommand(CLI::App &app, Action &action) {
       ->check(CLI::PositiveNumber)
       ->needs(adaptive)
       ->capture_default_str();
-  addOption(*command, "--slow", options->slow, "make an emulated device X times slower from a step on, for tests")
+  CLI::Option *barrier =
+      addOption(
+          *command, "--barrier", options->barrier,
+          "train data-parallel on --devices N ranks, or on the processes of mpirun, which exchange gradients: bsp "
+          "(in step), ssp:S (at most S steps ahead of any rank), asp (no waits), pbsp:B and pssp:S,B (compare with "
+          "B ranks, drawn anew in each test)")
+          ->type_name("BARRIER");
+  auto takeStepTime = [options](const std::string &text) {
+    Expected<int64_t> ns = parseDuration(text);
+    if (!ns)
+      throw CLI::ValidationError("--step-time", ns.error().message);
+    options->stepNs = *ns;
+  };
+  command
+      ->add_option_function<std::string>("--step-time", takeStepTime,
+                                         "let each step of --barrier take at least this long, for tests")
+      ->type_name("TIME")
+      ->needs(barrier);
+  addOption(*command, "--slow", options->slow,
+            "make an emulated device, or with --barrier a rank (rank0, rank1, ...), X times slower from a step on, for "
+            "tests")
       ->type_name("NAME=X@STEP");
   addFlag(*command, "--watch", options->watches,
           "draw steps per second, bytes copied and the load of each stream on a terminal while the steps run");
@@ -759,14 +864,16 @@ void addRunCommand(CLI::App &app, Action &action) {
           *command, "--keep", options->keep,
           "compile, and write into this directory a run for sluice-runner with inputs and references; run nothing")
           ->type_name("DIR");
-  for (const char *name :
-       {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow", "--trace", "--watch"})
+  for (const char *name : {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow",
+                           "--trace", "--watch", "--barrier"})
     keep->excludes(command->get_option(name));
+  for (const char *name : {"--expect", "--tolerance", "--repeat", "--adaptive", "--trace", "--watch"})
+    barrier->excludes(command->get_option(name));
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
-  addMeasureOption(*command, options->measured)->excludes(command->get_option("--keep"));
+  addMeasureOption(*command, options->measured)->excludes(command->get_option("--keep"))->excludes(barrier);
   command->callback([options, &action] {
     action = [options] {
       Status status = runRun(*options);

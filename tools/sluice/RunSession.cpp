@@ -112,6 +112,15 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
 
 Expected<RunSession> RunSession::open(const std::string &directory, int threads, bool trace, const std::string &spill) {
   SLUICE_ASSIGN_OR_RETURN(RankGroup ranks, RankGroup::create(ranksOf(directory)));
+  return open(std::move(ranks), directory, threads, trace, spill);
+}
+
+Expected<RunSession> RunSession::openAlone(const std::string &directory, int threads, const std::string &spill) {
+  return open(RankGroup::alone(), directory, threads, /*trace=*/false, spill);
+}
+
+Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &directory, int threads, bool trace,
+                                      const std::string &spill) {
   // Ranks here share the cores.
   if (threads == 0 && ranks.size() > 1)
     threads = static_cast<int>(std::max<size_t>(std::thread::hardware_concurrency() / ranks.size(), 1));
@@ -318,14 +327,25 @@ Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const
   return whole;
 }
 
+Status RunSession::readState(uint32_t index, void *data, int64_t bytes) const {
+  if (sluice_read_state(sessions.front().get(), index, data, bytes) != 0)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  return {};
+}
+
+Status RunSession::writeState(uint32_t index, const void *data, int64_t bytes) {
+  if (sluice_write_state(sessions.front().get(), index, data, bytes) != 0)
+    return makeError(ErrorCode::Internal, sluice_last_error());
+  return {};
+}
+
 Expected<std::vector<HostTensor>> RunSession::readStates() const {
   Expected<std::vector<HostTensor>> states = makeTensors(model().states, model().num_states, boundsOf);
   if (!states)
     return states;
   for (uint32_t i = 0; i < model().num_states; ++i) {
     std::vector<std::byte> &bytes = (*states)[i].bytes;
-    if (sluice_read_state(sessions.front().get(), i, bytes.data(), static_cast<int64_t>(bytes.size())) != 0)
-      return makeError(ErrorCode::Internal, sluice_last_error());
+    SLUICE_RETURN_IF_ERROR(readState(i, bytes.data(), static_cast<int64_t>(bytes.size())));
     if (tableEntry(model().states, i).num_cuts == 0)
       continue;
     SLUICE_ASSIGN_OR_RETURN(HostTensor whole, joinState(i, std::move((*states)[i])));
@@ -343,9 +363,7 @@ Status RunSession::takeStates(const RunSession &from) {
     if (found == states.end())
       return makeError(ErrorCode::Internal, "state '", name,
                        "' is not in the plan before, report this as a bug of sluice");
-    if (sluice_write_state(sessions.front().get(), i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())) !=
-        0)
-      return makeError(ErrorCode::Internal, sluice_last_error());
+    SLUICE_RETURN_IF_ERROR(writeState(i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())));
   }
   return {};
 }

@@ -49,6 +49,8 @@ class RunSession {
 public:
   static Expected<RunSession> open(const std::string &directory, int threads, bool trace,
                                    const std::string &spill = {});
+  /// The same for a model of one rank, also in a process that mpirun started with others.
+  static Expected<RunSession> openAlone(const std::string &directory, int threads, const std::string &spill = {});
 
   const sluice_model &model() const { return *sluice_describe(sessions.front().get()); }
   /// Whether this process is the one that reads and writes for all.
@@ -67,6 +69,9 @@ public:
   /// The model's states, as they are between steps, ranks' parts joined where
   /// isFirst(); others get tensors of no meaning. All processes call it together.
   Expected<std::vector<HostTensor>> readStates() const;
+  /// Copies state number `index` out of the first rank here, or into it; `bytes` is the state's size.
+  Status readState(uint32_t index, void *data, int64_t bytes) const;
+  Status writeState(uint32_t index, const void *data, int64_t bytes);
   /// Gives this session's states the values that those of the same names have in
   /// another; both have the same ones.
   Status takeStates(const RunSession &from);
@@ -94,6 +99,8 @@ private:
     void operator()(sluice_session *session) const { sluice_close(session); }
   };
   using Session = std::unique_ptr<sluice_session, Close>;
+  static Expected<RunSession> open(RankGroup ranks, const std::string &directory, int threads, bool trace,
+                                   const std::string &spill);
   RunSession(RankGroup ranks, std::vector<Session> sessions) : ranks(std::move(ranks)), sessions(std::move(sessions)) {}
   Status step(size_t rank, const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const;
   Expected<HostTensor> joinState(uint32_t index, HostTensor own) const;

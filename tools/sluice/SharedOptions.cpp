@@ -135,7 +135,7 @@ void CompileOptions::addTo(CLI::App &app) {
       ->group(kPlanning);
   trainOption = addOption(app, "--train", train,
                           "make a training step: loss=softmax-cross-entropy, mse or output:NAME, then of=OUTPUT, "
-                          "axis=N (of the classes), accumulate=N (steps an update)")
+                          "axis=N (of the classes), accumulate=N (steps an update) or accumulate=ranks (for --barrier)")
                     ->type_name("loss=LOSS,...")
                     ->group(kTraining);
   addOption(app, "--optimizer", optimizer,
@@ -318,10 +318,10 @@ bool CompileOptions::limitsProcess() const {
   });
 }
 
-std::string CompileOptions::firstGiven(std::string_view besides) const {
+std::string CompileOptions::firstGiven(std::initializer_list<std::string_view> besides) const {
   for (const CLI::Option *option : command->get_options())
     if (const std::string &group = option->get_group();
-        option->count() > 0 && option->get_name() != besides &&
+        option->count() > 0 && std::find(besides.begin(), besides.end(), option->get_name()) == besides.end() &&
         (group == kPlanning || group == kTraining || group == kGeneration || group == kPruning))
       return option->get_name();
   return {};

@@ -24,14 +24,17 @@ public:
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
   /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;
-  /// The name of an option of planning or code generation that was given, other than
+  /// The name of an option of planning or code generation that was given, other than those of
   /// `besides`; empty: none.
-  std::string firstGiven(std::string_view besides = {}) const;
+  std::string firstGiven(std::initializer_list<std::string_view> besides = {}) const;
   /// The name of an option that limits memory or the search, or names its solvers or files; empty: none was given.
   std::string firstPlanned() const;
   /// --dim.
   const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
+  /// --devices, of the commands that have it.
+  int64_t devices() const { return options.devices; }
+  uint64_t seed() const { return options.seed; }
   /// Whether parameters may stream from a file into the host's memory, of which the options limit how much the process
   /// holds. The machine's file is read, nothing is measured.
   bool limitsProcess() const;

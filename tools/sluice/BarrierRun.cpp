@@ -1,0 +1,451 @@
+//===- BarrierRun.cpp -----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "BarrierRun.h"
+
+#include "MpiWindows.h"
+#include "RankGroup.h"
+#include "SharedOptions.h"
+#include "sluice/Barriers/CheckTrace.h"
+#include "sluice/Runtime/Tables.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+#include <type_traits>
+
+namespace sluice::driver {
+namespace {
+
+/// The states of a training step with `accumulate=ranks`, by their numbers.
+struct ExchangedStates {
+  std::vector<uint32_t> gradients;
+  std::vector<uint32_t> models; ///< States that the model itself updates: running statistics, the step of dropout.
+  uint32_t scale = 0;           ///< One over the number of gradients in a sum; 0: there is nothing to apply.
+  std::optional<uint32_t> trainingStep;
+  bool isLinear = true; ///< Whether updates are linear in the gradients.
+};
+
+std::optional<ExchangedStates> exchangedStatesOf(const sluice_model &model) {
+  constexpr std::string_view kGradient = ".gradient";
+  std::map<std::string, uint32_t> numbers;
+  for (uint32_t i = 0; i < model.num_states; ++i)
+    numbers[tableEntry(model.states, i).name] = i;
+  const auto scale = numbers.find("optimizer.scale");
+  if (scale == numbers.end() || tableEntry(model.states, scale->second).bytes != sizeof(double))
+    return std::nullopt;
+  ExchangedStates states;
+  states.scale = scale->second;
+  std::set<std::string> others = {"optimizer.scale", "optimizer.step"};
+  for (const auto &[name, number] : numbers)
+    if (name.ends_with(kGradient)) {
+      const std::string parameter = name.substr(0, name.size() - kGradient.size());
+      if (!numbers.contains(parameter))
+        continue;
+      states.gradients.push_back(number);
+      states.isLinear &= !numbers.contains(parameter + ".square");
+      others.insert({name, parameter});
+      for (const char *suffix : {".momentum", ".mean", ".square", ".residual"})
+        others.insert(parameter + suffix);
+    }
+  for (const auto &[name, number] : numbers)
+    if (!others.contains(name))
+      states.models.push_back(number);
+  if (const auto step = numbers.find("training.step"); step != numbers.end())
+    states.trainingStep = step->second;
+  if (states.gradients.empty())
+    return std::nullopt;
+  return states;
+}
+
+int64_t elapsedNs(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count();
+}
+
+/// The number of the rank that `slow` names.
+Expected<int64_t> slowRankOf(const Disturbance &slow, int64_t numRanks) {
+  constexpr std::string_view kRank = "rank";
+  if (slow.device.starts_with(kRank))
+    if (Expected<int64_t> rank = parseInteger(slow.device.substr(kRank.size())); rank && *rank >= 0 && *rank < numRanks)
+      return *rank;
+  return makeError(ErrorCode::InvalidInput, "there is no '", slow.device, "', option '--slow', use rank0 to rank",
+                   numRanks - 1);
+}
+
+/// An opened model whose steps begin with an update.
+class SessionReplica final : public Replica {
+public:
+  static Expected<std::unique_ptr<SessionReplica>> open(const std::string &directory, const BarrierRunOptions &options,
+                                                        int threads, int64_t rank) {
+    SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::openAlone(directory, threads, options.spill));
+    std::optional<ExchangedStates> states = exchangedStatesOf(session.model());
+    if (!states)
+      return makeError(ErrorCode::InvalidInput, "'", directory,
+                       "' does not exchange gradients, option '--barrier', compile the model with "
+                       "'--train loss=LOSS,accumulate=ranks'");
+    return std::unique_ptr<SessionReplica>(new SessionReplica(std::move(session), std::move(*states), options, rank));
+  }
+
+  const sluice_model &model() const { return session.model(); }
+  bool isLinear() const { return states.isLinear; }
+  const std::vector<HostTensor> &lastOutputs() const { return outputs; }
+  Expected<std::vector<HostTensor>> readStates() const { return session.readStates(); }
+
+  Status prepare(std::vector<GivenInput> given, const std::map<std::string, int64_t> &sizes) {
+    SLUICE_ASSIGN_OR_RETURN(StepInputs made,
+                            StepInputs::create(session, std::move(given), options.steps * options.numRanks, sizes));
+    inputs.emplace(std::move(made));
+    SLUICE_ASSIGN_OR_RETURN(outputs, session.makeOutputs());
+    return {};
+  }
+
+  const std::vector<GradientRun> &gradientRuns() const { return runs; }
+
+  Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) override {
+    const auto begin = std::chrono::steady_clock::now();
+    SLUICE_RETURN_IF_ERROR(runStep(step, sum, outputs));
+    loss = outputs.front().valueAt(0);
+    SLUICE_RETURN_IF_ERROR(readGradients(gradients));
+    const bool isSlow = slowRank == rank && step >= options.slow->step;
+    const int64_t tookNs = elapsedNs(begin);
+    const double leastNs =
+        static_cast<double>(std::max(tookNs, options.stepNs)) * (isSlow ? options.slow->factor : 1.0);
+    return sleepUntil(begin, std::llround(leastNs));
+  }
+
+  Status finish(std::span<const double> sum) override {
+    std::vector<std::vector<std::byte>> saved;
+    for (uint32_t number : states.models) {
+      saved.emplace_back(static_cast<size_t>(tableEntry(model().states, number).bytes));
+      SLUICE_RETURN_IF_ERROR(session.readState(number, saved.back().data(), static_cast<int64_t>(saved.back().size())));
+    }
+    // This step is run for the update at its begin. Its gradients and its loss are of no use.
+    SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> unused, session.makeOutputs());
+    SLUICE_RETURN_IF_ERROR(runStep(options.steps, sum, unused));
+    for (size_t i = 0; i < saved.size(); ++i)
+      SLUICE_RETURN_IF_ERROR(
+          session.writeState(states.models[i], saved[i].data(), static_cast<int64_t>(saved[i].size())));
+    const std::vector<double> zeros(sum.size());
+    SLUICE_RETURN_IF_ERROR(writeSum(zeros, 0));
+    return setTrainingStep(options.steps * options.numRanks);
+  }
+
+private:
+  SessionReplica(RunSession session, ExchangedStates states, const BarrierRunOptions &options, int64_t rank)
+      : session(std::move(session)), states(std::move(states)), options(options), rank(rank) {
+    if (options.slow)
+      slowRank = slowRankOf(*options.slow, options.numRanks).value_or(-1);
+    for (uint32_t number : this->states.gradients) {
+      const sluice_tensor_desc state = tableEntry(model().states, number);
+      const bool isDouble = state.element_type == static_cast<int32_t>(ElementType::Float64);
+      runs.push_back({state.bytes / (isDouble ? 8 : 4), isDouble});
+    }
+  }
+
+  Status runStep(int64_t step, std::span<const double> sum, std::vector<HostTensor> &to) {
+    const int64_t batch = step * options.numRanks + rank;
+    if (sum.empty())
+      SLUICE_RETURN_IF_ERROR(writeScale(0));
+    else
+      SLUICE_RETURN_IF_ERROR(writeSum(sum, 1.0 / static_cast<double>(options.numRanks)));
+    SLUICE_RETURN_IF_ERROR(setTrainingStep(batch));
+    return session.step(inputs->at(batch), to);
+  }
+
+  Status setTrainingStep(int64_t step) {
+    return states.trainingStep ? session.writeState(*states.trainingStep, &step, sizeof step) : Status();
+  }
+
+  Status writeScale(double scale) { return session.writeState(states.scale, &scale, sizeof scale); }
+
+  Status writeSum(std::span<const double> sum, double scale) {
+    size_t first = 0;
+    for (size_t i = 0; i < states.gradients.size(); ++i) {
+      const auto bytes = tableEntry(model().states, states.gradients[i]).bytes;
+      const GradientRun &run = runs[i];
+      const auto part = sum.subspan(first, static_cast<size_t>(run.elements));
+      first += part.size();
+      if (!run.isDouble)
+        floats.assign(part.begin(), part.end());
+      const void *data = run.isDouble ? static_cast<const void *>(part.data()) : floats.data();
+      SLUICE_RETURN_IF_ERROR(session.writeState(states.gradients[i], data, bytes));
+    }
+    return writeScale(scale);
+  }
+
+  Status readGradients(std::span<double> gradients) {
+    size_t first = 0;
+    for (size_t i = 0; i < states.gradients.size(); ++i) {
+      const auto bytes = tableEntry(model().states, states.gradients[i]).bytes;
+      const GradientRun &run = runs[i];
+      const auto part = gradients.subspan(first, static_cast<size_t>(run.elements));
+      first += part.size();
+      floats.resize(part.size());
+      void *data = run.isDouble ? static_cast<void *>(part.data()) : floats.data();
+      SLUICE_RETURN_IF_ERROR(session.readState(states.gradients[i], data, bytes));
+      if (!run.isDouble)
+        std::copy(floats.begin(), floats.end(), part.begin());
+    }
+    return {};
+  }
+
+  static Status sleepUntil(std::chrono::steady_clock::time_point begin, int64_t leastNs) {
+    constexpr int64_t kMostNapNs = 20'000'000;
+    for (int64_t leftNs = leastNs - elapsedNs(begin); leftNs > 0; leftNs = leastNs - elapsedNs(begin)) {
+      if (interrupted)
+        return makeError(ErrorCode::Interrupted, "the run was interrupted, option '--slow' or '--step-time'");
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(leftNs, kMostNapNs)));
+    }
+    return {};
+  }
+
+  RunSession session;
+  const ExchangedStates states;
+  const BarrierRunOptions &options;
+  const int64_t rank;
+  int64_t slowRank = -1;
+  std::vector<GradientRun> runs; ///< One for each of states.gradients.
+  std::optional<StepInputs> inputs;
+  std::vector<HostTensor> outputs;
+  std::vector<float> floats;
+};
+
+/// Runs all ranks as threads. The first failure is that of a rank that failed by itself.
+Expected<std::vector<std::vector<RankStep>>>
+trainThreads(LocalWindows &windows, const BarrierTraining &training,
+             const std::vector<std::unique_ptr<SessionReplica>> &replicas) {
+  std::vector<std::vector<RankStep>> records(replicas.size());
+  std::mutex mutex;
+  Status first;
+  auto train = [&](size_t rank) {
+    const auto number = static_cast<int64_t>(rank);
+    Expected<std::vector<RankStep>> steps;
+    try {
+      steps = trainUnderBarrier(windows.member(number), training, *replicas[rank]);
+    } catch (const std::exception &error) {
+      steps = makeError(ErrorCode::Io, "the system gives a rank no more memory: ", error.what());
+    }
+    if (steps) {
+      records[rank] = std::move(*steps);
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex);
+      if (first)
+        first = tl::unexpected(steps.error());
+    }
+    windows.leave(number, steps.error().message);
+  };
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < replicas.size(); ++rank) {
+    try {
+      threads.emplace_back(train, rank);
+    } catch (const std::exception &error) {
+      windows.leave(static_cast<int64_t>(rank), concat("the system gives it no thread: ", error.what()));
+    }
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  if (!first)
+    return propagate(first);
+  return records;
+}
+
+/// The records of all processes, in the first one.
+Expected<std::vector<std::vector<RankStep>>> gather(const sluice_communicator &ranks, std::vector<RankStep> own) {
+  const uint32_t count = ranks.num_ranks;
+  const bool isFirst = ranks.rank == 0;
+  const auto bytes = static_cast<int64_t>(own.size() * sizeof(RankStep));
+  std::vector<std::vector<RankStep>> all(count, std::vector<RankStep>(isFirst ? own.size() : 0));
+  std::vector<uint32_t> members(count);
+  std::vector<const void *> send(count, own.data());
+  std::vector<void *> receive(count);
+  std::vector<int64_t> sendBytes(count, 0), receiveBytes(count, isFirst ? bytes : 0);
+  sendBytes[0] = bytes;
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    members[rank] = rank;
+    receive[rank] = all[rank].data();
+  }
+  static_assert(std::is_trivially_copyable_v<RankStep>);
+  if (ranks.exchange(ranks.self, members.data(), count, send.data(), sendBytes.data(), receive.data(),
+                     receiveBytes.data()) != 0)
+    return makeError(ErrorCode::Io, ranks.error(ranks.self));
+  return all;
+}
+
+std::vector<std::string> inputNames(const sluice_model &model) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < model.num_inputs; ++i)
+    names.push_back(tableEntry(model.inputs, i).name);
+  return names;
+}
+
+/// Of one rank, from its first arrival at the barrier to its last push.
+struct RankSummary {
+  int64_t tookNs = 0, waitedNs = 0, mostStale = 0;
+  double meanStale = 0;
+};
+
+RankSummary summaryOf(const std::vector<RankStep> &steps, const std::vector<int64_t> &staleness) {
+  RankSummary summary;
+  summary.tookNs = steps.back().pushNs - steps.front().arriveNs;
+  for (const RankStep &step : steps)
+    summary.waitedNs += step.passNs - step.arriveNs;
+  for (int64_t stale : staleness) {
+    summary.mostStale = std::max(summary.mostStale, stale);
+    summary.meanStale += static_cast<double>(stale) / static_cast<double>(staleness.size());
+  }
+  return summary;
+}
+
+/// The mean over the ranks of the loss of each step.
+std::vector<double> meanLosses(const BarrierOutcome &outcome) {
+  std::vector<double> losses(outcome.ranks.front().size());
+  for (const auto &steps : outcome.ranks)
+    for (size_t i = 0; i < steps.size(); ++i)
+      losses[i] += steps[i].loss / static_cast<double>(outcome.ranks.size());
+  return losses;
+}
+
+/// The metrics that a simulation has too, until the first rank has ended its last step.
+struct CommonMetrics {
+  BarrierMetrics metrics;
+  int64_t durationNs = 0;
+};
+
+CommonMetrics metricsOf(const BarrierRunOptions &options, const BarrierOutcome &outcome) {
+  const TrainingTrace common = traceOf(outcome.ranks);
+  BarrierProblem problem;
+  problem.workers = options.numRanks;
+  problem.barrier = options.barrier;
+  problem.durationNs = std::max<int64_t>(common.durationNs, 1);
+  return {measureTrace(problem, common.trace), common.durationNs};
+}
+
+} // namespace
+
+bool exchangesGradients(const sluice_model &model) { return exchangedStatesOf(model).has_value(); }
+
+Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const BarrierRunOptions &options,
+                                         const ReadInputs &readInputs, const std::map<std::string, int64_t> &sizes) {
+  const sluice_communicator *processes = nullptr;
+  if (isMpiProcess()) {
+    SLUICE_ASSIGN_OR_RETURN(processes, mpiCommunicator());
+  }
+  const bool isProcess = processes != nullptr;
+  BarrierTraining training;
+  training.barrier = options.barrier;
+  training.steps = options.steps;
+  training.seed = options.seed;
+  training.isStopped = [] { return interrupted.load(); };
+  SLUICE_RETURN_IF_ERROR(training.check(options.numRanks));
+  if (options.slow)
+    SLUICE_RETURN_IF_ERROR(slowRankOf(*options.slow, options.numRanks));
+  int threads = options.threads;
+  if (threads == 0 && !isProcess)
+    threads = static_cast<int>(std::max<int64_t>(std::thread::hardware_concurrency() / options.numRanks, 1));
+
+  std::vector<std::unique_ptr<SessionReplica>> replicas;
+  for (int64_t i = 0; i < (isProcess ? 1 : options.numRanks); ++i) {
+    SLUICE_ASSIGN_OR_RETURN(
+        auto replica, SessionReplica::open(directory, options, threads, isProcess ? int64_t(processes->rank) : i));
+    replicas.push_back(std::move(replica));
+  }
+  if (!replicas.front()->isLinear() && !training.isBulk(options.numRanks))
+    return makeError(ErrorCode::Unsupported, "the copies of the ranks would drift apart under '",
+                     barrierText(options.barrier), "' with adam or adamw, option '--barrier', ",
+                     "train with sgd or momentum, or give bsp");
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<GivenInput> given, readInputs(inputNames(replicas.front()->model())));
+  for (const auto &replica : replicas)
+    SLUICE_RETURN_IF_ERROR(replica->prepare(given, sizes));
+  training.gradients = replicas.front()->gradientRuns();
+
+  BarrierOutcome outcome;
+  const int64_t doubles = training.windowDoubles(options.numRanks);
+  outcome.windowBytes = (doubles + static_cast<int64_t>(kNumRankCounters)) * 8;
+  outcome.isFirst = !isProcess || processes->rank == 0;
+  if (isProcess) {
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Windows> windows, createMpiWindows(doubles));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<RankStep> own, trainUnderBarrier(*windows, training, *replicas.front()));
+    SLUICE_ASSIGN_OR_RETURN(outcome.ranks, gather(*processes, std::move(own)));
+  } else {
+    SLUICE_ASSIGN_OR_RETURN(const auto windows, LocalWindows::create(options.numRanks, doubles));
+    SLUICE_ASSIGN_OR_RETURN(outcome.ranks, trainThreads(*windows, training, replicas));
+  }
+  if (!outcome.isFirst)
+    return outcome;
+  outcome.outputs = replicas.front()->lastOutputs();
+  SLUICE_ASSIGN_OR_RETURN(outcome.states, replicas.front()->readStates());
+  return outcome;
+}
+
+void printBarrierOutcome(const BarrierRunOptions &options, const BarrierOutcome &outcome) {
+  const std::vector<double> losses = meanLosses(outcome);
+  if (losses.size() > 1) {
+    constexpr size_t kMostRows = 11;
+    Table table({"step", "loss, mean of the ranks"});
+    const size_t rows = std::min(losses.size(), kMostRows);
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t step = row * (losses.size() - 1) / (rows - 1);
+      table.add({concat(step + 1), concat(losses[step])});
+    }
+    table.print();
+  }
+  const std::vector<std::vector<int64_t>> staleness = stalenessOf(outcome.ranks);
+  for (size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankSummary summary = summaryOf(outcome.ranks[rank], staleness[rank]);
+    printLine(concat("rank ", rank),
+              concat(outcome.ranks[rank].size(), " steps in ", formatDuration(summary.tookNs), ", ",
+                     formatPercent(static_cast<double>(summary.waitedNs) /
+                                   static_cast<double>(std::max<int64_t>(summary.tookNs, 1))),
+                     " at the barrier, staleness ", summary.mostStale, " at most and ",
+                     std::round(summary.meanStale * 100) / 100, " on average"));
+  }
+  const CommonMetrics common = metricsOf(options, outcome);
+  printLine("barrier", concat(barrierText(options.barrier), ": in the ", formatDuration(common.durationNs),
+                              " until a rank ends ", std::round(common.metrics.meanSteps * 10) / 10,
+                              " steps on average, ", formatPercent(common.metrics.waitingShare), " at the barrier, ",
+                              std::round(common.metrics.meanLate * 1000) / 1000, " updates late"));
+  printLine("windows", concat(formatBytes(outcome.windowBytes), " for each rank"));
+}
+
+Json barrierOutcomeToJson(const BarrierRunOptions &options, const BarrierOutcome &outcome) {
+  const std::vector<std::vector<int64_t>> staleness = stalenessOf(outcome.ranks);
+  int64_t beginNs = INT64_MAX;
+  for (const auto &steps : outcome.ranks)
+    beginNs = std::min(beginNs, steps.front().arriveNs);
+  Json json;
+  json["barrier"] = barrierText(options.barrier);
+  json["steps"] = options.steps;
+  json["windowBytes"] = outcome.windowBytes;
+  for (size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankSummary summary = summaryOf(outcome.ranks[rank], staleness[rank]);
+    Json entry = {{"rank", rank}, {"tookNs", summary.tookNs}, {"waitedNs", summary.waitedNs}};
+    entry["staleness"] = staleness[rank];
+    for (const RankStep &step : outcome.ranks[rank]) {
+      entry["passNs"].push_back(step.passNs - beginNs);
+      entry["pushNs"].push_back(step.pushNs - beginNs);
+      entry["waitNs"].push_back(step.passNs - step.arriveNs);
+      entry["tests"].push_back(step.tests);
+      entry["loss"].push_back(step.loss);
+    }
+    json["ranks"].push_back(std::move(entry));
+  }
+  const CommonMetrics common = metricsOf(options, outcome);
+  json["common"] = {{"durationNs", common.durationNs},
+                    {"meanSteps", common.metrics.meanSteps},
+                    {"waitingShare", common.metrics.waitingShare},
+                    {"meanLate", common.metrics.meanLate},
+                    {"meanProgress", common.metrics.meanProgress}};
+  json["series"]["loss"] = meanLosses(outcome);
+  return json;
+}
+
+} // namespace sluice::driver

@@ -1,0 +1,57 @@
+//===- BarrierRun.h - Training on ranks that wait at a barrier --*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_BARRIERRUN_H
+#define SLUICE_TOOLS_SLUICE_BARRIERRUN_H
+
+#include "AdaptiveRun.h"
+#include "StepInputs.h"
+#include "sluice/Barriers/Training.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::driver {
+
+struct BarrierRunOptions {
+  Barrier barrier;
+  int64_t steps = 1;               ///< Of each rank.
+  int64_t numRanks = 1;            ///< Threads of this process, or the processes that mpirun started.
+  int64_t stepNs = 0;              ///< The least time of a step.
+  std::optional<Disturbance> slow; ///< Its device is "rank0", "rank1" and so on.
+  int threads = 0;                 ///< Of each rank; 0: the ranks here share the cores.
+  std::string spill;
+  uint64_t seed = 0; ///< Of samples.
+};
+
+struct BarrierOutcome {
+  bool isFirst = true; ///< Whether this process reports. The other processes have no records, outputs and states.
+  std::vector<std::vector<RankStep>> ranks;
+  std::vector<HostTensor> outputs; ///< Rank 0's, of its last step.
+  std::vector<HostTensor> states;  ///< Rank 0's, when all gradients are applied.
+  int64_t windowBytes = 0;         ///< Of one rank.
+};
+
+/// Whether the model was compiled with `accumulate=ranks`: it needs a barrier.
+bool exchangesGradients(const sluice_model &model);
+
+/// Reads the data of the inputs with these names.
+using ReadInputs = std::function<Expected<std::vector<GivenInput>>(const std::vector<std::string> &)>;
+
+/// Trains the compiled model in `directory` on all ranks. Step t of rank r uses batch t * numRanks + r. Fails where the
+/// model does not exchange gradients, where the barrier or the straggler asks for ranks that there are not, and, except
+/// under a bulk barrier, with an optimizer whose update is not linear in the gradients. `sizes` as StepInputs::create
+/// has it.
+Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const BarrierRunOptions &options,
+                                         const ReadInputs &readInputs, const std::map<std::string, int64_t> &sizes);
+
+void printBarrierOutcome(const BarrierRunOptions &options, const BarrierOutcome &outcome);
+Json barrierOutcomeToJson(const BarrierRunOptions &options, const BarrierOutcome &outcome);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_BARRIERRUN_H
