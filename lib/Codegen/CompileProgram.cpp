@@ -90,8 +90,9 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   return info;
 }
 
-Status writeArtifact(const ManifestInfo &info, std::span<const std::string> objects, const std::string &directory) {
-  SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, directory + "/" + kModelFile));
+Status writeArtifact(const ManifestInfo &info, const TargetSpec &target, std::span<const std::string> objects,
+                     const std::string &directory) {
+  SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, target, directory + "/" + kModelFile));
   SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info));
   return writeManifest(directory, info);
 }
@@ -107,7 +108,7 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem.message());
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
-  return writeArtifact(info, objects, directory);
+  return writeArtifact(info, target, objects, directory);
 }
 
 } // namespace sluice

@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Triple.h"
 #include <cstdio>
 #include <cstring>
 
@@ -40,9 +41,12 @@ private:
   std::string path;
 };
 
-Expected<std::string> findLinker() {
+Expected<std::string> findLinker(const TargetSpec &target) {
+  const bool isForeign = !checkRunsOnHost(target);
   for (const char *name : {"ld.lld-22", "ld.lld", "ld"})
-    if (auto found = llvm::sys::findProgramByName(name, {SLUICE_LLVM_TOOLS_DIR}))
+    if (isForeign && llvm::StringRef(name) == "ld")
+      return makeError(ErrorCode::NotFound, "no linker for target 'cpu:", target.name, "' found, install lld (ld.lld)");
+    else if (auto found = llvm::sys::findProgramByName(name, {SLUICE_LLVM_TOOLS_DIR}))
       return *found;
     else if (auto inPath = llvm::sys::findProgramByName(name))
       return *inPath;
@@ -51,12 +55,16 @@ Expected<std::string> findLinker() {
 
 /// What kernels may call: memcpy, powf, conversions of f16. By file, since the
 /// .so names that -lm looks for come with the development packages.
-std::vector<std::string> findSystemLibraries() {
+std::vector<std::string> findSystemLibraries(const TargetSpec &target) {
+  // As Debian names the folders: those of its packages for the architecture, and of its cross compilers.
+  const std::string name = llvm::Triple(target.triple).getArchName().str() + "-linux-gnu";
+  std::vector<std::string> folders = {"/lib/" + name, "/usr/lib/" + name, "/usr/" + name + "/lib"};
+  if (checkRunsOnHost(target))
+    folders.insert(folders.end(), {"/lib64", "/usr/lib64", "/usr/lib"});
   std::vector<std::string> found;
   for (const char *name : {"libm.so.6", "libc.so.6", "libgcc_s.so.1"})
-    for (const char *folder :
-         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"}) {
-      std::string path = std::string(folder) + "/" + name;
+    for (const std::string &folder : folders) {
+      std::string path = folder + "/" + name;
       if (llvm::sys::fs::exists(path)) {
         found.push_back(path);
         break;
@@ -67,8 +75,8 @@ std::vector<std::string> findSystemLibraries() {
 
 } // namespace
 
-Status linkSharedLibrary(std::span<const std::string> objects, const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(std::string linker, findLinker());
+Status linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target, const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(std::string linker, findLinker(target));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create());
   std::string linked = work.file("linked.so"), messages = work.file("messages");
   std::vector<std::string> arguments = {linker,          "-shared",          "-o", linked, "--build-id=none",
@@ -78,7 +86,7 @@ Status linkSharedLibrary(std::span<const std::string> objects, const std::string
     arguments.push_back(work.file(std::to_string(i) + ".o"));
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(arguments.back(), objects[i]));
   }
-  std::vector<std::string> libraries = findSystemLibraries();
+  std::vector<std::string> libraries = findSystemLibraries(target);
   arguments.push_back("--as-needed");
   arguments.insert(arguments.end(), libraries.begin(), libraries.end());
   // Where all three are here, a symbol that none has would fail at load.

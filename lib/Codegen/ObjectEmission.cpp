@@ -12,6 +12,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -32,12 +34,19 @@ constexpr llvm::StringLiteral kEntry = "sluice_model_get";
 constexpr size_t kFunctionsPerPart = 8;
 constexpr size_t kMostParts = 32;
 
-Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &target, int optLevel) {
+/// Registers the code generators of the architectures that resolveTarget knows, where this LLVM has them.
+void initializeTargets() {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
   });
+}
+
+Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &target, int optLevel) {
+  initializeTargets();
   llvm::Triple triple(target.triple);
   std::string problem;
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -47,8 +56,11 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
                                 : optLevel == 2 ? llvm::CodeGenOptLevel::Default
                                 : optLevel == 1 ? llvm::CodeGenOptLevel::Less
                                                 : llvm::CodeGenOptLevel::None;
+  llvm::TargetOptions options;
+  if (triple.isRISCV64())
+    options.MCOptions.ABIName = "lp64d"; // Linux's; LLVM's default passes no floating-point registers.
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.cpu, target.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, level));
   if (!machine)
     return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu, "'");
   return machine;
@@ -58,6 +70,27 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
 Expected<std::string> compile(llvm::Module &module, const TargetSpec &target, int optLevel) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target, optLevel));
   return optimizeAndEmit(module, *machine, optLevel, llvm::CodeGenFileType::ObjectFile);
+}
+
+/// RISC-V's calling convention keeps 32-bit integers sign-extended in registers, and LLVM leaves that to the attributes
+/// of arguments and results. Other architectures' leave the upper bits open.
+template <typename Callable>
+void extendIntegers(Callable &callable, llvm::FunctionType *type) {
+  if (type->getReturnType()->isIntegerTy(32))
+    callable.addRetAttr(llvm::Attribute::SExt);
+  for (unsigned i = 0; i < type->getNumParams(); ++i)
+    if (type->getParamType(i)->isIntegerTy(32))
+      callable.addParamAttr(i, llvm::Attribute::SExt);
+}
+
+void extendIntegers(llvm::Module &module) {
+  for (llvm::Function &function : module.functions()) {
+    if (!function.isIntrinsic())
+      extendIntegers(function, function.getFunctionType());
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && !llvm::isa<llvm::IntrinsicInst>(call))
+        extendIntegers(*call, call->getFunctionType());
+  }
 }
 
 /// What the whole library shares: who is visible, and how code is tuned.
@@ -101,6 +134,8 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
                        ", lower its kernels and its program before emitting it");
     module->setTargetTriple(llvm::Triple(target.triple));
     module->setDataLayout(machine->createDataLayout());
+    if (machine->getTargetTriple().isRISCV64())
+      extendIntegers(*module);
     finishModule(*module, target);
     unsigned count = params.parts ? params.parts : chooseParts(*module);
     if (count == 1) {

@@ -4,11 +4,13 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/Target.h"
 
+#include "PortableTargets.h"
 #include "sluice/Codegen/GridLowering.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include <algorithm>
 #include <array>
 #if defined(__x86_64__) && defined(__linux__)
@@ -65,14 +67,18 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
     spec.tune = "generic";
     spec.vectorBits = rank == 3 ? 512 : rank == 2 ? 256 : 128;
     spec.numVectorRegisters = rank == 3 ? 32 : 16;
-    spec.hasFma = spec.hasF16Conversion = rank >= 2;
     return spec;
   }
+  SLUICE_ASSIGN_OR_RETURN(std::optional<TargetSpec> portable, resolvePortableCpu(asked));
+  if (portable)
+    return *portable;
   if (asked != "native")
     return makeError(ErrorCode::InvalidInput, "unknown target '", name,
-                     "', give cpu:native, cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3 or cpu:x86-64-v4");
+                     "', give cpu:native, cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, ",
+                     portableCpuNames());
 #if !defined(__x86_64__)
-  return makeError(ErrorCode::Unsupported, "target 'native' on a host that is not x86-64, give cpu:x86-64-v3");
+  return makeError(ErrorCode::Unsupported, "target 'native' on a host that is not x86-64, give one of ",
+                   portableCpuNames());
 #endif
   auto host = llvm::sys::getHostCPUFeatures();
   auto has = [&](const char *feature) { return host.lookup(feature); };
@@ -94,8 +100,6 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   spec.vectorBits = wide ? 512 : has("avx2") ? 256 : 128;
   spec.numVectorRegisters = wide ? 32 : 16;
   spec.l2Bytes = secondLevelCache(spec.l2Bytes);
-  spec.hasFma = has("fma");
-  spec.hasF16Conversion = has("f16c");
   if (has(wide ? "avx512vnni" : "avxvnni"))
     spec.byteProducts = wide && hasByteTiles ? "tiles" : "quads";
   if (wide && has("avx512bf16"))
@@ -124,7 +128,7 @@ Status addGpu(TargetSpec &spec, std::string_view asked) {
 
 Expected<TargetSpec> resolveTarget(std::string_view names) {
   constexpr std::string_view kCuda = "cuda:";
-  std::string_view cpu;
+  std::string cpu;
   TargetSpec gpus;
   for (bool more = true; more;) {
     size_t comma = names.find(',');
@@ -133,6 +137,13 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     names = more ? names.substr(comma + 1) : "";
     if (name.starts_with(kCuda) || name.starts_with("sm_")) {
       SLUICE_RETURN_IF_ERROR(addGpu(gpus, name.starts_with(kCuda) ? name.substr(kCuda.size()) : name));
+      continue;
+    }
+    if (name.starts_with('+')) {
+      if (cpu.empty())
+        return makeError(ErrorCode::InvalidInput, "CPU feature '", name,
+                         "' follows no CPU, option '--target', give cpu:aarch64", name);
+      cpu += name;
       continue;
     }
     if (!cpu.empty())
@@ -149,6 +160,16 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
   spec->architectures.erase(std::unique(spec->architectures.begin(), spec->architectures.end()),
                             spec->architectures.end());
   return spec;
+}
+
+Status checkRunsOnHost(const TargetSpec &target) {
+  const llvm::Triple host(llvm::sys::getProcessTriple());
+  if (llvm::Triple(target.triple).getArch() == host.getArch())
+    return {};
+  return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' does not run on this ",
+                   host.getArchName().str(),
+                   " machine, option '--target', give cpu:native, or compile with "
+                   "'sluice compile' and run the directory on such a machine");
 }
 
 } // namespace sluice

@@ -110,7 +110,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
           ? folder.str().str() + "/model"
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
-  SLUICE_RETURN_IF_ERROR(writeArtifact(description, objects, directory));
+  SLUICE_RETURN_IF_ERROR(writeArtifact(description, program.origin->target, objects, directory));
   unmade.release();
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
@@ -55,6 +56,18 @@ VectorTarget vectorsOf(exec::TargetAttr attribute) {
   target.lanesF32 = attribute.getVectorBits() / 32;
   target.registers = attribute.getRegisters();
   target.l2Bytes = attribute.getL2Bytes();
+  const llvm::Triple triple(attribute.getTriple());
+  if (!triple.isX86()) {
+    const bool isMixed = has("+i8mm"), isVector = triple.isAArch64() || has("+v");
+    target.bytes = !triple.isAArch64() ? emit::ByteInstructions::Portable
+                   : isMixed           ? emit::ByteInstructions::NeonMixed
+                                       : emit::ByteInstructions::Neon;
+    target.byteProducts = triple.isAArch64() && (isMixed || has("+dotprod")) ? emit::IntegerDot::Quads
+                          : isVector                                         ? emit::IntegerDot::Pairs
+                                                                             : emit::IntegerDot::Plain;
+    target.halfProducts = emit::IntegerDot::Plain;
+    return target;
+  }
   const bool isWide = attribute.getVectorBits() == 512;
   target.byteProducts = !has(isWide ? "+avx512vnni" : "+avxvnni") ? emit::IntegerDot::Pairs
                         : isWide && has("+amx-int8")              ? emit::IntegerDot::Tiles

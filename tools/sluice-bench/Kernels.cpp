@@ -212,7 +212,7 @@ OurRun ours(const RegisterCase &test, const VectorTarget &target, const std::str
             b, loc, begin, end, one, sums, [&](OpBuilder &b, Location loc, Value, ValueRange carried) {
               SmallVector<Value> next;
               for (Value sum : carried)
-                next.push_back(test.ofBytes ? emitIntegerDot(b, loc, IntegerDot::Quads, sum, left, right)
+                next.push_back(test.ofBytes ? emitIntegerDot(b, loc, target.bytes, IntegerDot::Quads, sum, left, right)
                                             : LLVM::FMAOp::create(b, loc, left, right, sum).getResult());
               scf::YieldOp::create(b, loc, next);
             });

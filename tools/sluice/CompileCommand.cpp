@@ -69,7 +69,8 @@ void printSummary(const CompileCommandOptions &options, const Compilation &compi
 
 Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
-  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
+                          options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   if (last >= Phase::Place)

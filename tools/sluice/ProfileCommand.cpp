@@ -268,7 +268,7 @@ void printPredictor(const Machine &machine, const Profile &profile) {
 }
 
 Status runProfile(const ProfileOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolveToRun());
   SLUICE_ASSIGN_OR_RETURN(Profile profile, readEarlier(options, resolved));
   SLUICE_ASSIGN_OR_RETURN(std::vector<Subject> subjects, makeSubjects(options, resolved));
   SLUICE_RETURN_IF_ERROR(measureOperators(options, subjects, profile));

@@ -153,7 +153,8 @@ Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, Com
 }
 
 Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, OpenModel &open) {
-  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
+                          options.keep.empty() ? options.compile.resolveToRun() : options.compile.resolve());
   return compileFor(options, std::move(resolved), open);
 }
 
@@ -187,7 +188,7 @@ Expected<OpenModel> compileApartAndOpen(const RunOptions &options) {
   const int64_t processBytes = residentBytes() + kRunBytes;
   auto compile = [&]() -> Expected<Json> {
     OpenModel child;
-    SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+    SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolveToRun());
     resolved.processBytes = processBytes;
     SLUICE_ASSIGN_OR_RETURN(auto compilation, compileFor(options, std::move(resolved), child));
     SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));

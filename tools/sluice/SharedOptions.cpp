@@ -6,6 +6,7 @@
 #include "SharedOptions.h"
 #include "Commands.h"
 #include "RunInputs.h"
+#include "sluice/Codegen/Target.h"
 #include "sluice/Machine/FileTier.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
@@ -207,8 +208,10 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->type_name("FILE")
       ->needs(buckets)
       ->group(kPlanning);
-  addOption(app, "--target", options.target,
-            "a CPU: native, x86-64, x86-64-v2 to -v4; followed by GPUs: cuda:sm_80,cuda:sm_90; or cuda:emulated")
+  addOption(
+      app, "--target", options.target,
+      "a CPU: native, x86-64, x86-64-v2 to -v4, aarch64 or riscv64 with features, as in aarch64+dotprod; followed by "
+      "GPUs: cuda:sm_80,cuda:sm_90; or cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--matmul-precision", matmulPrecision,
@@ -294,6 +297,13 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     resolved.progress = [limitNs = resolved.searchTimeNs](const SearchProgress &progress) {
       showProgress(progress, limitNs);
     };
+  return resolved;
+}
+
+Expected<CompilerOptions> CompileOptions::resolveToRun() const {
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, resolve());
+  SLUICE_ASSIGN_OR_RETURN(TargetSpec target, resolveTarget(resolved.target));
+  SLUICE_RETURN_IF_ERROR(checkRunsOnHost(target));
   return resolved;
 }
 

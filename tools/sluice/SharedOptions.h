@@ -24,6 +24,8 @@ public:
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
   /// heard. Fails naming an unknown solver or training option.
   Expected<CompilerOptions> resolve() const;
+  /// The same for a command that runs what it compiles: also fails if this host cannot run the target's code.
+  Expected<CompilerOptions> resolveToRun() const;
   /// The name of an option of planning or code generation that was given, other than those of
   /// `besides`; empty: none.
   std::string firstGiven(std::initializer_list<std::string_view> besides = {}) const;

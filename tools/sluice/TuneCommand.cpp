@@ -240,7 +240,7 @@ void printComparison(const std::vector<TuningComparison> &kernels, const std::st
 Status runTune(const TuneOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkOptions(*options.command));
   SLUICE_RETURN_IF_ERROR(checkOutput(options.output));
-  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
+  SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolveToRun());
   // The plan of a single CPU matters little: any one serves.
   resolved.progress = nullptr;
   resolved.searchEvaluations = 1;

@@ -17,13 +17,23 @@
 
 namespace sluice::emit {
 
-/// The vector unit code is emitted for: 16 lanes and 32 registers for AVX-512, 8 and 16 for AVX2, 4 and 16 for SSE2.
+/// The instructions that products of bytes become. Forms that an instruction set lacks are never chosen for it.
+enum class ByteInstructions : uint8_t {
+  X86,       ///< pmaddwd, vpdpbusd, AMX.
+  Neon,      ///< AArch64: smlal; sdot, of signed bytes only, with a correction of unsigned ones.
+  NeonMixed, ///< AArch64 with i8mm: usdot as well.
+  Portable,  ///< LLVM's own multiplications; no quads.
+};
+
+/// The vector unit code is emitted for: 16 lanes and 32 registers for AVX-512, 8 and 16 for AVX2, 4 and 16 for SSE2, 4
+/// and 32 for NEON.
 struct VectorTarget {
   int64_t lanesF32 = 16;
   int64_t registers = 32;
   int64_t l2Bytes = 1 << 20;
   /// The best instructions for products of bytes, and of bf16 numbers; it has those of the forms before them too.
   IntegerDot byteProducts = IntegerDot::Tiles, halfProducts = IntegerDot::Tiles;
+  ByteInstructions bytes = ByteInstructions::X86;
 };
 
 /// A register tile: `rows` x `vectors` accumulators of `lanes` elements.

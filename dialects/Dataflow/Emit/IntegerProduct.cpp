@@ -16,7 +16,36 @@ static Value callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type resu
   return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands)->getResult(0);
 }
 
-Value emitIntegerDot(OpBuilder &b, Location loc, IntegerDot dot, Value sums, Value lhs, Value rhs) {
+/// sums + the products of two lanes of 16 bits each: even and odd elements apart, which LLVM multiplies, widens and
+/// adds in one instruction where there is one.
+static Value emitPairs(OpBuilder &b, Location loc, Value sums, Value lhs, Value rhs) {
+  auto left = vector::DeinterleaveOp::create(b, loc, lhs), right = vector::DeinterleaveOp::create(b, loc, rhs);
+  for (unsigned half = 0; half < 2; ++half) {
+    Value a = arith::ExtSIOp::create(b, loc, sums.getType(), left.getResult(half));
+    Value c = arith::ExtSIOp::create(b, loc, sums.getType(), right.getResult(half));
+    sums = arith::AddIOp::create(b, loc, sums, arith::MulIOp::create(b, loc, a, c));
+  }
+  return sums;
+}
+
+/// sums + the products of four unsigned and signed bytes each, of NEON. sdot takes signed bytes only: with a - 128 in
+/// the place of a, 128 times the sum of B is missing. That is -sdot(B, -128), which all rows of a tile share.
+static Value emitNeonQuads(OpBuilder &b, Location loc, bool isMixed, Value sums, Value lhs, Value rhs) {
+  Type type = sums.getType();
+  if (isMixed)
+    return callIntrinsic(b, loc, "llvm.aarch64.neon.usdot.v4i32.v16i8", type, {sums, lhs, rhs});
+  auto dot = [&](Value from, Value left) {
+    return callIntrinsic(b, loc, "llvm.aarch64.neon.sdot.v4i32.v16i8", type, {from, left, rhs});
+  };
+  auto bytes = cast<VectorType>(lhs.getType());
+  Value least = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, static_cast<int8_t>(-128)));
+  Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  Value products = dot(sums, arith::XOrIOp::create(b, loc, lhs, least));
+  return arith::SubIOp::create(b, loc, products, dot(zeros, least));
+}
+
+Value emitIntegerDot(OpBuilder &b, Location loc, ByteInstructions instructions, IntegerDot dot, Value sums, Value lhs,
+                     Value rhs) {
   auto type = cast<VectorType>(sums.getType());
   const int64_t lanes = type.getNumElements();
   if (isa<FloatType>(type.getElementType())) {
@@ -25,11 +54,15 @@ Value emitIntegerDot(OpBuilder &b, Location loc, IntegerDot dot, Value sums, Val
     return callIntrinsic(b, loc, "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes), type,
                          {sums, left, right});
   }
+  if (dot == IntegerDot::Quads && instructions != ByteInstructions::X86)
+    return emitNeonQuads(b, loc, instructions == ByteInstructions::NeonMixed, sums, lhs, rhs);
   if (dot == IntegerDot::Quads)
     return callIntrinsic(b, loc, "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * lanes), type, {sums, lhs, rhs});
   Value wide;
   if (dot == IntegerDot::Pairs) {
     rhs = arith::ExtSIOp::create(b, loc, lhs.getType(), rhs);
+    if (instructions != ByteInstructions::X86)
+      return emitPairs(b, loc, sums, lhs, rhs);
     StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
                      : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
                                   : "llvm.x86.sse2.pmadd.wd";
@@ -148,7 +181,7 @@ public:
   IntegerEmitter(Ir &ir, const IntegerSpec &spec, const VectorTarget &target, const IntegerOperands &operands,
                  SinkFn sink)
       : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(operands.extents),
-        blocking(chooseBlocking(spec, target)), tile(blocking.tile),
+        blocking(chooseBlocking(spec, target)), tile(blocking.tile), instructions(target.bytes),
         dot(spec.quadRows ? IntegerDot::Quads : panels.dot), depth(depthOf(dot)), byte(ir.b.getI8Type()),
         lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
         lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
@@ -204,6 +237,7 @@ private:
   const IntegerExtents &extents;
   IntegerBlocking blocking;
   RegisterTile tile;
+  ByteInstructions instructions;
   IntegerDot dot;
   int64_t depth;
   Type byte, lhsType;
@@ -252,7 +286,7 @@ Accumulators IntegerEmitter::addElements(Value from, Accumulators sums) {
     Value elements = read;
     if (depth > 1)
       elements = vector::BitCastOp::create(ir.b, ir.loc, VectorType::get(tile.lanes * depth, lhsType), read);
-    return emitIntegerDot(ir.b, ir.loc, dot, sum, elements, onesFor(valid));
+    return emitIntegerDot(ir.b, ir.loc, instructions, dot, sum, elements, onesFor(valid));
   };
   auto addVector = [&](Value sum, Value at) {
     return add(sum, LLVM::LoadOp::create(ir.b, ir.loc, numbers, ir.at(from, ir.mul(at, depth), lhsType), 1), depth);
@@ -329,7 +363,7 @@ void IntegerEmitter::emitStep(Value lhs, Value rhs, int64_t rows, MutableArrayRe
   for (int64_t v = 0; v < tile.vectors; ++v)
     weights.push_back(loadVector(ir.at(rhs, v * width, byte), width, byte));
   auto add = [&](Value &sum, Value factor, Value weight) {
-    sum = emitIntegerDot(ir.b, ir.loc, dot, sum, factor, weight);
+    sum = emitIntegerDot(ir.b, ir.loc, instructions, dot, sum, factor, weight);
   };
   if (spec.isDepthwise) {
     for (int64_t r = 0; r < rows; ++r)

@@ -56,8 +56,8 @@ void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpe
 
 /// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
 /// Where the sums are f32, the bytes are those of bf16 numbers.
-mlir::Value emitIntegerDot(mlir::OpBuilder &b, mlir::Location loc, IntegerDot dot, mlir::Value sums, mlir::Value lhs,
-                           mlir::Value rhs);
+mlir::Value emitIntegerDot(mlir::OpBuilder &b, mlir::Location loc, ByteInstructions instructions, IntegerDot dot,
+                           mlir::Value sums, mlir::Value lhs, mlir::Value rhs);
 
 } // namespace sluice::emit
 

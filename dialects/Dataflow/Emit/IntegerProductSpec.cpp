@@ -47,6 +47,14 @@ static IntegerBlocking chooseTileBlocking(const IntegerSpec &spec, const VectorT
   return blocking;
 }
 
+/// Besides the accumulators: the weights of one step, a broadcast, and the products where they are no accumulators.
+static int64_t reservedRegisters(bool isQuads, int64_t vectors, ByteInstructions instructions) {
+  if (instructions == ByteInstructions::X86 || instructions == ByteInstructions::NeonMixed)
+    return vectors + (isQuads ? 1 : 2);
+  // Of pairs even and odd elements are apart; of quads each vector of weights has a correction, and 128 is a constant.
+  return 2 * vectors + (isQuads ? 3 : 2);
+}
+
 IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &target) {
   const IntegerPanels &panels = spec.panels;
   if (panels.dot == IntegerDot::Tiles && !spec.quadRows)
@@ -55,9 +63,9 @@ IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &targ
   RegisterTile &tile = blocking.tile;
   tile.lanes = target.lanesF32;
   tile.vectors = panels.panel / tile.lanes;
-  // Besides the accumulators: the weights of one step, a broadcast, and the products where they are no accumulators.
+  const bool isQuads = panels.dot == IntegerDot::Quads || spec.quadRows;
+  int64_t reserved = reservedRegisters(isQuads, tile.vectors, target.bytes);
   // Where columns have zero points and see elements of their own, their sums are kept too.
-  int64_t reserved = tile.vectors + (panels.dot == IntegerDot::Quads || spec.quadRows ? 1 : 2);
   int64_t columns = panels.hasZeroPoints && spec.isDepthwise ? 2 * tile.vectors : tile.vectors;
   int64_t maxRows = std::clamp<int64_t>((target.registers - reserved) / columns, 1, 14);
   tile.rows = spec.hasAnyRows ? std::min(spec.rows, maxRows) : ceilDiv(spec.rows, ceilDiv(spec.rows, maxRows));

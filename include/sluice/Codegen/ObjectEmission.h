@@ -29,11 +29,14 @@ struct EmissionParams {
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
                                                const EmissionParams &params = {});
 
-/// Links objects into a shared library at `path` with LLVM's or GNU's linker,
-/// against the C library's libc, libm and libgcc_s where they are needed and
-/// found (their development files are not needed). Written beside, then renamed;
-/// bit-reproducible. Fails with the linker's own words.
-Status linkSharedLibrary(std::span<const std::string> objects, const std::string &path);
+/// Links objects of `target` into a shared library at `path` with LLVM's linker, or
+/// GNU's for the host's architecture, against the C library's libc, libm and
+/// libgcc_s where they are needed and found (their development files are not
+/// needed). For another architecture these are found where Debian's cross compilers
+/// have them; without them, the program that loads the library has to have loaded
+/// them. Written beside, then renamed; bit-reproducible. Fails with the linker's
+/// own words.
+Status linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target, const std::string &path);
 
 } // namespace sluice
 

@@ -17,7 +17,7 @@ namespace sluice {
 /// The resolved target of code generation: a CPU and GPUs. It no longer depends on the host, so
 /// equal specifications give equal code.
 struct TargetSpec {
-  std::string name;   ///< The requested name: "native", "x86-64-v3".
+  std::string name;   ///< The requested name: "native", "x86-64-v3", "aarch64+dotprod".
   std::string triple; ///< "x86_64-unknown-linux-gnu"
   /// Arguments for LLVM: a micro-architecture level, additional features ("+avx2,+fma"), and the
   /// processor whose timings guide the scheduler.
@@ -30,10 +30,8 @@ struct TargetSpec {
   /// Size of a core's second-level cache, which determines the blocks of kernels: the host's for native, and 1 MiB for
   /// levels.
   int64_t l2Bytes = 1 << 20;
-  bool hasFma = false;
-  bool hasF16Conversion = false; ///< f16 <-> f32 in one instruction.
-  /// The instructions that multiply bytes, as dataflow-assign-layout names them: "pairs" of products of 16 bits,
-  /// "quads" of bytes (VNNI), or "tiles" of them (AMX).
+  /// The instructions that multiply bytes, as dataflow-assign-layout names them: "plain" products of 32 bits, "pairs"
+  /// of products of 16 bits, "quads" of bytes (VNNI, AArch64's dot products), or "tiles" of them (AMX).
   std::string byteProducts = "pairs";
   /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
   std::string halfProducts = "none";
@@ -47,12 +45,17 @@ struct TargetSpec {
   int64_t vectorLanes(int64_t elementBits) const { return vectorBits / elementBits; }
 };
 
-/// Parses a list such as "cpu:native,cuda:sm_80,cuda:sm_90". At most one entry is a CPU:
-/// "native" (the default), "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4", with an optional
-/// prefix "cpu:". The others are GPUs: "sm_80" and so on, or "emulated", with an optional prefix
-/// "cuda:". Native uses the host's features that generated code can use and the runtime can
-/// check. Fails on an unknown name and lists the known ones.
+/// Parses a list such as "cpu:native,cuda:sm_80,cuda:sm_90". At most one entry is a CPU, with an
+/// optional prefix "cpu:": "native" (the default), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
+/// "aarch64" or "riscv64". Features follow the last two as LLVM names them, "aarch64+dotprod+i8mm",
+/// and may be entries of their own: "aarch64,+dotprod,+i8mm". The others are GPUs: "sm_80" and so
+/// on, or "emulated", with an optional prefix "cuda:". Native uses the host's features that
+/// generated code can use and the runtime can check. Fails on an unknown name or feature and lists
+/// the known ones.
 Expected<TargetSpec> resolveTarget(std::string_view name);
+
+/// Fails, and says what to do, if the target's CPU is of another architecture than this host's.
+Status checkRunsOnHost(const TargetSpec &target);
 
 } // namespace sluice
 

@@ -385,7 +385,7 @@ llvm.func @sluice_model_get() -> i32 {
   auto objects = emitObjects(*module, *target);
   REQUIRE(objects);
   TemporaryDirectory directory;
-  Status linked = linkSharedLibrary(*objects, directory.path + "/model.so");
+  Status linked = linkSharedLibrary(*objects, *target, directory.path + "/model.so");
   REQUIRE(!linked);
   CHECK_THAT(linked.error().message, Catch::Contains("no_such_function"));
   CHECK(!readFile(directory.path + "/model.so"));
@@ -413,7 +413,38 @@ TEST_CASE("targets are resolved by name", "[codegen]") {
   CHECK(native->l2Bytes >= 256 << 10);
   CHECK(native->l2Bytes <= 4 << 20);
   CHECK((native->required.find("+amx-bf16") != std::string::npos) == (native->halfProducts == "tiles"));
+  CHECK(checkRunsOnHost(*native));
   auto unknown = resolveTarget("cpu:z80");
   REQUIRE(!unknown);
   CHECK_THAT(unknown.error().message, Catch::Contains("'cpu:z80'") && Catch::Contains("x86-64-v3"));
+}
+
+TEST_CASE("other CPUs are resolved by architecture and features", "[codegen]") {
+  auto arm = resolveTarget("cpu:aarch64");
+  REQUIRE(arm);
+  CHECK(arm->triple == "aarch64-unknown-linux-gnu");
+  CHECK(arm->required == "aarch64");
+  CHECK(arm->vectorLanes(32) == 4);
+  CHECK(arm->numVectorRegisters == 32);
+  CHECK(arm->byteProducts == "pairs");
+  CHECK(!checkRunsOnHost(*arm));
+  // Features are given in either way, once, and by either name; the resolved name has them all.
+  auto dot = resolveTarget("aarch64+dotprod,+fp16,+fullfp16,cuda:sm_80");
+  REQUIRE(dot);
+  CHECK(dot->name == "aarch64+dotprod+fp16");
+  CHECK(dot->required == "aarch64,+dotprod,+fullfp16");
+  CHECK(dot->features == "+neon,+dotprod,+fullfp16");
+  CHECK(dot->byteProducts == "quads");
+  CHECK(dot->architectures == std::vector<unsigned>{80});
+  auto again = resolveTarget(dot->name);
+  REQUIRE(again);
+  CHECK(again->features == dot->features);
+  // Without vectors a lane is a register of its own.
+  CHECK(resolveTarget("riscv64")->vectorLanes(32) == 1);
+  CHECK(resolveTarget("riscv64")->byteProducts == "plain");
+  CHECK(resolveTarget("riscv64+v")->vectorLanes(32) == 4);
+  CHECK(resolveTarget("riscv64,+v,+zvl256b")->vectorLanes(32) == 8);
+  for (const char *wrong :
+       {"aarch64+avx2", "aarch64+", "+dotprod", "native+dotprod", "riscv64+zvl256b", "aarch64,riscv64"})
+    CHECK(!resolveTarget(wrong));
 }

@@ -137,7 +137,7 @@ Library::Library(ModuleOp module, size_t numKernels, unsigned architecture) {
   std::string pattern = (std::filesystem::temp_directory_path() / "sluice-dataflow-XXXXXX").string();
   REQUIRE(mkdtemp(pattern.data()));
   std::string path = pattern + "/kernels.so";
-  auto linked = linkSharedLibrary(*objects, path);
+  auto linked = linkSharedLibrary(*objects, *target, path);
   handle = linked ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   std::filesystem::remove_all(pattern);
   need(linked);

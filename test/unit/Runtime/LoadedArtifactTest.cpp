@@ -140,6 +140,7 @@ TEST_CASE("CPU features are checked by name", "[runtime]") {
   CHECK_FALSE(checkCpuFeatures("+warp9").has_value());
 #if defined(__x86_64__)
   CHECK(checkCpuFeatures("x86-64").has_value());
+  CHECK_FALSE(checkCpuFeatures("aarch64,+dotprod").has_value());
   CHECK(checkCpuFeatures("+sse2,-warp9,+cmov").has_value());
   __builtin_cpu_init();
   CHECK(checkCpuFeatures("+avx2").has_value() == bool(__builtin_cpu_supports("avx2")));

@@ -1,0 +1,23 @@
+//===- PortableTargets.h - CPUs beside x86-64 -------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_PORTABLETARGETS_H
+#define SLUICE_CODEGEN_PORTABLETARGETS_H
+
+#include "sluice/Codegen/Target.h"
+
+#include <optional>
+
+namespace sluice {
+
+/// A CPU that is named by its architecture and features: "aarch64", "aarch64+dotprod+i8mm" or "riscv64+v", without
+/// "cpu:". Empty if `name` begins with no such architecture. Fails on an unknown feature and lists the known ones.
+Expected<std::optional<TargetSpec>> resolvePortableCpu(std::string_view name);
+
+/// "cpu:aarch64, cpu:riscv64", for diagnostics.
+std::string portableCpuNames();
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_PORTABLETARGETS_H

@@ -1,0 +1,41 @@
+//===- CpuPresence.h - One architecture's features --------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What checkCpuFeatures asks of the architecture that the Runtime is compiled
+// for. Each architecture has a source file that defines these functions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_CPUPRESENCE_H
+#define SLUICE_RUNTIME_CPUPRESENCE_H
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sluice::runtime {
+
+/// A name for features that belong together, each without those of the levels before it.
+struct CpuLevel {
+  std::string_view name, features;
+};
+
+struct CpuDescription {
+  std::string_view name;
+  std::string_view fallback; ///< The target that most CPUs of the architecture run, for diagnostics.
+  std::span<const CpuLevel> levels;
+};
+const CpuDescription &thisCpu();
+
+enum class Presence : uint8_t {
+  Unknown, ///< The name is none that this file can check.
+  Absent,  ///< The CPU, or its operating system, lacks the feature.
+  Present,
+};
+/// Of a feature by LLVM's name.
+Presence presenceOf(std::string_view name);
+
+} // namespace sluice::runtime
+
+#endif // SLUICE_RUNTIME_CPUPRESENCE_H
