@@ -8,12 +8,20 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#if !defined(SLUICE_NO_GZIP)
 #include <zlib.h>
+#endif
 
 namespace sluice {
 
 bool isGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
+#if defined(SLUICE_NO_GZIP)
+Expected<std::string> gunzip(std::string_view, std::string_view origin, int64_t) {
+  return makeError(ErrorCode::Unsupported, "this program was built without zlib, '", origin,
+                   "' is compressed, unpack it first");
+}
+#else
 Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, int64_t maxBytes) {
   z_stream stream{};
   constexpr int kGzip = 15 + 16; // The largest window; gzip's header alone.
@@ -57,5 +65,6 @@ Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, in
                      "', make the file anew");
   return text;
 }
+#endif
 
 } // namespace sluice

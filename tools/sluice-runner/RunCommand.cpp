@@ -32,7 +32,7 @@ using driver::GivenInput, driver::RunSession;
 namespace {
 
 struct RunOptions {
-  std::string folder, trace;
+  std::string folder, trace, outputDirectory;
   int64_t steps = 2, repeat = 0;
 };
 
@@ -175,6 +175,23 @@ Expected<std::vector<HostTensor>> inputsOf(RunSession &session, const KeptRun &k
   return driver::makeInputs(model, shapes, kept.inputs);
 }
 
+/// output_0.npy and so on.
+Status writeOutputs(const std::string &directory, std::vector<HostTensor> outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
+                     ", choose another with --output-dir");
+  SLUICE_RETURN_IF_ERROR(cutToExtents(outputs));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].type == ElementType::String)
+      return makeError(ErrorCode::Unsupported, "output '", outputs[i].name,
+                       "' holds text, option '--output-dir', which .npy does not");
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/output_", i, ".npy"), formatNpy(outputs[i])));
+  }
+  return {};
+}
+
 /// The steps of a size; what was seen of them.
 Expected<Json> runAt(const RunOptions &options, RunSession &session, const KeptRun &kept, const Size &size) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, inputsOf(session, kept, size));
@@ -186,6 +203,8 @@ Expected<Json> runAt(const RunOptions &options, RunSession &session, const KeptR
     SLUICE_ASSIGN_OR_RETURN(bool checked, check(kept, size, outputs, json["outputs"]));
     passes = checked;
   }
+  if (!options.outputDirectory.empty())
+    SLUICE_RETURN_IF_ERROR(writeOutputs(options.outputDirectory, outputs));
   json["compared"] = size.references.size();
   json["passes"] = passes;
   if (!size.symbols.empty())
@@ -373,6 +392,9 @@ void addRunCommand(CLI::App &app, Action &action) {
   driver::addOption(*command, "--repeat", options->repeat,
                     "then time this number of steps, and the same number for the times of operators")
       ->check(CLI::NonNegativeNumber);
+  driver::addOption(*command, "--output-dir", options->outputDirectory,
+                    "write the last step's outputs into this directory as output_0.npy and so on")
+      ->type_name("DIR");
   driver::addOption(*command, "--trace", options->trace, "write the last step's timeline")->type_name("FILE");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -1,13 +1,15 @@
-"""Products of bytes held against integers of numpy, to the bit, on every level of x86-64.
+"""Products of bytes held against integers of numpy, to the bit, on every level of x86-64, or on the targets given.
 
-  quantized_products.py FOLDER SLUICE
+  quantized_products.py FOLDER SLUICE [TARGET=RUNNER...]
 
+A RUNNER is the command of a target's sluice-runner, which runs under an emulator.
 One model holds MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv and groups of DequantizeLinear and QuantizeLinear
 in pairs of signs, with zero points one for all, a row, a column or none, with constant weights and with weights that are
 inputs, of extents around those of tiles and panels.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -15,8 +17,9 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
-FOLDER, SLUICE = sys.argv[1:]
-TARGETS = ["native", "x86-64-v3", "x86-64"]
+FOLDER, SLUICE = sys.argv[1:3]
+RUNNERS = dict(argument.split("=", 1) for argument in sys.argv[3:])
+TARGETS = list(RUNNERS) or ["native", "x86-64-v3", "x86-64"]
 random = numpy.random.default_rng(7)
 nodes, inputs, initializers, outputs, expected, fed = [], [], [], [], {}, {}
 
@@ -196,18 +199,31 @@ operands = []
 for name, value in fed.items():
     numpy.save(os.path.join(FOLDER, name + ".npy"), value)
     operands += ["--input", f"{name}={os.path.join(FOLDER, name)}.npy"]
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f"{target}: {done.stdout}")
+
+
 failures = []
 for target in TARGETS:
     folder = os.path.join(FOLDER, "out-" + target)
-    command = [SLUICE, "run", path, "--search-evals", "1", "--target", "cpu:" + target, "--output-dir", folder]
-    run = subprocess.run(command + operands, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if run.returncode:
-        sys.exit(f"{target}: {run.stdout}")
-    for name, value in expected.items():
-        actual = numpy.load(os.path.join(folder, name + ".npy"))
+    command = [SLUICE, "run", path, "--search-evals", "1", "--target", "cpu:" + target]
+    if target in RUNNERS:
+        kept = os.path.join(FOLDER, "kept-" + target)
+        run(command + ["--keep", kept] + operands)
+        run(shlex.split(RUNNERS[target]) + ["run", kept, "--output-dir", folder])
+        files = [f"output_{i}" for i in range(len(outputs))]
+    else:
+        run(command + ["--output-dir", folder] + operands)
+        files = [output.name for output in outputs]
+    for output, file in zip(outputs, files):
+        actual, value = numpy.load(os.path.join(folder, file + ".npy")), expected[output.name]
         wrong = int((actual != value).sum())
         if actual.dtype != value.dtype or wrong:
-            failures.append(f"{target}: {name}: {wrong} of {value.size} elements differ")
+            failures.append(f"{target}: {output.name}: {wrong} of {value.size} elements differ")
 print("\n".join(failures))
 print(f"{len(expected)} products on {len(TARGETS)} targets")
 sys.exit(bool(failures))
