@@ -21,6 +21,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -158,9 +159,8 @@ std::string tensorOf(const std::vector<int64_t> &shape, const std::string &eleme
 }
 
 namespace {
-/// What kernels are made of a case, and which of them runs.
+/// Which kernels are made of the cases, and how they run.
 struct Made {
-  int64_t lanes;
   KernelForm form;
   unsigned architecture = 90;
   MatmulPrecision precision = MatmulPrecision::F32;
@@ -187,37 +187,105 @@ Tensor rounded(const Tensor &tensor, MatmulPrecision precision) {
   }
   return result;
 }
-} // namespace
 
-/// Returns the results of each case; none where older architectures have no code of their own.
-static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases, const Made &made) {
+DialectRegistry registered() {
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerDataflow(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  return registry;
+}
 
-  const VectorTarget target = hostTarget(made.lanes);
+/// The programs of all cases with their inputs and references, which all forms of their kernels share.
+class Programs {
+public:
+  Programs(const std::vector<Case> &cases, int64_t lanes) : target(hostTarget(lanes)), cases(cases) {
+    context.loadAllAvailableDialects();
+    for (const Case &c : cases)
+      add(c);
+  }
+
+  /// Returns the results of each case; none where older architectures have no code of their own.
+  std::vector<std::vector<Tensor>> check(const Made &made);
+
+private:
+  struct Program {
+    OwningOpRef<ModuleOp> module;
+    Operation *op; ///< Becomes the kernel.
+    /// The values of the program, by how its first two arguments are rounded.
+    std::map<MatmulPrecision, Environment> values = {};
+  };
+
+  void add(const Case &c);
+  const Environment &valuesOf(size_t i, MatmulPrecision precision);
+  void checkCase(size_t i, const Made &made, const Library &library, std::vector<Tensor> &results);
+
+  MLIRContext context{registered(), MLIRContext::Threading::DISABLED};
+  const VectorTarget target;
+  const std::vector<Case> &cases;
+  std::vector<Program> programs;
+};
+
+void Programs::add(const Case &c) {
+  std::string text = "func.func @main(" + c.arguments + ") {\n" + c.body + "\nreturn\n}\n";
+  INFO(text);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  REQUIRE(module);
+  auto main = *module->getOps<func::FuncOp>().begin();
+  Operation *op = main.getBody().front().getTerminator()->getPrevNode();
+  if (c.isPlanned) {
+    PassManager passes(&context, func::FuncOp::getOperationName());
+    passes.addPass(createPlanProgramsPass());
+    REQUIRE(succeeded(passes.run(main)));
+  }
+  if (c.isPacked)
+    op = packWeights(op, target, c.algorithm);
+  programs.push_back({std::move(module), op});
+}
+
+const Environment &Programs::valuesOf(size_t i, MatmulPrecision precision) {
+  auto [found, isNew] = programs[i].values.try_emplace(precision);
+  Environment &values = found->second;
+  if (!isNew)
+    return values;
+  const Case &c = cases[i];
+  Rng rng(i + 1);
+  Block *block = programs[i].op->getBlock();
+  for (auto [n, argument] : llvm::enumerate(block->getArguments())) {
+    Fill fill = c.fills.empty() ? Fill() : c.fills[std::min(n, c.fills.size() - 1)];
+    Tensor input = makeInput(argument.getType(), fill, rng);
+    values.insert({argument, n < 2 ? rounded(input, precision) : std::move(input)});
+  }
+  for (Operation &each : block->without_terminator())
+    interpret(&each, values);
+  return values;
+}
+
+void Programs::checkCase(size_t i, const Made &made, const Library &library, std::vector<Tensor> &results) {
+  const Case &c = cases[i];
+  Operation *op = programs[i].op;
+  INFO(c.arguments << "\n" << c.body);
+  const sluice_kernel_fn kernel = library.kernel(static_cast<int32_t>(i));
+  const Environment &given = valuesOf(i, MatmulPrecision::F32);
+  int chunks = 0;
+  results = run(kernel, op, given, /*atEnd=*/true, chunks, made.library);
+  if (c.isChunked && made.form == KernelForm::Chunks)
+    CHECK(chunks > 1);
+  std::vector<Tensor> backward = run(kernel, op, given, /*atEnd=*/false, chunks, made.library);
+  const bool isRounded = made.architecture != kOldArchitecture;
+  const Environment &expected = valuesOf(i, isRounded ? made.precision : MatmulPrecision::F32);
+  for (auto [n, result] : llvm::enumerate(op->getResults())) {
+    double tolerance = c.tolerance ? c.tolerance : defaultTolerance(results[n].element());
+    CHECK(difference(results[n], expected.at(result), tolerance) == "");
+    CHECK(results[n].bytes == backward[n].bytes);
+  }
+}
+
+std::vector<std::vector<Tensor>> Programs::check(const Made &made) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
-  std::vector<OwningOpRef<ModuleOp>> modules;
-  std::vector<Operation *> operators;
-  for (const Case &c : cases) {
-    std::string text = "func.func @main(" + c.arguments + ") {\n" + c.body + "\nreturn\n}\n";
-    INFO(text);
-    modules.push_back(parseSourceString<ModuleOp>(text, &context));
-    REQUIRE(modules.back());
-    auto main = *modules.back()->getOps<func::FuncOp>().begin();
-    operators.push_back(main.getBody().front().getTerminator()->getPrevNode());
-    if (c.isPlanned) {
-      PassManager passes(&context, func::FuncOp::getOperationName());
-      passes.addPass(createPlanProgramsPass());
-      REQUIRE(succeeded(passes.run(main)));
-    }
-    if (c.isPacked)
-      operators.back() = packWeights(operators.back(), target, c.algorithm);
-    std::string symbol = "kernel" + std::to_string(operators.size() - 1);
-    REQUIRE(
-        succeeded(KernelEmitter::emit(operators.back(), symbol, *kernels, target, {}, {made.form, made.precision})));
+  for (size_t i = 0; i < programs.size(); ++i) {
+    INFO(cases[i].arguments << "\n" << cases[i].body);
+    REQUIRE(succeeded(KernelEmitter::emit(programs[i].op, "kernel" + std::to_string(i), *kernels, target, {},
+                                          {made.form, made.precision})));
   }
   bool hasArchitectures = false;
   kernels->walk(
@@ -225,56 +293,30 @@ static std::vector<std::vector<Tensor>> checkForm(const std::vector<Case> &cases
   if (made.architecture == kOldArchitecture && !hasArchitectures)
     return {};
   Library library(*kernels, cases.size(), made.architecture);
-
-  std::vector<std::vector<Tensor>> all;
-  for (auto [i, c] : llvm::enumerate(cases)) {
-    Operation *op = operators[i];
-    INFO(c.arguments << "\n" << c.body);
-    Rng rng(i + 1);
-    Environment values, given;
-    for (auto [n, argument] : llvm::enumerate(op->getBlock()->getArguments())) {
-      Fill fill = c.fills.empty() ? Fill() : c.fills[std::min(n, c.fills.size() - 1)];
-      Tensor input = makeInput(argument.getType(), fill, rng);
-      bool isRounded = n < 2 && made.architecture != kOldArchitecture;
-      values.insert({argument, isRounded ? rounded(input, made.precision) : input});
-      given.insert({argument, std::move(input)});
-    }
-    for (Operation &each : *op->getBlock())
-      if (&each != op->getBlock()->getTerminator())
-        for (Environment *environment : {&values, &given})
-          interpret(&each, *environment);
-    int chunks = 0;
-    std::vector<Tensor> forward =
-        run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/true, chunks, made.library);
-    if (c.isChunked && made.form == KernelForm::Chunks)
-      CHECK(chunks > 1);
-    std::vector<Tensor> backward =
-        run(library.kernel(static_cast<int32_t>(i)), op, given, /*atEnd=*/false, chunks, made.library);
-    for (auto [n, result] : llvm::enumerate(op->getResults())) {
-      double tolerance = c.tolerance ? c.tolerance : defaultTolerance(forward[n].element());
-      CHECK(difference(forward[n], values.at(result), tolerance) == "");
-      CHECK(forward[n].bytes == backward[n].bytes);
-    }
-    all.push_back(std::move(forward));
-  }
+  std::vector<std::vector<Tensor>> all(cases.size());
+  for (size_t i = 0; i < cases.size(); ++i)
+    checkCase(i, made, library, all[i]);
   return all;
 }
 
 /// Programs have no grids.
-static bool haveGrids(const std::vector<Case> &cases) {
+bool haveGrids(const std::vector<Case> &cases) {
   return llvm::none_of(cases, [](const Case &c) {
     return StringRef(c.body).contains("dataflow.loop") || StringRef(c.body).contains("dataflow.if") ||
            StringRef(c.body).contains("dataflow.concurrent");
   });
 }
 
+} // namespace
+
 void checkKernels(const std::vector<Case> &cases, int64_t lanes) {
-  std::vector<std::vector<Tensor>> chunks = checkForm(cases, {lanes, KernelForm::Chunks});
+  Programs programs(cases, lanes);
+  std::vector<std::vector<Tensor>> chunks = programs.check({KernelForm::Chunks});
   // The same kernels as a GPU runs them; lanes are a CPU's.
   if (lanes != 0 || !haveGrids(cases))
     return;
-  std::vector<std::vector<Tensor>> grids = checkForm(cases, {lanes, KernelForm::Grids});
-  std::vector<std::vector<Tensor>> older = checkForm(cases, {lanes, KernelForm::Grids, kOldArchitecture});
+  std::vector<std::vector<Tensor>> grids = programs.check({KernelForm::Grids});
+  std::vector<std::vector<Tensor>> older = programs.check({KernelForm::Grids, kOldArchitecture});
   for (size_t i = 0; i < older.size(); ++i)
     for (size_t n = 0; n < older[i].size(); ++n)
       CHECK(older[i][n].bytes == grids[i][n].bytes);
@@ -289,8 +331,9 @@ void checkTensorCores(const std::vector<Case> &cases, const std::string &precisi
   MatmulPrecision which = precision == "tf32"   ? MatmulPrecision::TF32
                           : precision == "bf16" ? MatmulPrecision::BF16
                                                 : MatmulPrecision::F16;
-  std::vector<std::vector<Tensor>> newer = checkForm(cases, {0, KernelForm::Grids, 90, which});
-  std::vector<std::vector<Tensor>> older = checkForm(cases, {0, KernelForm::Grids, kOldArchitecture, which});
+  Programs programs(cases, /*lanes=*/0);
+  std::vector<std::vector<Tensor>> newer = programs.check({KernelForm::Grids, 90, which});
+  std::vector<std::vector<Tensor>> older = programs.check({KernelForm::Grids, kOldArchitecture, which});
   // Products of rounded operands are others.
   for (size_t i = 0; i < cases.size(); ++i)
     if (cases[i].arguments.find("xf32") != std::string::npos)
@@ -298,10 +341,11 @@ void checkTensorCores(const std::vector<Case> &cases, const std::string &precisi
 }
 
 void checkLibraries(const std::vector<Case> &cases, bool isAsked) {
+  Programs programs(cases, /*lanes=*/0);
   for (bool isThere : {true, false})
     for (bool inPlace : {false, true}) {
       HostLibrary library{isThere, inPlace};
-      checkForm(cases, {0, KernelForm::Grids, 90, MatmulPrecision::F32, &library});
+      programs.check({KernelForm::Grids, 90, MatmulPrecision::F32, &library});
       // Each kernel runs twice.
       CHECK(library.numCalls == (isAsked ? 2 * static_cast<int>(cases.size()) : 0));
       const bool addsAny = llvm::any_of(cases, [](const Case &c) { return StringRef(c.body).contains("%added"); });

@@ -18,33 +18,53 @@ namespace sluice::test {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-Tensor::Tensor(Type type) : type(cast<RankedTensorType>(type)), bytes(tensorBytes(type)) {}
+Tensor::Tensor(Type type)
+    : type(cast<RankedTensorType>(type)), bytes(tensorBytes(type)), width(elementBytes(element())),
+      count(elementCount(type)) {
+  coding = isUnsignedElement(element()) ? Coding::Unsigned : Coding::Signed;
+  if (auto known = dyn_cast<FloatType>(element())) {
+    semantics = &known.getFloatSemantics();
+    coding = known.isF32() ? Coding::F32 : known.isF64() ? Coding::F64 : Coding::OtherFloat;
+  }
+}
 
-static const llvm::fltSemantics &semanticsOf(Type element) { return cast<FloatType>(element).getFloatSemantics(); }
+template <typename T>
+static double readAs(const char *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return static_cast<double>(value);
+}
 
 double Tensor::get(int64_t linear) const {
-  int64_t width = elementBytes(element());
+  const char *from = &bytes[linear * width];
+  if (coding == Coding::F32)
+    return readAs<float>(from);
+  if (coding == Coding::F64)
+    return readAs<double>(from);
   uint64_t raw = 0;
-  std::memcpy(&raw, &bytes[linear * width], width);
-  unsigned bits = width * 8;
-  if (isa<FloatType>(element())) {
-    llvm::APFloat value(semanticsOf(element()), llvm::APInt(bits, raw));
-    bool loses;
-    value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
-    return value.convertToDouble();
-  }
-  if (isUnsignedElement(element()))
+  std::memcpy(&raw, from, width);
+  const auto bits = static_cast<unsigned>(width * 8);
+  if (coding == Coding::Unsigned)
     return static_cast<double>(raw);
-  return static_cast<double>(llvm::SignExtend64(raw, bits));
+  if (coding == Coding::Signed)
+    return static_cast<double>(llvm::SignExtend64(raw, bits));
+  llvm::APFloat value(*semantics, llvm::APInt(bits, raw));
+  bool loses;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return value.convertToDouble();
 }
 
 void Tensor::set(int64_t linear, double value) {
-  int64_t width = elementBytes(element());
   uint64_t raw = 0;
-  if (isa<FloatType>(element())) {
+  if (coding == Coding::F32) {
+    const auto narrowed = static_cast<float>(value);
+    std::memcpy(&raw, &narrowed, sizeof narrowed);
+  } else if (coding == Coding::F64) {
+    std::memcpy(&raw, &value, sizeof value);
+  } else if (coding == Coding::OtherFloat) {
     llvm::APFloat narrowed(value);
     bool loses;
-    narrowed.convert(semanticsOf(element()), llvm::APFloat::rmNearestTiesToEven, &loses);
+    narrowed.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &loses);
     raw = narrowed.bitcastToAPInt().getZExtValue();
   } else {
     raw = value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
@@ -53,21 +73,23 @@ void Tensor::set(int64_t linear, double value) {
 }
 
 int64_t Tensor::linearOf(llvm::ArrayRef<int64_t> index) const {
-  if (index.size() != shape().size())
+  const llvm::ArrayRef<int64_t> extents = shape();
+  if (index.size() != extents.size())
     FAIL("the reference indexes by another rank");
   int64_t linear = 0;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (index[d] < 0 || index[d] >= shape()[d])
+    if (index[d] < 0 || index[d] >= extents[d])
       FAIL("the reference reads outside dimension " << d);
-    linear = linear * shape()[d] + index[d];
+    linear = linear * extents[d] + index[d];
   }
   return linear;
 }
 
 double Tensor::broadcastAt(llvm::ArrayRef<int64_t> index) const {
-  Index own(index.take_back(shape().size()));
+  const llvm::ArrayRef<int64_t> extents = shape();
+  Index own(index.take_back(extents.size()));
   for (size_t d = 0; d < own.size(); ++d)
-    if (shape()[d] == 1)
+    if (extents[d] == 1)
       own[d] = 0;
   return at(own);
 }

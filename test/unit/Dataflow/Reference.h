@@ -13,6 +13,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <vector>
@@ -34,7 +35,7 @@ struct Tensor {
   std::vector<char> bytes;
 
   explicit Tensor(mlir::Type type);
-  int64_t size() const { return dataflow::elementCount(type); }
+  int64_t size() const { return count; }
   llvm::ArrayRef<int64_t> shape() const { return type.getShape(); }
   mlir::Type element() const { return type.getElementType(); }
   double get(int64_t linear) const;
@@ -44,6 +45,13 @@ struct Tensor {
   /// As at(), numpy-broadcast to an index of any rank above its own.
   double broadcastAt(llvm::ArrayRef<int64_t> index) const;
   dataflow::TensorView view() const { return {type, bytes.data()}; }
+
+private:
+  /// How the bytes of an element are a number. Found once: the references read elements millions of times.
+  enum class Coding { F32, F64, OtherFloat, Unsigned, Signed };
+  Coding coding;
+  const llvm::fltSemantics *semantics = nullptr; ///< Of floats.
+  int64_t width, count;                          ///< Bytes of an element, and elements.
 };
 
 /// Calls fn with every index of a shape, row-major.

@@ -202,10 +202,12 @@ static Tensor attention(AttentionOp op, Environment &values) {
                        (op.getMask() ? values.at(op.getMask()).broadcastAt(score) : 0));
     }
     const double total = logSumExp(scores);
+    for (double &score : scores)
+      score = std::exp(score - total);
     for (int64_t column = 0; column < op.getColumns(); ++column) {
       double sum = 0;
       for (int64_t k = 0; k < op.getKeys(); ++k)
-        sum += std::exp(scores[k] - total) * read(value, k, column);
+        sum += scores[k] * read(value, k, column);
       Index to(row);
       to.push_back(column);
       out.set(out.linearOf(to), sum);
