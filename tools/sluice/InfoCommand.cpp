@@ -9,6 +9,7 @@
 #include "SharedOptions.h"
 #include "sluice/Onnx/Compose.h"
 #include "sluice/Onnx/Dimensions.h"
+#include "sluice/Onnx/Operators.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <onnx/onnx_pb.h>
+#include <set>
 
 namespace sluice::driver {
 namespace {
@@ -29,20 +31,46 @@ struct InfoOptions {
 /// What is worth knowing of a model before anything is compiled.
 struct ModelInfo {
   std::map<std::string, int64_t> operators; ///< By type, subgraphs included.
+  std::set<std::string> unsupported;        ///< Types that the importer does not have at the model's opset.
   int64_t parameters = 0;                   ///< Elements of initializers.
   int64_t parameterBytes = 0;
 };
 
+/// The operators of the importer, and the functions of the model.
+class KnownOperators {
+public:
+  explicit KnownOperators(const ::onnx::ModelProto &model) {
+    for (const SupportedOperator &entry : supportedOperators())
+      since[{entry.domain, entry.name}] = entry.since.front();
+    for (const ::onnx::FunctionProto &function : model.functions())
+      since[{canonical(function.domain()), function.name()}] = 0;
+  }
+  bool has(const ::onnx::NodeProto &node, int64_t opset) const {
+    const auto found = since.find({canonical(node.domain()), node.op_type()});
+    return found != since.end() && found->second <= opset;
+  }
+  static std::string canonical(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
+
+private:
+  std::map<std::pair<std::string, std::string>, int64_t> since; ///< First opsets, by domain and name.
+};
+
+std::string typeName(const ::onnx::NodeProto &node) {
+  const std::string domain = KnownOperators::canonical(node.domain());
+  return domain.empty() ? node.op_type() : domain + "." + node.op_type();
+}
+
 /// Nesting was bounded when the model was opened.
-void collect(const ::onnx::GraphProto &graph, ModelInfo &info) {
+void collect(const ::onnx::GraphProto &graph, const ModelFile &model, const KnownOperators &known, ModelInfo &info) {
   for (const ::onnx::NodeProto &node : graph.node()) {
-    const bool isOwn = node.domain().empty() || node.domain() == "ai.onnx";
-    ++info.operators[isOwn ? node.op_type() : node.domain() + "." + node.op_type()];
+    ++info.operators[typeName(node)];
+    if (!known.has(node, model.opset(node.domain())))
+      info.unsupported.insert(typeName(node));
     for (const ::onnx::AttributeProto &attribute : node.attribute()) {
       if (attribute.has_g())
-        collect(attribute.g(), info);
+        collect(attribute.g(), model, known, info);
       for (const ::onnx::GraphProto &subgraph : attribute.graphs())
-        collect(subgraph, info);
+        collect(subgraph, model, known, info);
     }
   }
   for (const ::onnx::TensorProto &tensor : graph.initializer()) {
@@ -88,6 +116,7 @@ Json infoToJson(const ModelFile &model, const ModelInfo &info) {
   for (const MissingData &missing : model.missingData())
     json["missingData"].push_back(missing.file);
   json["operators"] = Json(info.operators);
+  json["unsupported"] = Json(info.unsupported);
   return json;
 }
 
@@ -117,6 +146,8 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
   printLine("operators", concat(total));
   for (const auto &[type, count] : histogram)
     printLine("", concat(count, " ", type));
+  for (const std::string &type : info.unsupported)
+    printLine("unsupported", type);
 }
 
 Status runInfo(const InfoOptions &options) {
@@ -125,7 +156,7 @@ Status runInfo(const InfoOptions &options) {
     return printArtifact(options.model, options.format == "json");
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, openModel(options.model));
   ModelInfo info;
-  collect(model.graph(), info);
+  collect(model.graph(), model, KnownOperators(model.proto()), info);
   if (options.format == "json")
     printJson(infoToJson(model, info));
   else
