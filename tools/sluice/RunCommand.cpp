@@ -206,7 +206,6 @@ Expected<OpenModel> compileApartAndOpen(const RunOptions &options) {
   const sluice_model &model = session.model();
   SLUICE_ASSIGN_OR_RETURN(open.given,
                           readGivenInputs(namesOf(model.inputs, model.num_inputs), options.inputs, options.expect));
-  open.sizes = options.compile.dims().values;
   open.session = std::move(session);
   return open;
 }
