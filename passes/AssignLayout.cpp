@@ -433,23 +433,24 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     if (dot != "none" && !symbolizeIntegerDot(dot))
       return emitError(UnknownLoc::get(context))
              << "dot = " << dot.getValue()
-             << " of dataflow-assign-layout is none of none, plain, pairs, quads and tiles";
+             << " of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles";
     if (conv != "direct" && conv != "auto" && conv != "winograd")
       return emitError(UnknownLoc::get(context))
-             << "conv = " << conv.getValue() << " of dataflow-assign-layout is none of direct, auto and winograd";
+             << "conv = " << conv.getValue() << " of dataflow-assign-layout is unknown, use direct, auto or winograd";
     if (!(tolerance >= 0))
       return emitError(UnknownLoc::get(context))
-             << "tolerance = " << tolerance.getValue() << " of dataflow-assign-layout is not 0 or more";
+             << "tolerance = " << tolerance.getValue() << " of dataflow-assign-layout must be 0 or more";
     if (half != "none" && !symbolizeHalfDot(half))
       return emitError(UnknownLoc::get(context))
-             << "half = " << half.getValue() << " of dataflow-assign-layout is none of none, pairs and tiles";
+             << "half = " << half.getValue() << " of dataflow-assign-layout is unknown, use none, pairs or tiles";
     if ((dot == "tiles" || half == "tiles") && !emit::supportsDot(emit::IntegerDot::Tiles, lanes))
       return emitError(UnknownLoc::get(context))
-             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout has no tiles, which dot or half name, "
-             << "give lanes = " << emit::kTileColumns;
+             << "lanes = " << lanes.getValue()
+             << " of dataflow-assign-layout allows no tiles, which option dot or half "
+             << "requests, give lanes = " << emit::kTileColumns;
     if (round && half == "none")
       return emitError(UnknownLoc::get(context))
-             << "round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles";
+             << "round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles";
     return success();
   }
 

@@ -28,7 +28,7 @@ static LogicalResult verifyPortAttribute(Operation *op, StringRef name, Attribut
     return success();
   auto input = dyn_cast<InputOp>(op);
   if (!input)
-    return op->emitError() << "attribute '" << name << "' is of exec.input, remove it";
+    return op->emitError() << "attribute '" << name << "' is only for exec.input, remove it";
   auto type = cast<RankedTensorType>(input.getType());
   if (name == ExecDialect::RangeAttrHelper::getNameStr()) {
     auto range = dyn_cast<DenseI64ArrayAttr>(value);
@@ -37,8 +37,9 @@ static LogicalResult verifyPortAttribute(Operation *op, StringRef name, Attribut
                          (map && map.getValue().getNumResults() == 3 && map.getValue().getNumDims() == 0);
     if (!isThree || !(type.getElementType().isInteger(32) || type.getElementType().isInteger(64)))
       return op->emitError() << "attribute '" << name << "' is " << value
-                             << ", write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64, or an "
-                                "affine_map of the program's symbols with these three results";
+                             << ", write array<i64: LEAST, GREATEST, OTHER> (the bounds, and one more allowed "
+                                "value) on an input of i32 or i64, or an affine_map of the program's symbols with "
+                                "these three results";
     return success();
   }
   auto fixed = dyn_cast<DenseI8ArrayAttr>(value);

@@ -294,7 +294,7 @@ LogicalResult BodyVerifier::write(Operation *op, Slot &slot, uint32_t command, u
     for (auto [oldStream, last] : old.touches)
       if (!happensBefore(last, oldStream, command))
         return op->emitOpError() << "C10: writes " << nameOf(slot) << " over " << nameOf(old)
-                                 << ", which a command that need not be done still uses; wait for its event";
+                                 << ", which an earlier command may still use, wait for the event of that command";
     old.overwritten = true;
     next = ranges.erase(next);
     if (begin < slot.begin)
@@ -371,10 +371,11 @@ LogicalResult BodyVerifier::checkFileCopy(Operation *op, const Slot &from, const
   const bool reads = isa<ReadOp>(op) && isFile(from.memory) && !isFile(to.memory);
   const bool writes = isa<WriteOp>(op) && isFile(to.memory) && !isFile(from.memory);
   if (!reads && !writes)
-    return op->emitOpError("C9: read comes from a file and write goes to one, the other end is none, and no other copy "
-                           "has a file at an end");
+    return op->emitOpError(
+        "C9: only exec.read may read from a file, only exec.write may write to one, and the other end "
+        "must be another memory");
   if (kind != (reads ? StreamKind::FileIn : StreamKind::FileOut))
-    return op->emitOpError() << "C9: is on a stream that does not " << (reads ? "read" : "write") << " files";
+    return op->emitOpError() << "C9: must be on a stream of kind " << (reads ? "file_in" : "file_out");
   return success();
 }
 
@@ -538,17 +539,20 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C3: parameter and state bytes must not be negative");
   if (getStateInitial() &&
       (*getStateInitial() > getParameterBytes() || getParameterBytes() - *getStateInitial() > getStateBytes()))
-    return emitOpError("C3: the state's first content is not within the parameter file and the state store");
+    return emitOpError(
+        "C3: the initial contents of the states must be within the parameter file and fit the state store");
   if (getSends() && (getSends()->size() < 2 || llvm::any_of(*getSends(), [](int64_t bytes) { return bytes < 0; })))
-    return emitOpError("C3: needs at least two ranks to send, and none a negative number of bytes");
+    return emitOpError("C3: bytes sent must be listed for at least two ranks, and none may be negative");
   for (StateOp state : getBody().getOps<StateOp>()) {
     if (std::optional<ArrayRef<int64_t>> cuts = state.getCuts()) {
       const int64_t rank =
           isa<RankedTensorType>(state.getType()) ? cast<RankedTensorType>(state.getType()).getRank() : 0;
       for (size_t i = 0; i < cuts->size(); i += 3)
         if (i + 3 > cuts->size() || (*cuts)[i] < 0 || (*cuts)[i] >= rank || (*cuts)[i + 1] < 2 || (*cuts)[i + 2] < 1)
-          return state.emitOpError() << "C3: '" << state.getTensor()
-                                     << "' is not cut along its dimensions, by a count and a stride each";
+          return state.emitOpError()
+                 << "C3: '" << state.getTensor()
+                 << "' must list its cuts as triples: a dimension of the state, a count of at least 2 and a "
+                    "stride of at least 1";
     }
     auto type = dyn_cast<RankedTensorType>(state.getType());
     std::optional<int64_t> bytes = type ? denseBytes(type) : std::nullopt;

@@ -50,11 +50,11 @@ Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limit
     int64_t &capacity = problem.capacityBytes[0];
     const int64_t least = saturatingAdd(needs.least.bytes, processBytes);
     if (capacity < least)
-      return makeError(ErrorCode::Infeasible, "model '", problem.graph->name, "' needs ", formatBytes(least), " (",
-                       least, " bytes) of memory to run, ", formatBytes(processBytes), " for the process and ",
+      return makeError(ErrorCode::Infeasible, "model '", problem.graph->name, "' needs ", formatBytes(least),
+                       " of memory: ", formatBytes(processBytes), " for the process and ",
                        formatBytes(needs.least.bytes), " for operator '",
                        needs.least.op.valid() ? problem.graph->op(needs.least.op).name : "", "', option '--memory ",
-                       limit, "', allow at least as much");
+                       limit, "', give at least ", least, " bytes");
     capacity -= processBytes;
   }
   return {};

@@ -236,7 +236,7 @@ static std::string guestText(const AbsenceFact::Guest &guest) {
 static std::string guestsOf(const AbsenceFact &absence) {
   const std::vector<AbsenceFact::Guest> &guests = absence.guests;
   if (guests.empty())
-    return "nobody uses its bytes";
+    return "no other tensor uses its bytes";
   if (guests.size() == 1)
     return concat("its bytes serve ", guestText(guests[0]));
   std::string bytes = concat("its bytes serve ", guestText(guests[0]), " first");
@@ -279,14 +279,14 @@ static std::string roomFor(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
   const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
   if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    return concat("it could not stay: at ", formatDuration(absence.atNs), " others use ",
-                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
+    return concat("it could not stay: at ", formatDuration(absence.atNs), " other tensors use ",
+                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and together with its ",
                   formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
                   " above the limit of ", formatBytes(absence.limitBytes));
   if (!absence.freeOffset)
-    return concat("it could not stay without moving others: by their number its bytes fit beside the ",
-                  formatBytes(absence.mostInUseBytes), " of others, but no ", formatBytes(absence.needBytes), " of ",
-                  memory, " in one piece are free all the time");
+    return concat("it could not stay without moving other tensors: enough bytes are free beside the ",
+                  formatBytes(absence.mostInUseBytes), " of other tensors, but no range of ",
+                  formatBytes(absence.needBytes), " in ", memory, " is free all the time");
   return gainFrom(absence);
 }
 
@@ -324,22 +324,22 @@ static void describeReader(Sentences &sentences, const CopyFact &copy) {
   std::string others;
   constexpr size_t kMost = 2;
   for (size_t i = 0; i < std::min(copy.readerMissing.size(), kMost); ++i)
-    others += concat(i == 0 ? "" : ", ", commandText(copy.readerMissing[i].command), " for ",
-                     formatDuration(std::min(copy.readerMissing[i].ns, copy.readerMissingNs)), " of them");
+    others += concat(i == 0 ? "" : ", ", commandText(copy.readerMissing[i].command), " (",
+                     formatDuration(std::min(copy.readerMissing[i].ns, copy.readerMissingNs)), ")");
   if (copy.readerMissing.size() > kMost)
     others += concat(" and ", copy.readerMissing.size() - kMost, " more");
   const std::string reader = capital(commandText(copy.reader));
   if (copy.readerWaitNs > 0)
-    sentences.add("copied", reader, " reads it next, and waits ", formatDuration(copy.readerMissingNs), " for it",
-                  others.empty() ? std::string(" and nothing else")
-                                 : concat(", the last ", formatDuration(copy.readerWaitNs),
-                                          " for nothing else; missing as well: ", others));
+    sentences.add("copied", reader, " reads it next and waits ", formatDuration(copy.readerMissingNs), " for this copy",
+                  others.empty() ? std::string(" and for nothing else")
+                                 : concat(". It waits the last ", formatDuration(copy.readerWaitNs),
+                                          " for nothing else, and before that also for ", others));
   else
-    sentences.add("copied", reader, " reads it next, ", formatDuration(earlyNs), " after the copy's end, when ",
-                  commandText(copy.readerAfter), " has ended",
-                  copy.readerMissingNs > 0 ? concat("; of the time in which ", inQuotes(copy.reader.device),
-                                                    " runs nothing before it, this copy was missing for the first ",
-                                                    formatDuration(copy.readerMissingNs))
+    sentences.add("copied", reader, " reads it next. It starts ", formatDuration(earlyNs),
+                  " after this copy ends, when ", commandText(copy.readerAfter), " has ended",
+                  copy.readerMissingNs > 0 ? concat(". ", inQuotes(copy.reader.device),
+                                                    " is idle before it, and this copy was missing for the first ",
+                                                    formatDuration(copy.readerMissingNs), " of this time")
                                            : std::string());
 }
 

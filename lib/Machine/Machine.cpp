@@ -23,13 +23,13 @@ static Status checkDevice(const Machine &machine, const Device &device) {
                      "', correct it");
   };
   if (device.memory.index() >= machine.memories.size())
-    return bad("its memory does not exist");
+    return bad("the device's memory does not exist");
   if (machine.isFile(device.memory))
     return bad("memory '", machine.memory(device.memory).name, "' is a file, in which nothing computes");
   if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
     return bad("memory '", machine.memory(device.memory).name, "' has no link to the host's");
   if (!isRate(device.flopsPerSec) || !isRate(device.memoryBytesPerSec))
-    return bad("its rates ", kRateRange);
+    return bad("the device's rates ", kRateRange);
   if (device.launchOverheadNs < 0 || device.launchOverheadNs > kMaxOverheadNs)
     return bad("launch overhead must be from 0 to 1h");
   for (const auto &[kind, fraction] : device.efficiency)
@@ -82,15 +82,15 @@ static Status checkTrunk(const Machine &machine, const Link &link) {
                      machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
   };
   if (link.trunk.index() >= machine.links.size())
-    return bad("its trunk does not exist");
+    return bad("the link's trunk does not exist");
   const Link &trunk = machine.link(link.trunk);
   if (&trunk == &link)
-    return bad("it is its own trunk");
+    return bad("the link is its own trunk");
   if (trunk.trunk.valid())
-    return bad("its trunk '", machine.memory(trunk.a).name, "' - '", machine.memory(trunk.b).name,
+    return bad("the link's trunk '", machine.memory(trunk.a).name, "' - '", machine.memory(trunk.b).name,
                "' has a trunk itself");
   if (link.a != trunk.a && link.a != trunk.b && link.b != trunk.a && link.b != trunk.b)
-    return bad("it has no memory in common with its trunk");
+    return bad("the link and its trunk have no memory in common");
   return {};
 }
 
@@ -163,15 +163,15 @@ Status Machine::checkRunnable() const {
     hasDevice[device.memory.index()] = true;
     if (const bool isHost = device.memory == hostMemory(); isHost != (device.kind == DeviceKind::Cpu))
       return makeError(ErrorCode::InvalidInput,
-                       isHost ? "it computes in the host's memory and its kind is not cpu"
-                              : "its kind is cpu and its memory is not the host's",
+                       isHost ? "a device that computes in the host's memory must have the kind cpu"
+                              : "a device of kind cpu must compute in the host's memory",
                        ", device '", device.name, "' of machine '", name, "', give it ",
                        isHost ? "a memory of its own" : "the kind emulated or cuda");
   }
   for (size_t i = 1; i < memories.size(); ++i)
     if (!hasDevice[i] && memories[i].kind != MemoryKind::File)
-      return makeError(ErrorCode::InvalidInput, "it belongs to no device, memory '", memories[i].name, "' of machine '",
-                       name, "', remove it or add its device");
+      return makeError(ErrorCode::InvalidInput, "no device computes in this memory, memory '", memories[i].name,
+                       "' of machine '", name, "', remove it or add its device");
   return {};
 }
 

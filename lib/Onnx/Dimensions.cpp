@@ -212,9 +212,10 @@ Status Binder::bindTies() {
     for (const auto &[name, other] : given.ties) {
       auto own = bound.find(name), its = bound.find(other);
       if (own != bound.end() && its != bound.end() && own->second.value != its->second.value)
-        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' is ", own->second.value, " by ",
-                         own->second.from, ", and '", excerpt(other), "', to which option '--dim' ties it, is ",
-                         its->second.value, " by ", its->second.from);
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' has size ", own->second.value,
+                         " by ", own->second.from, ", and '", excerpt(other), "' has size ", its->second.value, " by ",
+                         its->second.from, ", option '--dim ", excerpt(name), "=", excerpt(other),
+                         "', give both the same size or leave this option out");
       if (its != bound.end())
         bound.emplace(name, Binding{its->second.value, concat("dimension '", excerpt(other), "'")});
       else if (own != bound.end())
@@ -249,8 +250,9 @@ Status Binder::bindSums() {
         continue;
       auto [own, isNew] = bound.emplace(name, Binding{*sum, "the sum of others"});
       if (own->second.value != *sum)
-        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' is ", own->second.value, " by ",
-                         own->second.from, ", and the sum that option '--dim' gives it is ", *sum);
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' has size ", own->second.value,
+                         " by ", own->second.from, ", and the sum in option '--dim' is ", *sum,
+                         ", change one of the summed sizes or leave the sum out");
     }
   return {};
 }

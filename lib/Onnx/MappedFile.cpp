@@ -108,7 +108,8 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
     if (!S_ISREG(info.st_mode))
       return refuse("is not a regular file");
     if (info.st_nlink != 1)
-      return refuse("has ", info.st_nlink, " hard links, so it may be a file from elsewhere");
+      return refuse("has ", info.st_nlink,
+                    " hard links, so it may belong to another directory, copy it to a file of its own");
     return OpenedFile{std::move(next), static_cast<size_t>(info.st_size)};
   }
 }

@@ -86,7 +86,7 @@ Status ModelFile::State::checkVersions() const {
     std::string_view domain = import.domain() == "ai.onnx" ? std::string_view() : std::string_view(import.domain());
     if (!domains.insert(domain).second)
       return makeError(ErrorCode::InvalidInput, "model '", path, "' imports the operators of domain '", excerpt(domain),
-                       "' twice");
+                       "' twice, remove one of the imports");
     if (domain.empty())
       opset = import.version();
   }

@@ -153,7 +153,7 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     if (!seen.insert(attribute.name()).second)
       return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", excerpt(attribute.name()),
-                       "' twice");
+                       "' twice, remove one");
     SLUICE_RETURN_IF_ERROR(checkTensors(attribute));
     if (attribute.has_g())
       SLUICE_RETURN_IF_ERROR(checkGraph(attribute.g(), scope));
@@ -171,7 +171,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   };
   for (const ::onnx::ValueInfoProto &input : graph.input()) {
     if (input.name().empty())
-      return makeError(ErrorCode::InvalidInput, "a graph input has no name");
+      return makeError(ErrorCode::InvalidInput, "an input of a graph has no name, give each one a name");
     if (!scope.names.insert(input.name()).second)
       return twice("graph input", input.name());
   }
@@ -179,7 +179,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> initializers;
   for (const ::onnx::TensorProto &initializer : graph.initializer()) {
     if (initializer.name().empty())
-      return makeError(ErrorCode::InvalidInput, "an initializer has no name");
+      return makeError(ErrorCode::InvalidInput, "an initializer of the model has no name, give each one a name");
     if (!initializers.insert(initializer.name()).second)
       return twice("initializer", initializer.name());
     SLUICE_RETURN_IF_ERROR(checkTensor(initializer));

@@ -22,8 +22,9 @@ Status PlacementProblem::check() const {
   SLUICE_RETURN_IF_ERROR(machine->check());
   const size_t numOps = graph->numOperators();
   if (costs->numDevices != machine->devices.size() || costs->operatorNs.size() != numOps * costs->numDevices)
-    return makeError(ErrorCode::InvalidInput, "cost table has ", costs->operatorNs.size(), " times, ", numOps,
-                     " operators on ", machine->devices.size(), " devices need ", numOps * machine->devices.size());
+    return makeError(ErrorCode::InvalidInput, "the cost table has ", costs->operatorNs.size(), " entries, graph '",
+                     graph->name, "' has ", numOps, " operators and machine '", machine->name, "' has ",
+                     machine->devices.size(), " devices, give ", numOps * machine->devices.size(), " entries");
   if (!pinned.empty() && pinned.size() != numOps)
     return makeError(ErrorCode::InvalidInput, pinned.size(), " pins given, graph '", graph->name, "' has ", numOps,
                      " operators, give one each or none");

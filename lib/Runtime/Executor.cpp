@@ -188,8 +188,8 @@ static Status checkText(const sluice_tensor_desc &input, const sluice_string *el
   const int64_t count = bytes / static_cast<int64_t>(sizeof(sluice_string));
   for (int64_t i = 0; i < count; ++i)
     if (elements[i].size < 0 || (elements[i].size > 0 && !elements[i].data))
-      return failure("input '", input.name, "' has ", elements[i].size, " bytes of text ",
-                     elements[i].data ? "" : "at no address ", "as element ", i, ", give the address and size of each");
+      return failure("input '", input.name, "' has ", elements[i].size, " bytes of text",
+                     elements[i].data ? "" : " at a null address", ", element ", i, ", give its address and size");
   return {};
 }
 
@@ -379,8 +379,8 @@ Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutp
     return status;
   // Command by command, the next failure names its operator.
   giveUpRecording(status.error());
-  return failure("a step that runs as one failed: ", status.error(),
-                 ", run it again: command by command, the operator is named");
+  return failure("a step that was launched as one CUDA graph failed, ", status.error(),
+                 ", run the step again: its commands are then launched one by one, and the error names the operator");
 }
 
 /// Before memory is pinned, which the system cannot use for anything else then.

@@ -58,7 +58,7 @@ Status Executor::allocateArenas(const Program &program) {
     while (d < devices.size() && tables.devices[d].memory != m)
       ++d;
     if (m != 0 && d == devices.size())
-      return failure("memory '", name, "' belongs to no device, compile it again");
+      return failure("memory '", name, "' belongs to no device, compile the model again");
     Result<std::unique_ptr<Arena>> made =
         m == 0 ? allocateHome(program.arenaBytes[m], name) : devices[d]->allocate(program.arenaBytes[m], name);
     if (!made)

@@ -86,7 +86,7 @@ Status Generator::takeInputs(const void *const *given) {
   }
   if (!hasTokens)
     return failure("model '", executor.model()->name, "' has no input 'input_ids' or 'tokens', its inputs are ",
-                   names.empty() ? "none" : names, ", name its tokens so");
+                   names.empty() ? "none" : names, ", rename the input of the tokens");
   return {};
 }
 
@@ -102,7 +102,7 @@ Status Generator::findLogits() {
   }
   if (candidates.size() != 1)
     return failure("model '", executor.model()->name, "' has ", outputs.size(),
-                   " outputs and none is called 'logits', name the logits so");
+                   " outputs and none is named 'logits', rename the output with the logits");
   logits = candidates[0];
   const sluice_tensor_desc &output = outputs[logits];
   if (output.element_type != kFloatType || output.rank < 1 || output.shape[output.rank - 1] < 1)
@@ -134,9 +134,9 @@ Result<int64_t> Generator::nextChunk(int64_t count) const {
   for (int64_t chunk = sequence.most; chunk >= sequence.least; chunk -= sequence.step)
     if (chunk == count || (chunk < count && count - chunk >= sequence.least))
       return chunk;
-  return failure(count, " tokens make no steps of ", sequence.least, " to ", sequence.most,
-                 sequence.step == 1 ? "" : " by " + std::to_string(sequence.step),
-                 ", compile the model with a range from 1 for its tokens");
+  return failure(count, " tokens cannot be divided into steps of ", sequence.least, " to ", sequence.most, " tokens",
+                 sequence.step == 1 ? "" : " that are multiples of " + std::to_string(sequence.step),
+                 ", compile the model with a range of tokens that starts at 1");
 }
 
 void Generator::fill(size_t input, const int64_t *tokens) {

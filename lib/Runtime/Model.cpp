@@ -32,11 +32,11 @@ Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char
   if (count == 0)
     return {};
   if (!table)
-    return failure("model has ", count, " ", what, " and no table of them, compile it again");
+    return failure("model has ", count, " ", what, " and no table of them, compile the model again");
   size_t stride = table->size;
   if (stride < kLeastBytes<T> || stride % alignof(T) != 0)
     return failure("model's table of ", what, " has entries of ", stride, " bytes where the ABI has ", sizeof(T),
-                   ", compile it again");
+                   ", compile the model again");
   out.assign(count, T{});
   for (uint32_t i = 0; i < count; ++i)
     out[i] = tableEntry(table, i);
@@ -46,11 +46,11 @@ Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char
 Status checkTensors(const std::vector<sluice_tensor_desc> &tensors, const char *what) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!tensors[i].name || tensors[i].bytes < 0 || (tensors[i].rank > 0 && !tensors[i].shape))
-      return failure("model's ", what, " ", i, " has no name, no shape or a negative size, compile it again");
+      return failure("model's ", what, " ", i, " has no name, no shape or a negative size, compile the model again");
   for (const sluice_tensor_desc &tensor : tensors)
     if (tensor.range && tensor.element_type != kInt32Type && tensor.element_type != kInt64Type)
       return failure("model's ", what, " '", tensor.name, "' has a range and no elements of int32 or int64, ",
-                     "compile it again");
+                     "compile the model again");
   return {};
 }
 
@@ -61,21 +61,22 @@ Status checkSymbols(const Model &model) {
     return {};
   if (!source.extents)
     return failure("model '", source.name, "' has ", model.symbols.size(),
-                   " symbols and no function of its extents, compile it again");
+                   " symbols and no function of its extents, compile the model again");
   for (size_t i = 0; i < model.symbols.size(); ++i) {
     const sluice_symbol_desc &symbol = model.symbols[i];
     if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most || symbol.step < 1 ||
         (symbol.most - symbol.least) % symbol.step != 0)
-      return failure("model's symbol ", i, " has no name or no range, compile it again");
+      return failure("model's symbol ", i, " has no name or no range, compile the model again");
     if (symbol.input == kFound)
       continue;
     if (symbol.input == kKept) {
       if (symbol.dimension >= model.states.size() || !source.advance)
-        return failure("model's symbol '", symbol.name, "' is the length of no state, compile it again");
+        return failure("model's symbol '", symbol.name, "' is the length of no state, compile the model again");
       continue;
     }
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
-      return failure("model's symbol '", symbol.name, "' is the extent of no input's dimension, compile it again");
+      return failure("model's symbol '", symbol.name,
+                     "' is the extent of no input's dimension, compile the model again");
   }
   if (source.num_ranks > 1)
     return failure("model '", source.name, "' has symbolic extents and runs on ", source.num_ranks,
@@ -87,12 +88,12 @@ Status checkBuckets(const Model &model) {
   for (size_t i = 0; i < model.buckets.size(); ++i) {
     const sluice_bucket_desc &bucket = model.buckets[i];
     if (!bucket.bounds || !bucket.arena_bytes || !bucket.step || model.symbols.empty())
-      return failure("model's bucket ", i, " has no bounds, arenas or step, compile it again");
+      return failure("model's bucket ", i, " has no bounds, arenas or step, compile the model again");
     for (size_t m = 0; m < model.memories.size(); ++m)
       if (bucket.arena_bytes[m] < 0 || bucket.arena_bytes[m] > model.memories[m].arena_bytes)
         return failure("model's bucket ", i, " has an arena of ", bucket.arena_bytes[m], " bytes of memory '",
                        model.memories[m].name, "', outside of 0 to ", model.memories[m].arena_bytes,
-                       ", compile it again");
+                       ", compile the model again");
   }
   return {};
 }
@@ -103,71 +104,73 @@ Status checkStates(const Model &model) {
     for (uint32_t i = 0; i < state.num_cuts; ++i)
       if (!state.cuts || state.cuts[i].dimension < 0 || state.cuts[i].dimension >= state.rank ||
           state.cuts[i].count < 1 || state.cuts[i].stride < 1)
-        return failure("state '", state.name, "' is cut along no dimension of its own, compile it again");
+        return failure("state '", state.name, "' is cut along no dimension of its own, compile the model again");
   if (source.num_ranks > 1 && !source.planned_bytes_sent)
-    return failure("model is for ", source.num_ranks, " ranks and does not say what they send, compile it again");
+    return failure("model is for ", source.num_ranks,
+                   " ranks and has no table of the bytes that they send, compile the model again");
   if (!model.states.empty() && !source.state_offsets)
-    return failure("model has ", model.states.size(), " states and says not where, compile it again");
+    return failure("model has ", model.states.size(), " states and no table of their offsets, compile the model again");
   for (size_t i = 0; i < model.states.size(); ++i)
     if (source.state_offsets[i] < 0 || source.state_offsets[i] > source.state_bytes ||
         model.states[i].bytes > source.state_bytes - source.state_offsets[i])
       return failure("state '", model.states[i].name, "' is not within the model's ", source.state_bytes,
-                     " bytes of state, compile it again");
+                     " bytes of state, compile the model again");
   if (source.state_initial < -1 || source.state_initial > source.parameter_bytes ||
       (source.state_initial >= 0 && source.parameter_bytes - source.state_initial > source.state_bytes))
-    return failure("the model's states begin outside its parameter file, compile it again");
+    return failure("the model's states begin outside its parameter file, compile the model again");
   return {};
 }
 
 Status checkNames(const char *const *names, uint32_t count, const char *what) {
   if (count > 0 && !names)
-    return failure("model has ", count, " ", what, " names and no table of them, compile it again");
+    return failure("model has ", count, " ", what, " names and no table of them, compile the model again");
   for (uint32_t i = 0; i < count; ++i)
     if (!names[i])
-      return failure("model's ", what, " ", i, " has no name, compile it again");
+      return failure("model's ", what, " ", i, " has no name, compile the model again");
   return {};
 }
 
 Status checkMachine(const Model &model) {
   if (model.memories.empty())
-    return failure("model has no memories, compile it again");
+    return failure("model has no memories, compile the model again");
   for (size_t i = 0; i < model.memories.size(); ++i) {
     const sluice_memory_desc &memory = model.memories[i];
     if (!memory.name || memory.arena_bytes < 0)
-      return failure("model's memory ", i, " has no name or a negative arena, compile it again");
+      return failure("model's memory ", i, " has no name or a negative arena, compile the model again");
     if (memory.arena_bytes > memory.capacity_bytes)
       return failure("memory '", memory.name, "' has ", memory.capacity_bytes, " bytes and the model's arena ",
-                     memory.arena_bytes, ", compile it again");
+                     memory.arena_bytes, ", compile the model again");
     if (memory.kind > SLUICE_MEMORY_FILE || (i == 0 && memory.kind != SLUICE_MEMORY_RAM))
-      return failure("memory '", memory.name, "' is of kind ", memory.kind, i == 0 ? " and the host's" : "",
-                     ", compile it again");
+      return failure("memory '", memory.name, "' has kind ", memory.kind,
+                     i == 0 ? ", which the host's memory cannot have" : ", which is unknown",
+                     ", compile the model again");
   }
   for (size_t i = 0; i < model.devices.size(); ++i) {
     const sluice_device_desc &device = model.devices[i];
     if (!device.name || device.memory >= model.memories.size())
-      return failure("model's device ", i, " has no name or no memory, compile it again");
+      return failure("model's device ", i, " has no name or no memory, compile the model again");
     if (model.memories[device.memory].kind == SLUICE_MEMORY_FILE)
       return failure("device '", device.name, "' computes in the file '", model.memories[device.memory].name,
-                     "', compile it again");
+                     "', compile the model again");
     if (!std::isfinite(device.speed) || device.speed <= 0)
       return failure("device '", device.name, "' has speed ", device.speed, ", give one above 0");
     if ((device.kind == SLUICE_DEVICE_CPU) != (device.memory == 0))
       return failure("device '", device.name, "' is ", device.kind == SLUICE_DEVICE_CPU ? "a CPU" : "no CPU",
-                     " and computes in memory '", model.memories[device.memory].name, "', compile it again");
+                     " and computes in memory '", model.memories[device.memory].name, "', compile the model again");
   }
   for (size_t i = 0; i < model.links.size(); ++i) {
     const sluice_link_desc &link = model.links[i];
     if (link.memory_a >= model.memories.size() || link.memory_b >= model.memories.size() ||
         link.memory_a == link.memory_b)
-      return failure("model's link ", i, " does not join two of its memories, compile it again");
+      return failure("model's link ", i, " does not join two of its memories, compile the model again");
     bool rates = std::isfinite(link.bytes_per_sec) && std::isfinite(link.duplex_bytes_per_sec) &&
                  link.bytes_per_sec >= 1 && link.duplex_bytes_per_sec >= 1 && link.latency_ns >= 0;
     if (link.throttle && !rates)
-      return failure("model's link ", i, " is throttled to no positive rate, compile it again");
+      return failure("model's link ", i, " is throttled to no positive rate, compile the model again");
   }
   for (size_t i = 0; i < model.streams.size(); ++i)
     if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_FILE_OUT)
-      return failure("model's stream ", i, " has no device or no known kind, compile it again");
+      return failure("model's stream ", i, " has no device or no known kind, compile the model again");
   return {};
 }
 
@@ -175,22 +178,22 @@ Status checkMachine(const Model &model) {
 
 Result<Model> readModel(const sluice_model *source) {
   if (!source)
-    return failure("model is empty: sluice_model_get returned null, compile it again");
+    return failure("model is empty: sluice_model_get returned null, compile the model again");
   if (source->size < offsetof(sluice_model, name))
-    return failure("model says no ABI version, compile it again");
+    return failure("model has no ABI version, compile the model again");
   if (source->abi_major != SLUICE_ABI_MAJOR)
     return failure("model has ABI version ", source->abi_major, " and this runtime ", SLUICE_ABI_MAJOR,
-                   ", compile it again with this release");
+                   ", compile the model again with this release");
   if (source->abi_minor > SLUICE_ABI_MINOR)
     return failure("model needs ABI version ", SLUICE_ABI_MAJOR, ".", source->abi_minor, " and this runtime has ",
                    SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR, ", install the runtime it was compiled with");
   if (source->size < kLeastModelBytes)
     return failure("model's description has ", source->size, " bytes where the ABI has ", sizeof(sluice_model),
-                   ", compile it again");
+                   ", compile the model again");
   if (!source->name || !source->compiler || !source->cpu_features || !source->parameter_hash || !source->step)
-    return failure("model lacks its name, compiler, CPU features, parameter hash or step, compile it again");
+    return failure("model lacks its name, compiler, CPU features, parameter hash or step, compile the model again");
   if (source->parameter_bytes < 0 || source->state_bytes < 0)
-    return failure("model '", source->name, "' has a negative size, compile it again");
+    return failure("model '", source->name, "' has a negative size, compile the model again");
 
   Model model;
   auto copy = std::make_unique<sluice_model>();

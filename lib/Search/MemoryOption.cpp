@@ -71,15 +71,16 @@ Status applyMemoryOption(SearchProblem &problem, std::string_view option) {
   } else {
     memories = limitableMemories(*problem.machine);
     if (memories.empty())
-      return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name, "' has no accelerator, option '",
-                       option, "', name the memory to limit");
+      return makeError(ErrorCode::InvalidInput, "machine '", problem.machine->name,
+                       "' has no accelerator, option '--memory ", option,
+                       "', name the memory to limit: --memory NAME=", value);
   }
   for (MemoryId memory : memories) {
     Expected<int64_t> bytes(0);
     if (!value.empty() && value.back() == '%') {
       Expected<double> percent = parseNumber(value.substr(0, value.size() - 1));
       if (!percent || *percent < 0)
-        return makeError(ErrorCode::InvalidInput, "'", value, "' is not a percentage, option '", option,
+        return makeError(ErrorCode::InvalidInput, "'", value, "' is not a percentage, option '--memory ", option,
                          "', write '60%'");
       bytes = shareOf(problem, memory, *percent);
     } else {

@@ -42,8 +42,8 @@ Json problemToJson(const ProblemFile &problem) {
 static Expected<std::vector<JsonReader>> elementsOf(const JsonReader &reader, size_t count, const char *what) {
   Expected<std::vector<JsonReader>> elements = reader.elements();
   if (elements && elements->size() != count)
-    return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' has ", elements->size(), " elements, give one a ",
-                     what, ": ", count);
+    return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' has ", elements->size(),
+                     " elements, give one for each ", what, ": ", count);
   return elements;
 }
 

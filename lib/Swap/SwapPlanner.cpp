@@ -24,9 +24,9 @@ Expected<Plan> swap::validated(const SwapProblem &problem, Plan plan, std::strin
   // Arenas keep their limits; homes that must be in the host's memory may not.
   if (const int64_t used = plan.bytesUsed(problem.graph, problem.machine)[0]; used > problem.capacityBytes[0]) {
     const std::string &host = problem.machine.memory(Machine::hostMemory()).name;
-    return makeError(ErrorCode::Infeasible, "arena and homes of memory '", host, "' need ", formatBytes(used),
-                     ", it allows ", formatBytes(problem.capacityBytes[0]), ", raise --memory ", host, " by at least ",
-                     used - problem.capacityBytes[0], " bytes");
+    return makeError(ErrorCode::Infeasible, "the arena and the homes of tensors need ", formatBytes(used), ", memory '",
+                     host, "' has a limit of ", formatBytes(problem.capacityBytes[0]), ", raise '--memory ", host,
+                     "' by at least ", used - problem.capacityBytes[0], " bytes");
   }
   Machine limited = problem.machine;
   for (size_t m = 0; m < limited.memories.size(); ++m)

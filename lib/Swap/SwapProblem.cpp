@@ -42,7 +42,8 @@ Status sluice::check(const SwapProblem &problem) {
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on device '", d.name,
                        "', which does not compute");
     if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
-      return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name, "' has no link to the host");
+      return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name,
+                       "' has no link to the host's memory, machine '", machine.name, "', add the link");
   }
   OperatorId communicating;
   for (OperatorId op : idsBelow<OperatorId>(graph.numOperators())) {

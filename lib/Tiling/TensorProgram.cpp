@@ -138,7 +138,7 @@ Status Mesh::check() const {
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name,
                        "' has links without a rate, or of negative latency");
     if (!names.insert(axis.name).second)
-      return makeError(ErrorCode::InvalidInput, "two axes are named '", axis.name, "'");
+      return makeError(ErrorCode::InvalidInput, "two axes of the mesh are named '", axis.name, "', rename one");
   }
   if (numDevices() > kMostDevices)
     return makeError(ErrorCode::InvalidInput, "a mesh has at most ", kMostDevices, " devices");

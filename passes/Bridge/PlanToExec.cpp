@@ -289,15 +289,16 @@ Status Builder::addInit(DenseI64ArrayAttr bounds) {
     // Callers read and write states at home between steps.
     if (graph->tensor(residency.tensor).kind == TensorKind::State)
       return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
-                       "' is kept in the arena of '", machine.memory(residency.memory).name,
-                       "' between steps, where callers cannot reach it; begin the step with a copy from its home");
+                       "' stays in the arena of memory '", machine.memory(residency.memory).name,
+                       "' between steps, where callers cannot read or write it, make a plan that copies it from its "
+                       "home at the start of the step");
     const MemoryId from = homeMemory(residency.tensor);
     LinkId link = machine.findLink(from, residency.memory);
     if (!link.valid())
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(residency.tensor).name,
-                       "' is kept in the arena of '", machine.memory(residency.memory).name,
-                       "', which no link joins to '", machine.memory(from).name,
-                       "', where its home is; use it from there");
+                       "' is in the arena of memory '", machine.memory(residency.memory).name,
+                       "' between steps, and no link joins this memory to memory '", machine.memory(from).name,
+                       "' with the tensor's home, make a plan that uses the tensor at its home");
     SLUICE_ASSIGN_OR_RETURN(
         std::string stream,
         streamInto(residency.memory, machine.isFile(from) ? StreamKind::FileIn : StreamKind::SwapIn));

@@ -22,7 +22,7 @@ static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size
   auto tiling = dyn_cast<dataflow::TilingAttr>(attribute);
   if (!tiling || tiling.getDims().size() != numAxes ||
       llvm::any_of(tiling.getDims(), [](int64_t dim) { return dim > std::numeric_limits<int32_t>::max(); }))
-    return makeError(ErrorCode::InvalidInput, what, " is not held along each of the mesh's ", numAxes,
+    return makeError(ErrorCode::InvalidInput, what, " has no tiling for each of the mesh's ", numAxes,
                      " axes, attribute '", dataflow::DataflowDialect::TilingAttrHelper::getNameStr().str(),
                      "', write 'R', or 'S' and a dimension, for each axis");
   std::vector<AxisTiling> tilings;

@@ -17,12 +17,12 @@
 // POWER: lanes = 12 of dataflow-assign-layout is not a power of two
 // NEGATIVE: lanes = -8 of dataflow-assign-layout is not a power of two
 // REGISTERS: registers = 0 of dataflow-assign-layout is not from 1 to 1024
-// DOT: dot = octets of dataflow-assign-layout is none of none, plain, pairs, quads and tiles
-// HALF: half = quads of dataflow-assign-layout is none of none, pairs and tiles
-// TILES: lanes = {{4|8}} of dataflow-assign-layout has no tiles, which dot or half name, give lanes = 16
-// ROUND: round of dataflow-assign-layout needs instructions to round for, give half = pairs or tiles
-// CONV: conv = fft of dataflow-assign-layout is none of direct, auto and winograd
-// TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout is not 0 or more
+// DOT: dot = octets of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles
+// HALF: half = quads of dataflow-assign-layout is unknown, use none, pairs or tiles
+// TILES: lanes = {{4|8}} of dataflow-assign-layout allows no tiles, which option dot or half requests, give lanes = 16
+// ROUND: round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
+// CONV: conv = fft of dataflow-assign-layout is unknown, use direct, auto or winograd
+// TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout must be 0 or more
 // CACHE: l2 = 100 of dataflow-assign-layout is not from 4096 to 1073741824
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {

@@ -4,8 +4,8 @@
 // RUN: sluice-opt %s --dataflow-assign-layout | FileCheck %s --check-prefix=DIRECT
 // RUN: not sluice-opt %s --dataflow-assign-layout='conv=fast' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=NUMBER
-// NAME: error: conv = fast of dataflow-assign-layout is none of direct, auto and winograd
-// NUMBER: error: tolerance = {{-1.*}} of dataflow-assign-layout is not 0 or more
+// NAME: error: conv = fast of dataflow-assign-layout is unknown, use direct, auto or winograd
+// NUMBER: error: tolerance = {{-1.*}} of dataflow-assign-layout must be 0 or more
 // DIRECT-NOT: winograd
 
 // Many channels and pixels: the error bound is beside the choice.

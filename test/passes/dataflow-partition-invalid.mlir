@@ -16,7 +16,7 @@ func.func @count(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh =
 
 // -----
 
-// expected-error @+1 {{tensor 'x' is not held along each of the mesh's 1 axes, attribute 'dataflow.tiling', write 'R', or 'S' and a dimension, for each axis}}
+// expected-error @+1 {{tensor 'x' has no tiling for each of the mesh's 1 axes, attribute 'dataflow.tiling', write 'R', or 'S' and a dimension, for each axis}}
 func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0, R>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>

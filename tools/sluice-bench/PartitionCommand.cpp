@@ -165,7 +165,7 @@ private:
 
 Status runModels(const PartitionOptions &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
-    return makeError(ErrorCode::InvalidInput, "models have no batch, give one, option '--batch'");
+    return makeError(ErrorCode::InvalidInput, "models need a batch size, option '--models', give one with '--batch'");
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   const bool isText = options.format == "text", isMegatron = options.suite == "megatron";
   if (isText)

@@ -65,8 +65,9 @@ public:
 
   Status check() const {
     if (file.machine.computeDevices().size() != 1 || !memory.valid())
-      return makeError(ErrorCode::InvalidInput, "machine '", file.machine.name,
-                       "' is not one accelerator beside the host, give such a machine to share");
+      return makeError(
+          ErrorCode::InvalidInput, "machine '", file.machine.name,
+          "' must have exactly one compute device, an accelerator, option '--machine', give another machine");
     return {};
   }
   int64_t capacityBytes() const { return file.capacities[memory.index()]; }

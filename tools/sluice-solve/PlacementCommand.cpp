@@ -27,7 +27,7 @@ Status runOffload(const PlacementOptions &options, const Json &json) {
   SLUICE_ASSIGN_OR_RETURN(OffloadProblem problem, offloadFromJson(JsonReader(json, options.file)));
   const std::vector<std::string> known = offloadSolverNames();
   if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
-    return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' takes planning problems, '",
+    return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' solves planning problems, and '",
                      options.file, "' is an instance of subgraphs on accelerators, use one of ", joined(known));
   if (options.free || options.limited || !options.output.empty())
     return makeError(ErrorCode::Unsupported, "--free, --limited and --output take a planning problem, '", options.file,

@@ -68,7 +68,8 @@ Expected<CuPointer> Card::allocate(size_t bytes) {
     result = cu.memsetAsync(pointer, 0x3c, bytes, nullptr);
   }
   if (result)
-    return makeError(ErrorCode::InvalidInput, "cannot have ", bytes, " bytes of the GPU's: ", cu.explain(result));
+    return makeError(ErrorCode::InvalidInput, "cannot allocate ", bytes, " bytes of the GPU's memory, ",
+                     cu.explain(result), ", end other programs that use the GPU");
   return pointer;
 }
 

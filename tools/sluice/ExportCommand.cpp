@@ -29,8 +29,8 @@ bool isDirectory(const std::string &path) {
 }
 
 Status notForDirectory(const ExportCommandOptions &options, const char *option) {
-  return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.source,
-                   "' is compiled and has its own, leave the option out");
+  return makeError(ErrorCode::InvalidInput, "option '", option, "' is only for ONNX models, and '", options.source,
+                   "' is already compiled with its own value, leave the option out");
 }
 
 /// Plans for such a machine are of programs whose loops are unrolled.

@@ -68,10 +68,12 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
 }
 
 void printFits(const Needs &needs, const std::vector<Fit> &fits) {
-  printLine("least",
-            concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '", needs.op,
-                   needs.processBytes > 0 ? concat("' and ", formatBytes(needs.processBytes), " of the process")
-                                          : std::string("'")));
+  printLine("least", needs.processBytes > 0
+                         ? concat(formatBytes(needs.leastBytes), " of memory '", needs.memory,
+                                  "': ", formatBytes(needs.leastBytes - needs.processBytes), " for operator '",
+                                  needs.op, "' and ", formatBytes(needs.processBytes), " for the process")
+                         : concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '",
+                                  needs.op, "'"));
   printLine("peak", concat(formatBytes(needs.peakBytes), ", with nothing copied in a step"));
   std::cout << '\n';
   Table table({"memory", "of the peak", "simulated step", "of the fastest", "copied in a step"});

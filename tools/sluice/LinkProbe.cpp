@@ -131,7 +131,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   if (largest == std::end(kLargest))
     return makeError(ErrorCode::Unsupported, "link '", machine.memory(link.a).name, "' - '",
                      machine.memory(link.b).name, "' cannot be measured, machine '", machine.name,
-                     "', give its memories 128 KiB and it 320 KiB a second");
+                     "', give both memories at least 128 KiB and the link a rate of at least 320 KiB/s");
   Probe probe;
   fillTables(probe, machine, link, *largest);
   constexpr decltype(sluice_model::step) kPrograms[] = {copyProgram<kLargest[0]>, copyProgram<kLargest[1]>,

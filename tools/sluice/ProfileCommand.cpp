@@ -221,7 +221,7 @@ Status measureOperators(const ProfileOptions &options, std::vector<Subject> &sub
     for (const std::string &note : subject->session->notes())
       if (note.find(", its ") != std::string::npos && note.find("run as grids") != std::string::npos)
         return makeError(ErrorCode::Unsupported, note,
-                         ", where a library's times were asked for, install it or profile with '--gpu-libraries off'");
+                         ", so the times of the library cannot be measured, install it or give '--gpu-libraries off'");
   SampleMap samples;
   for (const Subject *subject : running)
     subject->samples->addTo(samples);

@@ -71,19 +71,20 @@ std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count
 }
 
 tl::unexpected<Error> isForModels(const RunOptions &options, const std::string &option) {
-  return makeError(ErrorCode::InvalidInput, "option '", option, "' is for models, '", options.model,
-                   "' is compiled, give the model's file or leave the option out");
+  return makeError(ErrorCode::InvalidInput, "option '", option, "' changes the compilation, and '", options.model,
+                   "' is already compiled, give the model's ONNX file or leave the option out");
 }
 
 Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (options.adaptive)
-    return makeError(ErrorCode::InvalidInput, "option '--adaptive' plans anew, '", options.model,
-                     "' is compiled, give the model's file");
+    return makeError(ErrorCode::InvalidInput, "option '--adaptive' needs the model to make new plans, and '",
+                     options.model, "' is a compiled model, give the model's ONNX file");
   if (const std::string option = options.compile.firstGiven({"--dim"}); !option.empty())
     return isForModels(options, option);
   if (const auto &ranges = options.compile.dims().ranges; !ranges.empty())
-    return makeError(ErrorCode::InvalidInput, "'", ranges.begin()->first, "' has a range, option '--dim', '",
-                     options.model, "' is compiled, give one size");
+    return makeError(ErrorCode::InvalidInput, "dimension '", ranges.begin()->first,
+                     "' has a range in option '--dim', and '", options.model,
+                     "' is already compiled, give the size of this run");
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(RunSession session,
                           RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill));
@@ -392,7 +393,7 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   printLine("copied out", concat(outcome.stats.bytes_out, " bytes a step, planned ", outcome.stats.planned_bytes_out));
   if (outcome.stats.planned_bytes_read > 0 || outcome.stats.init_bytes_read > 0)
     printLine("read", concat(outcome.stats.bytes_read, " bytes a step, planned ", outcome.stats.planned_bytes_read,
-                             ", ", outcome.stats.init_bytes_read, " before the first"));
+                             ", ", outcome.stats.init_bytes_read, " before the first step"));
   if (outcome.stats.planned_bytes_written > 0)
     printLine("written",
               concat(outcome.stats.bytes_written, " bytes a step, planned ", outcome.stats.planned_bytes_written));
@@ -755,7 +756,7 @@ Status runRun(const RunOptions &options) {
                      options.model, "' is not compiled, run 'sluice compile' on it first");
   if (!options.keep.empty())
     return isCompiled ? makeError(ErrorCode::InvalidInput, "option '--keep' compiles, '", options.model,
-                                  "' is compiled, give the model's file")
+                                  "' is already compiled, give the model's ONNX file")
                       : compileAndKeep(options);
   std::optional<Disturbance> slow;
   if (!options.slow.empty()) {

@@ -132,8 +132,9 @@ emit::IntegerExtents IntegerSizes::emitValues(KernelEmitter &kernel) const {
 LogicalResult sluice::dataflow::checkCropped(Operation *conv, ArrayRef<Extent> image, ArrayRef<int64_t> pads) {
   for (size_t d = 0; d < image.size(); ++d)
     if (!image[d].isConstant() && (pads[d] < 0 || pads[d + image.size()] < 0))
-      return conv->emitOpError("its kernel needs sizes of the dimensions that its pads crop that are known when "
-                               "compiling");
+      return conv->emitOpError(
+          "has negative pads along a dimension with a range, which its kernel does not support, give this "
+          "dimension one size");
   return success();
 }
 

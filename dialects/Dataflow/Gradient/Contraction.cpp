@@ -76,7 +76,7 @@ static LogicalResult differentiateConv(ConvOp op, TensorBuilder &build, ArrayRef
                                        Gradients operands) {
   if (op.isLaidOut())
     return op.emitOpError(
-        "is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
+        "has a layout for a device and therefore no gradient, differentiate before assigning layouts");
   const ConvGeometry conv{op.getStrides(), op.getPads().take_front(op.getStrides().size()), op.getDilations(),
                           static_cast<int64_t>(op.getGroups())};
   if (wanted[0])

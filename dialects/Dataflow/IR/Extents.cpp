@@ -32,7 +32,8 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   for (size_t i = 0; i < names.size(); ++i)
     if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)
       return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i] << " by "
-                         << steps[i] << ", which is empty, has one value, goes below 0 or does not end with a step";
+                         << steps[i]
+                         << ", give a range that starts at 0 or more, has at least two values and ends with a step";
   return success();
 }
 

@@ -199,7 +199,8 @@ Status PipelineReader::read(const JsonReader &root) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, member.elements());
     if (elements.size() > most)
       return makeError(ErrorCode::Unsupported, "a pipeline has at most ", most, " ", key, ", at '", member.where(),
-                       "', which has ", elements.size(), ", compose it of pipelines that are composed already");
+                       "', which has ", elements.size(),
+                       ", compose parts of it first and use the composed models as services");
     return elements;
   };
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> services, elementsOf("services", kMostServices));

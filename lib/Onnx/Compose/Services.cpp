@@ -53,9 +53,11 @@ Status denote(Port &port, const Denotation &denotation, const std::string &where
   auto *shape = port.type.mutable_tensor_type()->mutable_shape();
   if (!port.declared.dims || port.declared.kind != "tensor" ||
       static_cast<size_t>(shape->dim_size()) != denotation.dims.size())
-    return makeError(ErrorCode::InvalidInput, denotation.dims.size(), " dimensions are denoted of ", where,
-                     ", which has ", port.declared.dims ? concat(port.declared.dims->size()) : "no known number",
-                     ", denote each, or none, by an empty text");
+    return makeError(ErrorCode::InvalidInput, "there are ", denotation.dims.size(), " denotations of dimensions for ",
+                     where, ", which has ",
+                     port.declared.dims ? concat(port.declared.dims->size(), " dimensions")
+                                        : std::string("an unknown number of dimensions"),
+                     ", give one for each dimension, and an empty text for a dimension without one");
   for (size_t axis = 0; axis < denotation.dims.size(); ++axis)
     if (!denotation.dims[axis].empty())
       shape->mutable_dim(static_cast<int>(axis))->set_denotation(denotation.dims[axis]);

@@ -59,8 +59,9 @@ Status Wirer::takeOutputs() {
       if (!read[s][i])
         wiring.outputs.push_back({concat(services[s].id, ".", services[s].outputs[i].declared.name), {s, i}});
   if (wiring.outputs.empty())
-    return makeError(ErrorCode::InvalidInput, "links read every output, in '", pipeline.path,
-                     "', list under 'outputs' those that the pipeline has");
+    return makeError(ErrorCode::InvalidInput,
+                     "the pipeline has no output because links read every output of its services, in '", pipeline.path,
+                     "', list the pipeline's outputs under 'outputs'");
   return {};
 }
 

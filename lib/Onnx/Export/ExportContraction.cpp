@@ -167,7 +167,8 @@ LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
     // What is cut off at the end; a result longer than the windows reach goes on with zeros.
     const int64_t high = whole.most() - to[2 + i].most();
     if (!isSameExtent(whole, to[2 + i] + high))
-      return writer.refuse("it is cut off elsewhere at other sizes, give one size of each dimension, option --dim");
+      return writer.refuse("the number of elements that it cuts off depends on sizes with ranges, give one size for "
+                           "each dimension with --dim");
     pads.push_back(std::max<int64_t>(high, 0));
     extra.push_back(std::max<int64_t>(-high, 0));
   }

@@ -51,7 +51,7 @@ LogicalResult tile(TileOp op, NodeWriter &writer) {
     else if (const int64_t times = from.most() == 0 ? 1 : to.most() / from.most(); isSameExtent(from * times, to))
       repeats.push_back(times);
     else
-      return writer.refuse("how often it repeats its operand is no number, and no quotient by one");
+      return writer.refuse("the number of repetitions is neither a constant nor an extent divided by a constant");
   writer.node("Tile", {writer.name(op.getInput()), writer.extents("repeats", repeats)});
   return success();
 }
@@ -163,7 +163,7 @@ LogicalResult oneHot(OneHotOp op, NodeWriter &writer) {
 /// One whose length or start a step gives ends at start + length * delta.
 LogicalResult rangeOfStep(RangeOp op, const Extent &count, NodeWriter &writer) {
   if (!isa<IntegerType>(elementTypeOf(op.getResult())))
-    return writer.refuse("a step gives how many numbers it has, and these are no integers");
+    return writer.refuse("its length is known only in the step, and its elements are not integers");
   // A delta of 0 is an error in ONNX, of a range without elements too.
   if (auto delta = getIntegers(op.getDelta()); !delta || delta->front() == 0)
     return writer.refuse("its delta is not known");

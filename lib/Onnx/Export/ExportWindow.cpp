@@ -63,7 +63,7 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
     }
   if (!floorFits && !ceilFits) {
     if (op.getCountIncludePad())
-      return writer.refuse("ONNX counts other windows with its padding");
+      return writer.refuse("ONNX's padding gives another number of windows");
     if (sizes.size() > 1)
       return writer.refuse(kOtherWindows);
     // Padding is not looked at: as much as the windows reach.
@@ -178,9 +178,9 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
       scalesGiveSizes &= std::floor(before * part * static_cast<float>(scale)) == after;
     }
   if (!bySizes && !scalesGiveSizes)
-    return writer.refuse("neither its scales, in 32 bits, nor its sizes say the other");
+    return writer.refuse("its scales rounded to 32 bits do not give its sizes, and its sizes do not give its scales");
   if (crops && !op.getRoi())
-    return writer.refuse("it crops to no region");
+    return writer.refuse("it crops, and its region is not given");
   std::vector<std::string> inputs = writer.operands();
   inputs.push_back(crops ? writer.numbers("roi", *op.getRoi()) : "");
   if (bySizes) {

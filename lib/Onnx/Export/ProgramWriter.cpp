@@ -485,7 +485,7 @@ Status ProgramWriter::run() {
   addOperators(block);
   if (numRefused)
     return makeError(ErrorCode::Unsupported, "program '", graph().name(), "' has ", numRefused,
-                     numRefused == 1 ? " operator that" : " operators that", " ONNX cannot say:", refused);
+                     numRefused == 1 ? " operator that" : " operators that", " ONNX cannot express:", refused);
   addOutputs(terminator);
   return {};
 }

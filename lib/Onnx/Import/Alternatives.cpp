@@ -77,7 +77,8 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
     const int64_t room = build.roomOf(std::max(extent, otherExtent)),
                   larger = build.roomOf(extent > otherExtent ? 1 : 0);
     if (extent > room || otherExtent > room)
-      return fail("dimension " + std::to_string(d) + " of the smaller one is the larger one at other sizes");
+      return fail("dimension " + std::to_string(d) +
+                  " is smaller in one alternative at some sizes of the ranges, and larger at others");
     if (larger == 0 || build.keepsAll())
       a = a ? padded(a, d, room) : Value();
     if (larger != 0 || build.keepsAll())

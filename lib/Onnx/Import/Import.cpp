@@ -135,8 +135,9 @@ Status GraphImporter::importNodes(const ::onnx::GraphProto &graph) {
         bytes *= extent;
       if (!budget.take(bytes))
         return makeError(ErrorCode::Unsupported, "sparse tensor '", excerpt(name), "' takes ", formatBytes(bytes),
-                         " when dense, more than is left of the ", formatBytes(ImportBudget::kMostBytes),
-                         " that importing a model may make, in model '", model.path(), "', give it as external data");
+                         " when dense, and the import may make at most ", formatBytes(ImportBudget::kMostBytes),
+                         " of constants in all, in model '", model.path(),
+                         "', store it as a dense tensor in external data");
       SLUICE_ASSIGN_OR_RETURN(value, readInitializer(name, denseData(model, sparse)));
       if (!value)
         continue;
@@ -243,11 +244,12 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
     if (refersToAttributes[&function][i]) {
       ::onnx::NodeProto resolved = withAttributes(*member, node);
       if (!budget.take(resolved.ByteSizeLong()))
-        return makeError(ErrorCode::Unsupported, "function '", excerpt(function.name()),
-                         "' is called so often, with attributes that its nodes of ",
+        return makeError(ErrorCode::Unsupported, "function '", excerpt(function.name()), "' needs a copy of ",
                          formatBytes(static_cast<int64_t>(resolved.ByteSizeLong())),
-                         " refer to, that copies of them pass ", formatBytes(ImportBudget::kMostBytes), ", in model '",
-                         model.path(), "', give large constants as operands");
+                         " for each call, because a node refers to an attribute of the call, and all copies together "
+                         "exceed ",
+                         formatBytes(ImportBudget::kMostBytes), ", in model '", model.path(),
+                         "', pass large constants as operands instead of attributes");
       member = &resolvedNodes.emplace_back(std::move(resolved));
     }
     SLUICE_RETURN_IF_ERROR(importMember(*member, isLive));
@@ -683,8 +685,9 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
         points.push_back(std::move(tie));
     ties.clear();
   }
-  return makeError(ErrorCode::Unsupported, "sizes within model '", model.path(),
-                   "' follow no rule that its ranges determine, give smaller ranges, or single sizes, option '--dim'");
+  return makeError(ErrorCode::Unsupported, "some sizes within model '", model.path(),
+                   "' are no sum, product or quotient of the dimensions with ranges, option '--dim', give smaller "
+                   "ranges or single sizes");
 }
 
 Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options) {

@@ -357,9 +357,10 @@ Status Generalizer::uniteIndexRanges() {
         value = isNegative ? -value : value;
       std::optional<Extent> number = fitExtent(symbols, known, values, basis, ties);
       if (!number)
-        return makeError(ErrorCode::Unsupported, "the indices that input '", inputName(function, argument).str(),
-                         "' may hold do not follow from the sizes, give smaller "
-                         "ranges, or single sizes, option '--dim'");
+        return makeError(ErrorCode::Unsupported, "the largest valid index in input '",
+                         inputName(function, argument).str(),
+                         "' is no sum, product or quotient of the dimensions with ranges, option '--dim', give "
+                         "smaller ranges or single sizes");
       AffineExpr expression =
           number->isConstant() ? getAffineConstantExpr(number->most(), function.getContext()) : number->expr();
       numbers.push_back(isNegative ? -expression : expression);
@@ -390,8 +391,8 @@ Status Generalizer::checkFoundInLoops() {
     return {};
   return makeError(
       ErrorCode::Unsupported, "node '", excerpt(nodeName(leaking->getLoc())),
-      "' is a loop whose results have an extent that each iteration finds in its data, give a bound of its "
-      "iterations, options '--max-iterations' or '--bound'");
+      "' is a loop whose results have an extent that depends on the data of an iteration, bound the number of its "
+      "iterations with '--max-iterations' or '--bound'");
 }
 
 Status Generalizer::run() {

@@ -385,7 +385,7 @@ private:
                            : function <= SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? convolutions.get()
                                                                              : nullptr;
     if (!library || bytes != static_cast<int64_t>(library->settingsBytes)) {
-      note("it asks a library for what this runtime does not know, compile it again");
+      note("it requests a library function that this runtime does not have, compile the model again");
       return kFailed;
     }
     const CudaLibrary::Request request{function, accumulates, settings};
@@ -639,9 +639,9 @@ private:
 
 Result<std::unique_ptr<Recording>> CudaDevice::record(uint32_t numStreams) {
   if (!cu.graphs())
-    return failure("device '", name, "': its driver has no graphs, install one of CUDA 11.4 or newer");
+    return failure("device '", name, "': its driver does not support graphs, install a driver for CUDA 11.4 or newer");
   if (cu.setCurrent(context))
-    return failure("device '", name, "' cannot be chosen");
+    return failure("device '", name, "': its CUDA context cannot be made current, open the session again");
   auto recording = std::make_unique<CudaRecording>(*this, numStreams);
   if (Status begun = recording->begin(); !begun)
     return tl::unexpected(begun.error());
@@ -673,8 +673,8 @@ Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc,
   if (CuResult result = cu.deviceGetCount(&count))
     return fail(cu.explain(result) + ", while looking for GPUs");
   if (ordinal >= count)
-    return fail("is GPU number " + std::to_string(ordinal) + " and there are " + std::to_string(count) +
-                ", compile for a machine like this one");
+    return fail("needs GPU number " + std::to_string(ordinal) + ", and this computer has " + std::to_string(count) +
+                " GPUs, compile the model for this computer");
   const int number = (first + ordinal) % count;
   CuDevice device = 0;
   int major = 0, minor = 0;

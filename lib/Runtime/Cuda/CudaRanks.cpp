@@ -396,7 +396,7 @@ Status CudaRanks::prepare(uint32_t kind) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!module)
     if (CuResult result = cu.moduleLoad(&module, collectivePtx().c_str(), 0, nullptr, nullptr))
-      return failure(cu.explain(result), ", while loading what joins ranks' parts");
+      return failure(cu.explain(result), ", while loading the kernels that combine the parts of ranks");
   return {};
 }
 

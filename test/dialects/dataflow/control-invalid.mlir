@@ -88,7 +88,7 @@ func.func @member(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @carried(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.loop' op yields one i1, the carried tensors and those stacked}}
+  // expected-error @+1 {{'dataflow.loop' op must yield one i1, the carried tensors and the stacked tensors}}
   %y, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
     : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
@@ -100,7 +100,7 @@ func.func @carried(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor
 // -----
 
 func.func @stacked(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<7x4xf32> {
-  // expected-error @+1 {{'dataflow.loop' op stacks at most 8 times 'tensor<4xf32>' in 'tensor<7x4xf32>'}}
+  // expected-error @+1 {{'dataflow.loop' op must stack 'tensor<4xf32>' at most 8 times in a tensor of that many slabs, got 'tensor<7x4xf32>'}}
   %y, %all, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
     : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
@@ -113,7 +113,7 @@ func.func @stacked(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor
 // -----
 
 func.func @count(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.loop' op results are the carried tensors, those stacked and one i64}}
+  // expected-error @+1 {{'dataflow.loop' op must return the carried tensors, the stacked tensors and one i64}}
   %y = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
     : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):

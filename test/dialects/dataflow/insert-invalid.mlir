@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics
 
 func.func @rank(%cache: tensor<16x4xf32>, %rows: tensor<4xf32>, %start: tensor<i64>) -> tensor<16x4xf32> {
-  // expected-error @+1 {{inserts 'tensor<4xf32>' into 'tensor<16x4xf32>' along dimension 0}}
+  // expected-error @+1 {{cannot insert 'tensor<4xf32>' into 'tensor<16x4xf32>' along dimension 0}}
   %0 = dataflow.insert %cache, %rows at %start {dim = 0 : i64} : tensor<16x4xf32>, tensor<4xf32>, tensor<i64> -> tensor<16x4xf32>
   return %0 : tensor<16x4xf32>
 }
@@ -17,7 +17,7 @@ func.func @dim(%cache: tensor<16xf32>, %rows: tensor<4xf32>, %start: tensor<i64>
 // -----
 
 func.func @element(%cache: tensor<16xf32>, %rows: tensor<4xi64>, %start: tensor<i64>) -> tensor<16xf32> {
-  // expected-error @+1 {{inserts 'tensor<4xi64>' into 'tensor<16xf32>' along dimension 0}}
+  // expected-error @+1 {{cannot insert 'tensor<4xi64>' into 'tensor<16xf32>' along dimension 0}}
   %0 = dataflow.insert %cache, %rows at %start {dim = 0 : i64} : tensor<16xf32>, tensor<4xi64>, tensor<i64> -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
@@ -49,7 +49,7 @@ func.func @start(%cache: tensor<16xf32>, %rows: tensor<4xf32>, %start: tensor<1x
 // -----
 
 func.func @result(%cache: tensor<16xf32>, %rows: tensor<4xf32>, %start: tensor<i64>) -> tensor<20xf32> {
-  // expected-error @+1 {{makes 'tensor<20xf32>' of 'tensor<16xf32>'}}
+  // expected-error @+1 {{must return 'tensor<16xf32>', the type of its first operand, got 'tensor<20xf32>'}}
   %0 = dataflow.insert %cache, %rows at %start {dim = 0 : i64} : tensor<16xf32>, tensor<4xf32>, tensor<i64> -> tensor<20xf32>
   return %0 : tensor<20xf32>
 }

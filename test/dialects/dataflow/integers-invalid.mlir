@@ -33,7 +33,7 @@ func.func @elements(%a: tensor<4x8xui16>, %b: tensor<8x6xi8>) {
 // -----
 
 func.func @row_zeros(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>, %z: tensor<4xi32>) {
-  // expected-error @+1 {{has zero points of the left-hand side that are neither one for all nor one a row}}
+  // expected-error @+1 {{must have one zero point of the left-hand side, or one for each row}}
   %0 = dataflow.integer_matmul %a less %z, %b : (tensor<4x8xui8>, tensor<8x6xi8>, tensor<4xi32>) -> tensor<4x6xi32>
   return
 }
@@ -65,7 +65,7 @@ func.func @packed_size(%a: tensor<4x8xui8>, %b: tensor<191xi8>) {
 // -----
 
 func.func @packed_zeros(%a: tensor<4x8xui8>, %b: tensor<192xi8>, %z: tensor<i32>) {
-  // expected-error @+1 {{a packed operand has its zero points with it}}
+  // expected-error @+1 {{must not have zero points for a packed operand, which contains them}}
   %0 = dataflow.integer_matmul %a, %b less %z panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<192xi8>, tensor<i32>) -> tensor<4x6xi32>
   return
 }
@@ -77,7 +77,7 @@ func.func @packed_zeros(%a: tensor<4x8xui8>, %b: tensor<192xi8>, %z: tensor<i32>
 
 // -----
 
-// expected-error @+1 {{panels for tiles have columns without zero points, a multiple of 16}}
+// expected-error @+1 {{panels for tiles must have no zero points, and a number of columns that is a multiple of 16}}
 #zeros = #dataflow.integer_panels<dot = tiles, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = true>
 
 // -----

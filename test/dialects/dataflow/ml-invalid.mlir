@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 func.func @kind(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{joins by sum, max or min}}
+  // expected-error @+1 {{must combine by sum, max or min}}
   %y = dataflow.tree_ensemble mean %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return
@@ -10,7 +10,7 @@ func.func @kind(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r:
 // -----
 
 func.func @rows(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{makes a row of targets of each row of features, got 'tensor<5x2xf32>' and 'tensor<4x1xf32>'}}
+  // expected-error @+1 {{must return a row of targets for each row of features, got 'tensor<5x2xf32>' and 'tensor<4x1xf32>'}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<4x1xf32>
   return
@@ -19,7 +19,7 @@ func.func @rows(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r:
 // -----
 
 func.func @types(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf64>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{compares and joins one type, got 'tensor<5x2xf32>', 'tensor<2xf64>'}}
+  // expected-error @+1 {{must have features, thresholds, weights and results of one element type, got 'tensor<5x2xf32>', 'tensor<2xf64>'}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf64>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return
@@ -28,7 +28,7 @@ func.func @types(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf64>, %r
 // -----
 
 func.func @branches(%x: tensor<5x2xf32>, %n: tensor<2x2xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{has a feature, two branches and a threshold for each node, got 'tensor<2x2xi32>' and 'tensor<2xf32>'}}
+  // expected-error @+1 {{must have a feature, two branches and a threshold for each node, got 'tensor<2x2xi32>' and 'tensor<2xf32>'}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x2xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return
@@ -37,7 +37,7 @@ func.func @branches(%x: tensor<5x2xf32>, %n: tensor<2x2xi32>, %t: tensor<2xf32>,
 // -----
 
 func.func @weights(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<2xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{has lists of roots, of where leaves begin, and of a target for each weight}}
+  // expected-error @+1 {{must have a list of roots, a list of the starts of leaves, and a target for each weight}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<2xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return
@@ -46,7 +46,7 @@ func.func @weights(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, 
 // -----
 
 func.func @none(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>) {
-  // expected-error @+1 {{has one test for all nodes, or a list of them}}
+  // expected-error @+1 {{must have either one test for all nodes or a list of tests}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>) -> tensor<5x1xf32>
   return
@@ -55,7 +55,7 @@ func.func @none(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r:
 // -----
 
 func.func @both(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r: tensor<1xi32>, %l: tensor<4xi32>, %g: tensor<3xi32>, %w: tensor<3xf32>, %tests: tensor<2xui8>) {
-  // expected-error @+1 {{has one test for all nodes, or a list of them}}
+  // expected-error @+1 {{must have either one test for all nodes or a list of tests}}
   %y = dataflow.tree_ensemble sum %x nodes %n, %t roots %r leaves %l, %g, %w tests %tests {test = 5 : i64}
     : (tensor<5x2xf32>, tensor<2x3xi32>, tensor<2xf32>, tensor<1xi32>, tensor<4xi32>, tensor<3xi32>, tensor<3xf32>, tensor<2xui8>) -> tensor<5x1xf32>
   return

@@ -73,7 +73,7 @@ func.func @number(%x: tensor<2xf16>) {
 // -----
 
 func.func @image(%x: tensor<9xui8>) {
-  // expected-error @+1 {{makes rows of columns of 1 channels of a list of bytes, got 'tensor<9xui8>' and 'tensor<4x4x3xui8>'}}
+  // expected-error @+1 {{must return an image of rows, columns and 1 channels for a list of bytes, got 'tensor<9xui8>' and 'tensor<4x4x3xui8>'}}
   %y = dataflow.decode_image grayscale %x : tensor<9xui8> -> tensor<4x4x3xui8>
   return
 }

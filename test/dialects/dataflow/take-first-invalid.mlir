@@ -9,7 +9,7 @@ func.func @count(%x: tensor<8xf32>, %n: tensor<1xi64>) {
 // -----
 
 func.func @dimension(%x: tensor<8xf32>, %n: tensor<i64>) {
-  // expected-error @+1 {{takes positions of dimension 1 of 'tensor<8xf32>' and gives 'tensor<5xf32>'}}
+  // expected-error @+1 {{must keep the rank and the element type and take positions of an existing dimension, got dimension 1 of 'tensor<8xf32>' and 'tensor<5xf32>'}}
   %y = dataflow.take_first %x, %n {dim = 1 : i64, symbol = 0 : i64} : tensor<8xf32>, tensor<i64> -> tensor<5xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @dimension(%x: tensor<8xf32>, %n: tensor<i64>) {
 // -----
 
 func.func @others(%x: tensor<8x3xf32>, %n: tensor<i64>) {
-  // expected-error @+1 {{changes dimension 1, of 'tensor<8x3xf32>' to 'tensor<5x2xf32>'}}
+  // expected-error @+1 {{must change only dimension 0, got dimension 1 changed from 'tensor<8x3xf32>' to 'tensor<5x2xf32>'}}
   %y = dataflow.take_first %x, %n {dim = 0 : i64, symbol = 0 : i64} : tensor<8x3xf32>, tensor<i64> -> tensor<5x2xf32>
   return
 }

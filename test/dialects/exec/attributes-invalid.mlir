@@ -55,7 +55,7 @@ exec.program @p parameters 0 state 0 {
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{attribute 'exec.range' is array<i64: 1, 2>, write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64}}
+  // expected-error @+1 {{attribute 'exec.range' is array<i64: 1, 2>, write array<i64: LEAST, GREATEST, OTHER> (the bounds, and one more allowed value) on an input of i32 or i64}}
   exec.input "x" : tensor<2xi64> {exec.range = array<i64: 1, 2>}
   exec.step {
   }
@@ -66,7 +66,7 @@ exec.program @p parameters 0 state 0 {
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{attribute 'exec.range' is array<i64: 0, 1, 0>, write array<i64: LEAST, GREATEST, OTHER> on an input of i32 or i64}}
+  // expected-error @+1 {{attribute 'exec.range' is array<i64: 0, 1, 0>, write array<i64: LEAST, GREATEST, OTHER> (the bounds, and one more allowed value) on an input of i32 or i64}}
   exec.input "x" : tensor<2xf32> {exec.range = array<i64: 0, 1, 0>}
   exec.step {
   }
@@ -77,7 +77,7 @@ exec.program @p parameters 0 state 0 {
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{attribute 'exec.range' is of exec.input, remove it}}
+  // expected-error @+1 {{attribute 'exec.range' is only for exec.input, remove it}}
   exec.output "y" : tensor<2xi64> {exec.range = array<i64: 0, 1, 0>}
   exec.step {
   }

@@ -687,7 +687,7 @@ exec.program @p parameters 256 state 64 {
     %w_0 = exec.slot @accel0 at 0 bytes 64 tensor "w"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
     %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run
-    // expected-error @+1 {{C10: writes 'w' over 'x', which a command that need not be done still uses; wait for its event}}
+    // expected-error @+1 {{C10: writes 'w' over 'x', which an earlier command may still use, wait for the event of that command}}
     %e2 = exec.swap_in %w to %w_0 bytes 64 via @bus on @in wait(%e0)
   }
 }

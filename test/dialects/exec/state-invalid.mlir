@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 // The store's first content would end past the store.
-// expected-error @+1 {{C3: the state's first content is not within the parameter file and the state store}}
+// expected-error @+1 {{C3: the initial contents of the states must be within the parameter file and fit the state store}}
 exec.program @p parameters 320 state 32 initially 256 {
   exec.memory @host arena 64
   exec.step {
@@ -11,7 +11,7 @@ exec.program @p parameters 320 state 32 initially 256 {
 // -----
 
 // It would begin past the end of the file.
-// expected-error @+1 {{C3: the state's first content is not within the parameter file and the state store}}
+// expected-error @+1 {{C3: the initial contents of the states must be within the parameter file and fit the state store}}
 exec.program @p parameters 320 state 128 initially 321 {
   exec.memory @host arena 64
   exec.step {

@@ -202,11 +202,11 @@ TEST_CASE("what a program cannot say is an error that names the tensor", "[codeg
   SECTION("a parameter kept in the host's arena") {
     model.plan.arenaBytes[0] = 256;
     model.plan.residencies[1].memory = MemoryId(0);
-    failsWith("'w' is kept in the arena of 'host'");
+    failsWith("'w' is in the arena of memory 'host' between steps");
   }
   SECTION("a state kept on a device between steps") {
     model.plan.residencies[2].initial = true;
-    failsWith("state 'h' is kept in the arena of 'accel0' between steps");
+    failsWith("state 'h' stays in the arena of memory 'accel0' between steps");
   }
   SECTION("a plan that forgets a wait") {
     model.plan.commands[2].waits.clear();

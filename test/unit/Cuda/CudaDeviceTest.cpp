@@ -91,7 +91,7 @@ TEST_CASE("what is larger than the pinned buffers goes through both in turn", "[
 TEST_CASE("a GPU that is not there, or too small, is an error when the model is opened", "[cuda]") {
   CudaModel two(256, 2);
   CHECK_FALSE(two.open());
-  CHECK_THAT(sluice_last_error(), Contains("device 'accel1': is GPU number 1 and there are 1"));
+  CHECK_THAT(sluice_last_error(), Contains("device 'accel1': needs GPU number 1, and this computer has 1 GPUs"));
   CHECK(fakeCudaHeld() == 0);
   CudaModel model;
   fakeCudaReset(80, 2047);

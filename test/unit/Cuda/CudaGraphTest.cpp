@@ -399,8 +399,9 @@ TEST_CASE("a graph that fails is given up, and commands alone name the operator"
   REQUIRE(errorOf(session.get()) == "");
   REQUIRE(errorOf(session.get()) == "");
   fakeCudaFailOnce("cuGraphLaunch", 0, 719);
-  CHECK_THAT(errorOf(session.get()),
-             Contains("a step that runs as one failed: device 'accel0': CUDA_ERROR_LAUNCH_FAILED (719)"));
+  CHECK_THAT(
+      errorOf(session.get()),
+      Contains("a step that was launched as one CUDA graph failed, device 'accel0': CUDA_ERROR_LAUNCH_FAILED (719)"));
   newLines();
   CHECK(errorOf(session.get()) == "");
   CHECK_THAT(newLines(), !Contains("graph"));

@@ -143,11 +143,11 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
              Contains("It is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): it leaves 'm1' until a copy "
                       "brings it back."));
   CHECK_THAT(text, Contains("It is not in 'm1' from 348 ns to 522 ns; its bytes serve 'u' (64 B)."));
-  CHECK_THAT(text, Contains("no 64 B of 'm1' in one piece are free all the time"));
-  CHECK_THAT(text, Contains("It could not stay without moving others"));
+  CHECK_THAT(text, Contains("no range of 64 B in 'm1' is free all the time"));
+  CHECK_THAT(text, Contains("It could not stay without moving other tensors"));
   CHECK_THAT(text, !Contains("above the limit"));
   CHECK_THAT(text, !Contains("with it in"));
-  CHECK_THAT(text, Contains("'d' reads it next, and waits 148 ns for it and nothing else."));
+  CHECK_THAT(text, Contains("'d' reads it next and waits 148 ns for this copy and for nothing else."));
   CHECK_THAT(text, !Contains("share the link"));
   CHECK_THAT(text, Contains("here: 'a' makes it."));
   CHECK_THAT(text, Contains("It is in 'm1' at bytes 192 to 256 from 74 ns to 348 ns, made by 'a'; 1 launch reads it "
@@ -155,16 +155,18 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK_THAT(text, Contains("It is in 'm1' at bytes 128 to 192 from 522 ns to 696 ns, copied from 'host'; 1 launch"));
   // In the other plan nobody waits for it.
   CHECK_THAT(textOf(describe(tensorOf(examplePlan(true), "t"))),
-             Contains("'d' reads it next, 126 ns after the copy's end, when 'c' has ended."));
+             Contains("'d' reads it next. It starts 126 ns after this copy ends, when 'c' has ended."));
 }
 
 TEST_CASE("a tensor whose bytes would not fit could not stay", "[explain]") {
   PlanFile file = examplePlan();
   file.problem.capacities[1] = 255;
   const std::string text = textOf(describe(tensorOf(file, "t")));
-  CHECK_THAT(text, Contains("It could not stay: at 348 ns others use 192 B of 'm1', and with its 64 B that is 1 B "
-                            "above the limit of 255 B."));
-  CHECK_THAT(text, !Contains("in one piece"));
+  CHECK_THAT(
+      text,
+      Contains("It could not stay: at 348 ns other tensors use 192 B of 'm1', and together with its 64 B that is 1 B "
+               "above the limit of 255 B."));
+  CHECK_THAT(text, !Contains("no range of"));
   // With another 64 bytes there is a place.
   file.problem.capacities[1] = 320;
   CHECK_THAT(textOf(describe(tensorOf(file, "t"))),
@@ -211,7 +213,7 @@ TEST_CASE("a parameter that is copied in each step is away over the step's end",
   CHECK(facts.copies[0].absence->freeOffset == 64);
   const std::string text = textOf(describe(facts));
   CHECK_THAT(text, Contains("it is not kept in 'm1' between steps."));
-  CHECK_THAT(text, Contains("It is not in 'm1' from 174 ns to 248 ns; nobody uses its bytes."));
+  CHECK_THAT(text, Contains("It is not in 'm1' from 174 ns to 248 ns; no other tensor uses its bytes."));
   CHECK_THAT(
       text,
       Contains(
@@ -436,7 +438,7 @@ TEST_CASE("why a tensor is copied is told once, with what takes its place", "[ex
     why[facts.name] = whyCopied(facts);
   }
   CHECK_THAT(why["t"],
-             Contains("it leaves 'm1' until a copy brings it back; it could not stay without moving others: "));
+             Contains("it leaves 'm1' until a copy brings it back; it could not stay without moving other tensors: "));
   CHECK_THAT(why["t"], Contains("; its bytes serve 'u' (64 B); "));
   CHECK(why["t"].find("its bytes serve") == why["t"].rfind("its bytes serve"));
   CHECK(why.count("u") == 0);
@@ -471,11 +473,12 @@ TEST_CASE("a wait is shared out among all that was missing", "[explain]") {
   CHECK(v.copies[0].readerWaitNs == 74);
   REQUIRE(v.copies[0].readerMissing.size() == 1);
   CHECK(v.copies[0].readerMissing[0].ns == 38);
-  CHECK_THAT(textOf(describe(v)),
-             Contains("'op' reads it next, and waits 112 ns for it, the last 74 ns for nothing else; "
-                      "missing as well: the copy of 'w' from 'host' to 'm1' for 38 ns of them."));
+  CHECK_THAT(
+      textOf(describe(v)),
+      Contains("'op' reads it next and waits 112 ns for this copy. It waits the last 74 ns for nothing else, and "
+               "before that also for the copy of 'w' from 'host' to 'm1' (38 ns)."));
   CHECK(w.copies[0].readerWaitNs == 0);
-  CHECK_THAT(textOf(describe(w)), Contains("this copy was missing for the first 38 ns."));
+  CHECK_THAT(textOf(describe(w)), Contains("this copy was missing for the first 38 ns of this time."));
   const StepFacts step = explainStep(file);
   REQUIRE(step.stalls.size() == 1);
   CHECK(step.stalls[0].longestNs == 74);
@@ -525,7 +528,7 @@ TEST_CASE("a tensor whose copy nobody waits for would gain nothing", "[explain]"
              Contains("With it in 'm1' all the time the step would be no shorter, because its copy to 'm1' could end "
                       "26 ns later without a longer step; its 64 B are free at byte 128"));
   CHECK_THAT(text, !Contains("less"));
-  CHECK_THAT(text, Contains("'op' reads it next, 26 ns after the copy's end, when 'q' has ended."));
+  CHECK_THAT(text, Contains("'op' reads it next. It starts 26 ns after this copy ends, when 'q' has ended."));
 }
 
 TEST_CASE("of many that could stay alone, those that fit together are counted", "[explain]") {

@@ -111,11 +111,11 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("device's memory") {
     machine.devices[1].memory = MemoryId(9);
-    message = "its memory does not exist";
+    message = "the device's memory does not exist";
   }
   SECTION("no memory at all") {
     machine.devices[1].memory = MemoryId();
-    message = "its memory does not exist";
+    message = "the device's memory does not exist";
   }
   SECTION("unlinked") {
     machine.links.clear();
@@ -235,9 +235,9 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
       {"/devices/1/efficiency/conv", "x", "efficiency.conv"},
       {"/devices/1/threads", 0, "threads 0 is out of range"},
       {"/devices/1/threads", 4294967297, "out of range"},
-      {"/devices/1/flopsPerSec", -1, "its rates must be from 1 to 1e21"},
-      {"/devices/1/flopsPerSec", 1e308, "its rates must be from 1 to 1e21"},
-      {"/devices/1/memoryBytesPerSec", 5e-324, "its rates must be from 1 to 1e21"},
+      {"/devices/1/flopsPerSec", -1, "the device's rates must be from 1 to 1e21"},
+      {"/devices/1/flopsPerSec", 1e308, "the device's rates must be from 1 to 1e21"},
+      {"/devices/1/memoryBytesPerSec", 5e-324, "the device's rates must be from 1 to 1e21"},
       {"/devices/1/efficiency/conv", 5e-324, "efficiency of 'conv' must be from 1e-6 to 1e6"},
       {"/devices/1/efficiency/conv", 1e308, "efficiency of 'conv' must be from 1e-6 to 1e6"},
       {"/devices/1/speed", 5e-324, "speed must be from 1e-6 to 1"},
@@ -428,11 +428,11 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("its own trunk") {
     machine.links[1].trunk = LinkId(1u);
-    message = "it is its own trunk";
+    message = "the link is its own trunk";
   }
   SECTION("no such trunk") {
     machine.links[1].trunk = LinkId(7u);
-    message = "its trunk does not exist";
+    message = "the link's trunk does not exist";
   }
   SECTION("a trunk elsewhere") {
     machine.memories.insert(machine.memories.begin() + 1, 2, Memory{"a"});
@@ -442,13 +442,13 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
                      {MemoryId(0u), MemoryId(3u), 1e9, 1e9},
                      {MemoryId(3u), MemoryId(4u), 1e9, 1e9}};
     machine.links[2].trunk = LinkId(0u);
-    message = "it has no memory in common with its trunk, link 'accel0' - 'ssd'";
+    message = "the link and its trunk have no memory in common, link 'accel0' - 'ssd'";
   }
   SECTION("a trunk of a trunk") {
     machine.memories.push_back({"tape", 1, MemoryKind::File});
     machine.links.push_back({MemoryId(1u), MemoryId(3u), 1e9, 1e9});
     machine.links[2].trunk = LinkId(1u);
-    message = "its trunk 'accel0' - 'ssd' has a trunk itself";
+    message = "the link's trunk 'accel0' - 'ssd' has a trunk itself";
   }
   SECTION("reverse rate") {
     machine.links[1].reverseBytesPerSec = -1;
@@ -493,16 +493,17 @@ TEST_CASE("machine files describe machines that can run", "[machine]") {
   const char *message = nullptr;
   SECTION("a CPU elsewhere") {
     machine.devices[1].kind = DeviceKind::Cpu;
-    message = "its kind is cpu and its memory is not the host's, device 'accel0' of machine 'emulated', give it the "
-              "kind emulated or cuda";
+    message =
+        "a device of kind cpu must compute in the host's memory, device 'accel0' of machine 'emulated', give it the "
+        "kind emulated or cuda";
   }
   SECTION("an accelerator in the host's memory") {
     machine.devices[0].kind = DeviceKind::Emulated;
-    message = "it computes in the host's memory and its kind is not cpu, device 'cpu'";
+    message = "a device that computes in the host's memory must have the kind cpu, device 'cpu'";
   }
   SECTION("a memory without a device") {
     machine.memories.push_back({"disk", 1 << 20});
-    message = "it belongs to no device, memory 'disk' of machine 'emulated', remove it or add its device";
+    message = "no device computes in this memory, memory 'disk' of machine 'emulated', remove it or add its device";
   }
   REQUIRE(machine.check());
   Status status = machine.checkRunnable();

@@ -339,7 +339,8 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
   TestModel model(sumProgram, kFloats);
   model.model.num_ranks = kRanks;
   CHECK(!model.open());
-  CHECK(sluice_last_error() == std::string("model is for 3 ranks and does not say what they send, compile it again"));
+  CHECK(sluice_last_error() ==
+        std::string("model is for 3 ranks and has no table of the bytes that they send, compile the model again"));
   model.model.planned_bytes_sent = kPlanned;
   CHECK(!model.open());
   CHECK(sluice_last_error() == std::string("model 'test' is for 3 ranks and runs on 1, start as many"));

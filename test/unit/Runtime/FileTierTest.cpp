@@ -368,7 +368,8 @@ TEST_CASE("a model that misuses a file is refused", "[runtime][file]") {
              Contains("the file 'disk'"));
   TestModel model = streamingModel();
   model.memories[0].kind = SLUICE_MEMORY_FILE;
-  CHECK_THAT(create(model, {nullptr, path}, nullptr).error(), Contains("'host' is of kind 1"));
+  CHECK_THAT(create(model, {nullptr, path}, nullptr).error(),
+             Contains("'host' has kind 1, which the host's memory cannot have"));
   fs::resize_file(path, 100);
   model = streamingModel();
   CHECK_THAT(create(model, {nullptr, path}, nullptr).error(), Contains("has 100 bytes"));

@@ -209,7 +209,7 @@ TEST_CASE("a generator names what of a model it cannot use", "[runtime]") {
   CHECK(errorOf([](SumModel &m) {
           m.outputs.push_back(m.outputs[0]);
           m.outputs[0].name = "a", m.outputs[1].name = "b";
-        }).find("model 'test' has 2 outputs and none is called 'logits'") == 0);
+        }).find("model 'test' has 2 outputs and none is named 'logits'") == 0);
   CHECK(errorOf([](SumModel &m) {
           m.model.advance = nullptr;
         }).find("model's symbol 'past' is the length of no state") == 0);

@@ -287,7 +287,7 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   CHECK(errorOf([](TestModel &m) { m.model.size = 16; }).find("has 16 bytes") != std::string::npos);
   CHECK(errorOf([](TestModel &m) {
           m.model.size = offsetof(sluice_model, num_symbols) - 1;
-        }).find("compile it again") != std::string::npos);
+        }).find("compile the model again") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.size = 4; }).find("no ABI version") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.cpu_features = "+sse2,+warp9"; }).find("'warp9'") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.step = nullptr; }).find("lacks its name") != std::string::npos);

@@ -422,7 +422,7 @@ TEST_CASE("buckets that contradict the model are refused", "[runtime]") {
     CHECK(model.open() == nullptr);
     return std::string(sluice_last_error());
   };
-  const std::string lacks = "bucket 1 has no bounds, arenas or step, compile it again";
+  const std::string lacks = "bucket 1 has no bounds, arenas or step, compile the model again";
   CHECK(errorOf([](BucketModel &m) { m.buckets[1].bounds = nullptr; }).find(lacks) != std::string::npos);
   CHECK(errorOf([](BucketModel &m) { m.buckets[1].arena_bytes = nullptr; }).find(lacks) != std::string::npos);
   CHECK(errorOf([](BucketModel &m) { m.buckets[1].step = nullptr; }).find(lacks) != std::string::npos);

@@ -136,7 +136,7 @@ TEST_CASE("tables of states that contradict the model are refused", "[runtime]")
   CHECK(mentions([](StateModel &m) { m.offsets[1] = -1; }, outside));
   CHECK(mentions([](StateModel &m) { m.offsets[1] = INT64_MAX; }, outside));
   CHECK(mentions([](StateModel &m) { m.states[1].bytes = INT64_MAX; }, outside));
-  CHECK(mentions([](StateModel &m) { m.model.state_offsets = nullptr; }, "says not where"));
+  CHECK(mentions([](StateModel &m) { m.model.state_offsets = nullptr; }, "no table of their offsets"));
   CHECK(mentions([](StateModel &m) { m.states[0].name = nullptr; }, "model's state 0"));
   const char *begins = "states begin outside its parameter file";
   CHECK(errorOf([](StateModel &m) { m.model.state_initial = 64; }) == "");

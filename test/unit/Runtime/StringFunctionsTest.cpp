@@ -202,7 +202,7 @@ TEST_CASE("a step refuses text without an address", "[runtime][strings]") {
   CHECK(sluice_run(session.get(), inputs, outputs) == 0);
   words[2] = {nullptr, 5};
   CHECK(sluice_run(session.get(), inputs, outputs) != 0);
-  CHECK(std::string(sluice_last_error()).find("as element 2") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find(", element 2") != std::string::npos);
   words[2] = {"x", -1};
   CHECK(sluice_run(session.get(), inputs, outputs) != 0);
 }

@@ -154,7 +154,8 @@ public:
     if (differing + refused == 0)
       return {};
     return makeError(ErrorCode::InvalidInput, differing + refused, " of ", models,
-                     " random models do not behave, repeat one by '--seed S --count 1 --keep DIR' with its seed S");
+                     " random models give wrong results, crash or are refused, repeat one by '--seed S --count 1 "
+                     "--keep DIR' with its seed S");
   }
 
 private:

@@ -275,7 +275,8 @@ static LogicalResult checkRows(OpTy op, const VectorTarget &, const KernelStyle 
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     for (auto [d, extent] : llvm::enumerate(extentsOf(value)))
       if (!extent.isConstant() && (d > 0 || extentsOf(value).size() < 2))
-        return op->emitOpError("its kernel needs all sizes but the number of rows known when compiling");
+        return op->emitOpError("has a kernel for which only the number of rows may change between steps, give the "
+                               "other dimensions one size");
   return success();
 }
 

@@ -97,7 +97,7 @@ LogicalResult LoopOp::verify() {
     return failure();
   if (getNumResults() < carried.size() + 1 || TypeRange(getResultTypes()).take_front(carried.size()) != carried ||
       getResults().back().getType() != getTrips().getType())
-    return emitOpError("results are the carried tensors, those stacked and one i64");
+    return emitOpError("must return the carried tensors, the stacked tensors and one i64");
   return success();
 }
 
@@ -110,13 +110,14 @@ LogicalResult LoopOp::verifyRegions() {
   if (yielded.size() != 1 + carried + stacked || typeOf(program.getTerminator()->getOperand(0)).getRank() != 0 ||
       !typeOf(program.getTerminator()->getOperand(0)).getElementType().isInteger(1) ||
       TypeRange(yielded).slice(1, carried) != TypeRange(getCarried().getTypes()))
-    return emitOpError("yields one i1, the carried tensors and those stacked");
+    return emitOpError("must yield one i1, the carried tensors and the stacked tensors");
   for (size_t i = 0; i < stacked; ++i) {
     auto whole = typeOf(getResult(carried + i));
     auto slab = cast<RankedTensorType>(yielded[1 + carried + i]);
     if (whole.getRank() != slab.getRank() + 1 || whole.getElementType() != slab.getElementType() ||
         whole.getShape().drop_front() != slab.getShape() || whole.getShape().front() != static_cast<int64_t>(getMost()))
-      return emitOpError("stacks at most ") << getMost() << " times " << slab << " in " << whole;
+      return emitOpError("must stack ") << slab << " at most " << getMost()
+                                        << " times in a tensor of that many slabs, got " << whole;
   }
   return verifyProgramOffsets(*this);
 }

@@ -38,7 +38,8 @@ LogicalResult IntegerPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()>
                                         int64_t columns, int64_t segments, int64_t length, int64_t panel,
                                         bool hasZeroPoints) {
   if (dot == IntegerDot::tiles && (hasZeroPoints || panel % emit::kTileColumns != 0))
-    return emitError() << "panels for tiles have columns without zero points, a multiple of " << emit::kTileColumns;
+    return emitError() << "panels for tiles must have no zero points, and a number of columns that is a multiple of "
+                       << emit::kTileColumns;
   const std::string problem = findPanelsProblem(columns, segments, length, panel, kMostByteExtent);
   return problem.empty() ? success() : LogicalResult(emitError() << problem);
 }
@@ -150,11 +151,11 @@ LogicalResult IntegerMatmulOp::verify() {
       fits = extent == 1 || extent == lhs[lhs.size() - 1 - i];
     }
     if (!fits)
-      return emitOpError("has zero points of the left-hand side that are neither one for all nor one a row");
+      return emitOpError("must have one zero point of the left-hand side, or one for each row");
   }
   if (Value zero = getRhsZeroPoint()) {
     if (isPacked())
-      return emitOpError("a packed operand has its zero points with it");
+      return emitOpError("must not have zero points for a packed operand, which contains them");
     Count count = elementCount(zero.getType());
     if (count != 1 && (count != shape.n || typeOf(zero).getRank() != 1))
       return emitOpError("has ") << count.value() << " zero points of the right-hand side for " << shape.n

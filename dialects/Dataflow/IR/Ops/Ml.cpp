@@ -16,27 +16,27 @@ using namespace sluice::dataflow;
 LogicalResult TreeEnsembleOp::verify() {
   constexpr int64_t kTests = 16;
   if (getKind() != ReduceKind::sum && getKind() != ReduceKind::max && getKind() != ReduceKind::min)
-    return emitOpError("joins by sum, max or min");
+    return emitOpError("must combine by sum, max or min");
   auto input = typeOf(getInput()), result = typeOf(getResult());
   Type element = input.getElementType();
   if (input.getRank() != 2 || result.getRank() != 2 || result.getDimSize(0) != input.getDimSize(0) ||
       input.getDimSize(1) < 1 || result.getDimSize(1) < 1)
-    return emitOpError("makes a row of targets of each row of features, got ") << input << " and " << result;
+    return emitOpError("must return a row of targets for each row of features, got ") << input << " and " << result;
   if (element != elementOf(getThresholds()) || element != elementOf(getWeights()) || element != result.getElementType())
-    return emitOpError("compares and joins one type, got ")
+    return emitOpError("must have features, thresholds, weights and results of one element type, got ")
            << input << ", " << getThresholds().getType() << ", " << getWeights().getType() << " and " << result;
   ArrayRef<int64_t> nodes = shapeOf(getNodes());
   if (nodes.size() != 2 || nodes[0] < 1 || nodes[1] != 3 || shapeOf(getThresholds()) != nodes.take_front(1))
-    return emitOpError("has a feature, two branches and a threshold for each node, got ")
+    return emitOpError("must have a feature, two branches and a threshold for each node, got ")
            << getNodes().getType() << " and " << getThresholds().getType();
   if (typeOf(getRoots()).getRank() != 1 || typeOf(getLeaves()).getRank() != 1 || shapeOf(getLeaves())[0] < 2 ||
       typeOf(getTargets()).getRank() != 1 || shapeOf(getTargets())[0] < 1 ||
       shapeOf(getTargets()) != shapeOf(getWeights()))
-    return emitOpError("has lists of roots, of where leaves begin, and of a target for each weight, got ")
+    return emitOpError("must have a list of roots, a list of the starts of leaves, and a target for each weight, got ")
            << getRoots().getType() << ", " << getLeaves().getType() << ", " << getTargets().getType() << " and "
            << getWeights().getType();
   if (getTest().has_value() == static_cast<bool>(getTests()))
-    return emitOpError("has one test for all nodes, or a list of them");
+    return emitOpError("must have either one test for all nodes or a list of tests");
   if (getTest() && *getTest() >= kTests)
     return emitOpError("has test ") << *getTest() << ", which is not a sum of 1, 2, 4 and 8";
   if (getTests() && shapeOf(getTests()) != nodes.take_front(1))

@@ -272,12 +272,13 @@ LogicalResult InsertOp::verify() {
   const RankedTensorType into = typeOf(getInto()), part = typeOf(getPart());
   const auto dim = static_cast<int64_t>(getDim());
   if (getResult().getType() != into)
-    return emitOpError() << "makes " << getResult().getType() << " of " << into;
+    return emitOpError() << "must return " << into << ", the type of its first operand, got " << getResult().getType();
   if (typeOf(getStart()).getRank() != 0)
     return emitOpError() << "has a start of " << getStart().getType() << ", give one integer";
   if (part.getRank() != into.getRank() || part.getElementType() != into.getElementType() || dim < 0 ||
       dim >= into.getRank())
-    return emitOpError() << "inserts " << part << " into " << into << " along dimension " << dim;
+    return emitOpError() << "cannot insert " << part << " into " << into << " along dimension " << dim
+                         << ", ranks and element types must be equal, and the dimension must exist";
   const Extents whole = extentsOf(into), own = extentsOf(part);
   for (int64_t d = 0; d < into.getRank(); ++d)
     if (d == dim ? own[d].most() > whole[d].most() : own[d] != whole[d])

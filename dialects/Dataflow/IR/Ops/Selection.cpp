@@ -40,11 +40,14 @@ LogicalResult TakeFirstOp::verify() {
     return emitOpError() << "has a count of " << getCount().getType() << ", give a tensor<i64>";
   if (from.getRank() != to.getRank() || from.getElementType() != to.getElementType() || dim < 0 ||
       dim >= from.getRank())
-    return emitOpError() << "takes positions of dimension " << dim << " of " << from << " and gives " << to;
+    return emitOpError()
+           << "must keep the rank and the element type and take positions of an existing dimension, got dimension "
+           << dim << " of " << from << " and " << to;
   const Extents all = extentsOf(from), kept = extentsOf(to);
   for (int64_t d = 0; d < from.getRank(); ++d)
     if (d != dim && all[d] != kept[d])
-      return emitOpError() << "changes dimension " << d << ", of " << from << " to " << to;
+      return emitOpError() << "must change only dimension " << dim << ", got dimension " << d << " changed from "
+                           << from << " to " << to;
   // Without symbols it is the program of one point.
   const SymbolsAttr symbols = symbolsOf(to);
   if (!symbols || kept[dim].isConstant())

@@ -53,7 +53,7 @@ LogicalResult DecodeImageOp::verify() {
   ArrayRef<int64_t> image = getType().getShape();
   int64_t channels = getFormat() == PixelFormat::grayscale ? 1 : 3;
   if (typeOf(getInput()).getRank() != 1 || image.size() != 3 || image[2] != channels)
-    return emitOpError("makes rows of columns of ")
-           << channels << " channels of a list of bytes, got " << getInput().getType() << " and " << getType();
+    return emitOpError("must return an image of rows, columns and ")
+           << channels << " channels for a list of bytes, got " << getInput().getType() << " and " << getType();
   return success();
 }

@@ -89,12 +89,12 @@ LogicalResult ResizeOp::verify() {
     return emitOpError("changes the element type");
   for (size_t d = 0; d < in.size(); ++d) {
     if (!(getScales()[d] > 0) || std::isinf(getScales()[d]))
-      return emitOpError("scale of dimension ") << d << " is not positive and finite";
+      return emitOpError("must have a positive, finite scale, got another one for dimension ") << d;
     if (in[d] == 0 && out[d] != 0)
-      return emitOpError("resamples empty dimension ") << d;
+      return emitOpError("must not resample an empty dimension, got dimension ") << d;
   }
   if (getRoi() && getRoi()->size() != 2 * in.size())
-    return emitOpError("roi has not two entries a dimension");
+    return emitOpError("must have two entries of roi for each dimension");
   if (getCoordinates() == CoordinateMode::tf_crop_and_resize && !getRoi())
     return emitOpError("tf_crop_and_resize needs a roi");
   if (getAntialias())
