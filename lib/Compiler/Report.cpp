@@ -6,6 +6,8 @@
 #include "sluice/Compiler/Report.h"
 #include "ReportAssets.h"
 #include "ReportText.h"
+#include "sluice/Machine/FileTier.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
@@ -95,8 +97,16 @@ static std::string cards(const PlanFile &file, const Json &data) {
   text += card(percent(summary.idealNs, summary.makespanNs),
                concat("of the speed without a memory limit (", formatDuration(summary.idealNs), ")"));
   text += card(formatDuration(summary.lowerBoundNs), "no plan is faster: lower bound");
-  text += card(formatBytes(file.plan.bytesSwappedIn(graph)), "copied in a step");
-  text += card(formatBytes(file.plan.bytesSwappedOut(graph)), "copied out a step");
+  const Machine &machine = file.problem.machine;
+  const CopiedBytes copiedBytesOf = copiedBytes(graph, machine, file.plan);
+  if (!fileBelowHost(machine).valid()) {
+    text += card(formatBytes(copiedBytesOf.in), "copied in a step");
+    text += card(formatBytes(copiedBytesOf.out), "copied out a step");
+  }
+  if (machine.hasFiles()) {
+    text += card(formatBytes(copiedBytesOf.read), "read from files a step");
+    text += card(formatBytes(copiedBytesOf.written), "written to files a step");
+  }
   for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
     if (file.plan.arenaBytes[m] > 0)
       text += memoryCard(file, m);

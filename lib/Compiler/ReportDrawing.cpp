@@ -5,6 +5,7 @@
 
 #include "ReportText.h"
 #include "sluice/Compiler/Report.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
@@ -147,7 +148,7 @@ private:
         continue;
       const Interval &interval = timeline.commands[c];
       const bool isLaunch = command.kind == CommandKind::Launch;
-      const bool isIn = !isLaunch && plan.residencies[command.reads[0].index()].memory == Machine::hostMemory();
+      const bool isIn = !isLaunch && copyDirection(machine, plan, command) == CopyDirection::In;
       const std::string name =
           isLaunch ? graph.op(command.op).name : graph.tensor(plan.residencies[command.reads[0].index()].tensor).name;
       body +=

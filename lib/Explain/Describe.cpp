@@ -31,7 +31,7 @@ private:
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 } // namespace
 
-/// ", and copies of 12.50 KiB take 5.10 us", where there are any.
+/// " and needs copies of 12.50 KiB (5.10 us) that no other operator needs", if there are any.
 static std::string crossing(const DeviceChoice &choice) {
   if (choice.crossingBytes == 0)
     return "";
@@ -39,30 +39,36 @@ static std::string crossing(const DeviceChoice &choice) {
                 ") that no other operator needs");
 }
 
+/// "6.00 MiB, 1.19 MiB of which are homes" where homes count against the limit of a memory.
+static std::string limitText(int64_t arenaBytes, int64_t homeBytes) {
+  return concat(formatBytes(saturatingAdd(arenaBytes, homeBytes)),
+                homeBytes > 0 ? concat(", ", formatBytes(homeBytes), " of which are homes") : "");
+}
+
 static std::string tensorOrWorkspace(const Dependency &dependency) {
   return dependency.tensor.empty() ? "a workspace" : named(dependency.tensorNoun, dependency.tensor);
 }
 
-/// What the end of an earlier command means to the one that waits.
-static std::string meaning(const Dependency &dependency) {
+/// What an earlier command does that the one after it depends on; empty if nothing but the order is known.
+static std::string roleOf(const Dependency &dependency) {
   switch (dependency.why) {
   case Dependency::Why::Data:
     return dependency.command.isCopy ? "" : concat(", which makes ", tensorOrWorkspace(dependency));
   case Dependency::Why::State:
     return concat(", which reads the old value of ", tensorOrWorkspace(dependency));
   case Dependency::Why::Bytes:
-    return concat(", which uses the bytes of ", tensorOrWorkspace(dependency), " until then");
+    return concat(", which uses the addresses of ", tensorOrWorkspace(dependency));
   case Dependency::Why::Order:
-    return dependency.onSameStream ? ", the command before it on its stream" : "";
+    return dependency.onSameStream ? ", the previous command of its stream" : "";
   }
   return "";
 }
 
-/// When a command starts and after what. `subject` begins the sentences.
+/// When a command starts and after which others. `subject` begins the sentences.
 static void describeStart(Sentences &sentences, const Timing &timing, const std::string &subject) {
   const CommandFact &command = timing.command;
   if (timing.after.empty()) {
-    sentences.add("after", subject, " starts with the step and waits for nothing");
+    sentences.add("after", subject, " starts when the step starts and waits for nothing");
     return;
   }
   const Dependency &last = timing.after.front();
@@ -70,21 +76,23 @@ static void describeStart(Sentences &sentences, const Timing &timing, const std:
   sentences.add("after", subject, " starts ",
                 wakeUpNs > 0 ? concat(formatDuration(wakeUpNs), " (the event latency) after the end of ")
                              : std::string("at the end of "),
-                commandText(last.command), meaning(last));
-  // What ended while the stream ran something else was not waited for.
-  std::string waited, there;
+                commandText(last.command), roleOf(last), last.why == Dependency::Why::Bytes ? " until then" : "");
+  // A dependency that ended while the stream still ran another command did not delay this one.
+  std::string waited, met;
   for (size_t i = 1; i < timing.after.size(); ++i) {
     const Dependency &other = timing.after[i];
     if (other.onSameStream && other.why == Dependency::Why::Order)
       continue;
-    std::string &others = other.command.interval.endNs > command.interval.startNs - timing.stallNs ? waited : there;
-    others += concat(others.empty() ? "" : "; ", commandText(other.command), meaning(other), " (",
-                     formatDuration(command.interval.startNs - other.command.interval.endNs), " before that)");
+    std::string &others = other.command.interval.endNs > command.interval.startNs - timing.stallNs ? waited : met;
+    const std::string role = roleOf(other);
+    others += concat(others.empty() ? "" : "; ", commandText(other.command), role,
+                     role.empty() ? ", which ends " : " and ends ",
+                     formatDuration(command.interval.startNs - other.command.interval.endNs), " before this start");
   }
   if (!waited.empty())
     sentences.add("after", subject, " also waits for ", waited);
-  if (!there.empty())
-    sentences.add("after", subject, " needs, and does not wait for, ", there);
+  if (!met.empty())
+    sentences.add("after", subject, " also depends on ", met, "; this does not delay it");
 }
 
 static void describeSlack(Sentences &sentences, const Timing &timing, std::string_view about,
@@ -92,9 +100,11 @@ static void describeSlack(Sentences &sentences, const Timing &timing, std::strin
   if (timing.isCritical)
     sentences.add(about, subject, " is on the critical path: the step gets longer if it ends later");
   else if (timing.slackNs > 0)
-    sentences.add(about, subject, " could end up to ", formatDuration(timing.slackNs), " later without a longer step");
+    sentences.add(about, subject, " could end up to ", formatDuration(timing.slackNs),
+                  " later without making the step longer");
   else
-    sentences.add(about, subject, " has no slack, beside the critical path: the step gets longer if it ends later");
+    sentences.add(about, subject,
+                  " is not on the critical path but has no slack: the step gets longer if it ends later");
 }
 
 static void describeHere(Sentences &sentences, const OperatorFacts &facts) {
@@ -116,10 +126,10 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
   const std::string subject = run == 0 ? "It" : concat("Run ", run + 1);
   if (run > 0)
     sentences.add("again", "It runs again, for ", formatDuration(interval.endNs - interval.startNs),
-                  launch.againBytes == 0 ? ""
-                                         : concat("; copies of its results from the host's memory instead (",
-                                                  formatBytes(launch.againBytes), ") take ",
-                                                  formatDuration(launch.copyInsteadNs), " without other copies"));
+                  launch.againBytes == 0
+                      ? ""
+                      : concat("; copying its results from the host's memory instead (", formatBytes(launch.againBytes),
+                               ") would take ", formatDuration(launch.copyInsteadNs), " on an idle link"));
   sentences.add("then", subject, " runs ", fromTo(interval), ", as launch ", launch.position, " of ",
                 launch.ofPositions, " on its stream");
   describeSlack(sentences, launch.timing, "then", subject);
@@ -128,24 +138,21 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
     sentences.add("after", inQuotes(facts.device), " runs nothing for ", formatDuration(launch.timing.stallNs),
                   " before it",
                   launch.stallFor.id.valid() && launch.stallFor.id != launch.timing.after.front().command.id
-                      ? concat("; most of that time, ", formatDuration(launch.stallForNs), ", goes to ",
+                      ? concat("; the largest part of that time, ", formatDuration(launch.stallForNs), ", is taken by ",
                                commandWithDevice(launch.stallFor))
                       : std::string());
   if (!launch.meanwhile.empty())
-    sentences.add("after", "All it reads is in ", inQuotes(facts.memory), " ",
+    sentences.add("after", "All operands are in ", inQuotes(facts.memory), " ",
                   formatDuration(interval.startNs - launch.dataReadyNs), " before it starts",
-                  launch.dataMaker.id.valid() ? concat(", at the end of ", commandText(launch.dataMaker)) : "", "; ",
-                  listOf(launch.meanwhile), launch.meanwhile.size() == 1 ? " runs" : " run", " until then");
-  if (facts.limitBytes == kNoLimit)
-    sentences.add("memory", "When it starts, ", formatBytes(launch.inUseBytes), " of ", inQuotes(facts.memory),
-                  " are in use");
-  else
-    sentences.add("memory", "When it starts, ", formatBytes(launch.inUseBytes), " of the ",
-                  formatBytes(facts.limitBytes), " that the plan may use of ", inQuotes(facts.memory), " are in use");
+                  launch.dataMaker.id.valid() ? concat(", at the end of ", commandText(launch.dataMaker)) : "",
+                  "; from then until it starts, ", inQuotes(facts.device), " runs ", listOf(launch.meanwhile));
+  sentences.add(
+      "memory", "When it starts, ", formatBytes(launch.inUseBytes), " of ", inQuotes(facts.memory), " are in use",
+      facts.limitBytes == kNoLimit ? "" : concat("; the limit is ", limitText(facts.limitBytes, facts.homeBytes)));
   for (const auto &[output, input] : launch.inPlace)
-    sentences.add("memory", "It writes ", inQuotes(output), " over ", inQuotes(input));
+    sentences.add("memory", "It writes ", inQuotes(output), " in place, over ", inQuotes(input));
   if (facts.workspaceBytes > 0)
-    sentences.add("memory", "A workspace of ", formatBytes(facts.workspaceBytes), " is counted there");
+    sentences.add("memory", "These bytes include its workspace of ", formatBytes(facts.workspaceBytes));
 }
 
 std::string titleOf(const OperatorFacts &facts) {
@@ -182,8 +189,8 @@ static void describeStay(Sentences &sentences, const StayFact &stay) {
     return;
   }
   if (stay.isInitial && stay.launches == 0) {
-    sentences.add("here", "It is in ", place(stay), " when the step begins, and its bytes are given to others at ",
-                  formatDuration(stay.interval.endNs), " before an operator reads it");
+    sentences.add("here", "It is in ", place(stay),
+                  " when the step begins; these addresses are overwritten before an operator reads it");
     return;
   }
   const std::string begins = stay.isInitial          ? std::string(", there since the step before")
@@ -210,17 +217,21 @@ static std::string copiedBecause(const CopyFact &copy) {
       return concat(inQuotes(copy.producerDevice), " makes it, and ", inQuotes(copy.reader.device), " reads it");
     return concat(inQuotes(copy.producerDevice), " makes it, and another device reads it");
   case CopyFact::Why::NotKept:
-    return concat(
-        copy.reader.id.valid() ? concat(commandText(copy.reader), " reads it, and ") : std::string(),
-        "it is not kept in ", inQuotes(command.to), " between steps",
-        copy.newValue.empty() ? "" : concat(", which leave its new value ", inQuotes(copy.newValue), " at its home"));
+    return concat(copy.reader.id.valid() ? concat(commandText(copy.reader), " reads it, and ") : std::string(),
+                  "it is not kept in ", inQuotes(command.to), " between steps",
+                  copy.newValue.empty()
+                      ? ""
+                      : concat("; each step leaves its new value ", inQuotes(copy.newValue), " at its home"));
   case CopyFact::Why::Evicted:
     return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
-                        : concat("it leaves ", inQuotes(command.from), " for the rest of the step");
+                        : concat("it leaves ", inQuotes(command.from), ", and no command of the step reads this copy");
   case CopyFact::Why::Returned:
-    return concat("it was in ", inQuotes(command.to), " before and left it");
+    if (copy.absence && !copy.absence->times.empty() && copy.absence->times[0].startNs == 0)
+      return concat("it is in ", inQuotes(command.to),
+                    " when the step begins, but its addresses are overwritten before an operator reads it");
+    return concat("it was in ", inQuotes(command.to), " earlier in the step and left it");
   case CopyFact::Why::Restored:
-    return concat("the next step begins with it in ", inQuotes(command.to), ", and it left in this one");
+    return concat("the next step begins with it in ", inQuotes(command.to), ", which it left during this step");
   }
   return "";
 }
@@ -231,80 +242,82 @@ static std::string guestText(const AbsenceFact::Guest &guest) {
                 formatBytes(guest.bytes), ")");
 }
 
-/// "its bytes serve 'a' (512 B) first, then 'b' (1.00 KiB)"; of more than three the first, the largest and their
-/// number.
+/// "its addresses are used by 'a' (512 B), then by 'b' (1.00 KiB)"; of more than three guests the first, the largest
+/// and their number.
 static std::string guestsOf(const AbsenceFact &absence) {
   const std::vector<AbsenceFact::Guest> &guests = absence.guests;
   if (guests.empty())
-    return "no other tensor uses its bytes";
-  if (guests.size() == 1)
-    return concat("its bytes serve ", guestText(guests[0]));
-  std::string bytes = concat("its bytes serve ", guestText(guests[0]), " first");
+    return "no other tensor uses its addresses";
+  std::string text = concat("its addresses are used by ", guestText(guests[0]));
   if (guests.size() <= 3) {
     for (size_t i = 1; i < guests.size(); ++i)
-      bytes += concat(", then ", guestText(guests[i]));
-    return bytes;
+      text += concat(", then by ", guestText(guests[i]));
+    return text;
   }
   const auto largest =
       std::max_element(guests.begin(), guests.end(), [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
+  text += concat(", then by ", guests.size() - 1, " others, ");
   if (largest == guests.begin())
-    return concat(bytes, ", the largest, then ", guests.size() - 1, " others");
-  return concat(bytes, ", then ", guests.size() - 1, " others, the largest of them ", guestText(*largest));
+    return text + "none of which is larger";
+  return concat(text, "the largest of which is ", guestText(*largest));
 }
 
-/// Of a tensor that could stay: what the step would gain, and where its bytes are.
+/// What the step would gain if a tensor that has room stayed, and at which addresses it has room.
 static std::string gainFrom(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
-  const std::string free = concat("its ", formatBytes(absence.needBytes), " are free at byte ", *absence.freeOffset,
-                                  " of ", memory, " all the time if no other tensor stays");
+  const std::string room = concat("from byte ", *absence.freeOffset, " of ", memory, ", ",
+                                  formatBytes(absence.needBytes), " are free for it if no other tensor stays as well");
   const std::string late = concat("its copy to ", memory, " could end ", formatDuration(absence.backSlackNs),
-                                  " later without a longer step");
+                                  " later without making the step longer");
   const std::optional<StayingFact> &staying = absence.staying;
   if (!staying)
-    return absence.backSlackNs > 0 ? concat(late, "; ", free) : concat("it could stay: ", free);
+    return absence.backSlackNs > 0 ? concat("it could stay, but ", late, "; ", room) : concat("it could stay: ", room);
   if (staying->gainNs > 0)
-    return concat("with it in ", memory, " all the time the step would take ", formatDuration(staying->gainNs),
-                  " less, everything else in its place and order, and the planner did not find that; ", free);
-  std::string text = concat("with it in ", memory, " all the time the step would be no shorter");
+    return concat("if it stayed in ", memory, " and all other decisions were kept, the step would be ",
+                  formatDuration(staying->gainNs), " shorter; the planner did not find this plan; ", room);
+  std::string text = concat("it could stay in ", memory, ", but the step would be no shorter");
   if (absence.backSlackNs > 0)
     text += concat(", because ", late);
   else if (staying->reader.id.valid() && staying->readerAfter.id.valid())
     text += concat(", because ", commandText(staying->reader), " would then start at ",
                    formatDuration(staying->reader.interval.startNs), ", after ", commandText(staying->readerAfter));
-  return concat(text, "; ", free);
+  return concat(text, "; ", room);
 }
 
-/// Whether the tensor could have stayed, and what for; beginning with a small letter.
+/// Whether the tensor could have stayed, and at what gain; begins with a small letter.
 static std::string roomFor(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
   const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
   if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    return concat("it could not stay: at ", formatDuration(absence.atNs), " other tensors use ",
-                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and together with its ",
-                  formatBytes(absence.needBytes), " that is ", formatBytes(with - absence.limitBytes),
-                  " above the limit of ", formatBytes(absence.limitBytes));
+    return concat("it could not stay: at ", formatDuration(absence.atNs), " others use ",
+                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and its ", formatBytes(absence.needBytes),
+                  " would exceed the limit of ", limitText(absence.limitBytes, absence.homeBytes),
+                  absence.homeBytes > 0 ? ", by " : " by ", formatBytes(with - absence.limitBytes));
   if (!absence.freeOffset)
-    return concat("it could not stay without moving other tensors: enough bytes are free beside the ",
-                  formatBytes(absence.mostInUseBytes), " of other tensors, but no range of ",
-                  formatBytes(absence.needBytes), " in ", memory, " is free all the time");
+    return concat("it could not stay unless others moved: ", memory, " has enough bytes for its ",
+                  formatBytes(absence.needBytes), " beside the ", formatBytes(absence.mostInUseBytes),
+                  " that others use at most, but no single range of this size is free throughout its absence and its "
+                  "stays before and after it");
   return gainFrom(absence);
 }
 
-/// How many of those that could stay alone could stay together; empty where that is not known.
+/// How many of the tensors that could stay alone could stay together; empty if that is not known.
 static std::string rivalsOf(const AbsenceFact &absence) {
   if (!absence.rivals)
     return "";
   const RivalsFact &rivals = *absence.rivals;
   const std::string gain = !rivals.gainNs ? std::string()
                            : *rivals.gainNs > 0
-                               ? concat(", and the step would take ", formatDuration(*rivals.gainNs), " less")
-                               : std::string(", and the step would be no shorter");
-  const std::string all = concat(rivals.count, " tensors (", formatBytes(rivals.bytes), ") could each stay in ",
-                                 inQuotes(absence.memory), " alone");
+                               ? concat("; the step would then be ", formatDuration(*rivals.gainNs), " shorter")
+                               : std::string("; the step would then be no shorter");
+  const std::string all =
+      concat(rivals.count, " tensors (", formatBytes(rivals.bytes), " in total) could each stay in ",
+             inQuotes(absence.memory), " between steps if the others did not");
   if (rivals.together == rivals.count)
-    return concat(all, "; there is room for all of them", gain);
-  return concat(all, "; placed one after the other, there is room for ", rivals.together, " of them (",
-                formatBytes(rivals.togetherBytes), "), ", rivals.isAmong ? "this one too" : "this one not", gain);
+    return concat(all, "; there is room for all of them together", gain);
+  return concat(all, "; when they are placed one after the other, there is room for ", rivals.together, " of them (",
+                formatBytes(rivals.togetherBytes), "), ",
+                rivals.isAmong ? "including this one" : "not including this one", gain);
 }
 
 static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
@@ -312,35 +325,37 @@ static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
   for (const Interval &interval : absence.times)
     when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
   if (!when.empty())
-    sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; ", guestsOf(absence));
+    sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; meanwhile ", guestsOf(absence));
   sentences.add("copied", capital(roomFor(absence)));
   if (const std::string rivals = rivalsOf(absence); !rivals.empty())
     sentences.add("copied", capital(rivals));
 }
 
-/// Adds the sentence about the first operator that reads the copied tensor: how long it waits because of this copy.
+/// Adds the sentences about the first operator that reads the copied tensor: whether it waits for this copy.
 static void describeReader(Sentences &sentences, const CopyFact &copy) {
-  const int64_t earlyNs = copy.reader.interval.startNs - copy.timing.command.interval.endNs;
+  sentences.add("copied", capital(commandText(copy.reader)), " reads it next");
+  if (copy.readerWaitNs <= 0) {
+    const int64_t earlyNs = copy.reader.interval.startNs - copy.timing.command.interval.endNs;
+    sentences.add("copied", "This operator starts ", formatDuration(earlyNs), " after this copy ends, at the end of ",
+                  commandText(copy.readerAfter));
+    if (copy.readerMissingNs > 0)
+      sentences.add("copied", inQuotes(copy.reader.device), " is idle before this operator; during the first ",
+                    formatDuration(copy.readerMissingNs), " of that time this copy is not complete");
+    return;
+  }
   std::string others;
   constexpr size_t kMost = 2;
   for (size_t i = 0; i < std::min(copy.readerMissing.size(), kMost); ++i)
-    others += concat(i == 0 ? "" : ", ", commandText(copy.readerMissing[i].command), " (",
-                     formatDuration(std::min(copy.readerMissing[i].ns, copy.readerMissingNs)), ")");
+    others += concat(i == 0 ? "" : "; ", commandText(copy.readerMissing[i].command), ", during the first ",
+                     formatDuration(std::min(copy.readerMissing[i].ns, copy.readerMissingNs)));
   if (copy.readerMissing.size() > kMost)
-    others += concat(" and ", copy.readerMissing.size() - kMost, " more");
-  const std::string reader = capital(commandText(copy.reader));
-  if (copy.readerWaitNs > 0)
-    sentences.add("copied", reader, " reads it next and waits ", formatDuration(copy.readerMissingNs), " for this copy",
-                  others.empty() ? std::string(" and for nothing else")
-                                 : concat(". It waits the last ", formatDuration(copy.readerWaitNs),
-                                          " for nothing else, and before that also for ", others));
+    others += concat("; and ", copy.readerMissing.size() - kMost, " more");
+  if (others.empty())
+    sentences.add("copied", "This operator waits ", formatDuration(copy.readerMissingNs),
+                  " for this copy and for nothing else");
   else
-    sentences.add("copied", reader, " reads it next. It starts ", formatDuration(earlyNs),
-                  " after this copy ends, when ", commandText(copy.readerAfter), " has ended",
-                  copy.readerMissingNs > 0 ? concat(". ", inQuotes(copy.reader.device),
-                                                    " is idle before it, and this copy was missing for the first ",
-                                                    formatDuration(copy.readerMissingNs), " of this time")
-                                           : std::string());
+    sentences.add("copied", "This operator waits ", formatDuration(copy.readerMissingNs), " for this copy, the last ",
+                  formatDuration(copy.readerWaitNs), " for nothing else; it also waits for ", others);
 }
 
 /// `isAbsenceKnown`: the copy out before it told why the tensor is away.
@@ -396,10 +411,10 @@ std::string whyCopied(const TensorFacts &facts) {
     add(copiedBecause(copy));
     if (!copy.absence)
       continue;
+    add("while it is away, " + guestsOf(*copy.absence));
     add(roomFor(*copy.absence));
     if (std::string rivals = rivalsOf(*copy.absence); !rivals.empty())
       add(std::move(rivals));
-    add(guestsOf(*copy.absence));
   }
   std::string text;
   for (const std::string &clause : clauses)
@@ -411,7 +426,7 @@ std::string whyCopied(const TensorFacts &facts) {
 // Stalls
 //===----------------------------------------------------------------------===//
 
-/// What one link of a stall waits for.
+/// What one link of a stall's chain waits for.
 static std::string awaited(const Dependency &dependency) {
   const std::string command = commandText(dependency.command);
   const std::string until = formatDuration(dependency.command.interval.endNs);
@@ -423,9 +438,9 @@ static std::string awaited(const Dependency &dependency) {
   case Dependency::Why::State:
     return concat(command, ", which reads the old value of ", tensorOrWorkspace(dependency), " until ", until);
   case Dependency::Why::Bytes:
-    return concat("the bytes of ", tensorOrWorkspace(dependency), ", which ", command, " uses until ", until);
+    return concat("the addresses of ", tensorOrWorkspace(dependency), ", which ", command, " uses until ", until);
   case Dependency::Why::Order:
-    return dependency.onSameStream ? concat(command, ", before it on its stream") : command;
+    return dependency.onSameStream ? concat(command, ", the previous command of its stream") : command;
   }
   return "";
 }
@@ -434,20 +449,25 @@ std::string describe(const StallFact &facts) {
   std::string text = concat(inQuotes(facts.launch.device), " runs nothing for ", formatDuration(facts.stallNs),
                             " before ", commandText(facts.launch));
   if (facts.longest.id.valid() && !facts.chain.empty() && facts.longest.id != facts.chain[0].command.id)
-    text += concat(", ", formatDuration(facts.longestNs), " of it for ", commandWithDevice(facts.longest));
+    text += concat(". The largest part of that time, ", formatDuration(facts.longestNs), ", is taken by ",
+                   commandWithDevice(facts.longest));
   constexpr size_t kMost = 4;
   for (size_t i = 0; i < std::min(facts.chain.size(), kMost); ++i)
-    text += concat(i == 0 ? ": it waits for " : ", which waits for ", awaited(facts.chain[i]));
+    text += concat(i == 0                              ? ". The operator waits for "
+                   : facts.chain[i - 1].command.isCopy ? ". This copy waits for "
+                                                       : ". This operator waits for ",
+                   awaited(facts.chain[i]));
   if (facts.chain.size() > kMost)
-    text += concat(", and so on over ", countOf(facts.chain.size() - kMost, "command"), " before that");
-  text += ".";
-  // One thing was missing all the time; of several, each for its own.
+    text += concat(". ", countOf(facts.chain.size() - kMost, "more command"), " of this chain ",
+                   facts.chain.size() - kMost == 1 ? "precedes" : "precede", " that");
+  // One thing was missing all the time; of several, each for its own time.
   for (size_t i = 0; facts.missing.size() > 1 && i < std::min(facts.missing.size(), kMost); ++i)
-    text += concat(i == 0 ? " It needs " : ", ", commandText(facts.missing[i].command), " (missing for ",
-                   formatDuration(facts.missing[i].ns), ")");
+    text += concat(i == 0 ? concat(". When ", inQuotes(facts.launch.device), " becomes idle, ") : "; ",
+                   commandText(facts.missing[i].command), i == 0 ? " is missing for " : " for ",
+                   formatDuration(facts.missing[i].ns));
   if (facts.missing.size() > kMost)
-    text += concat(" and ", facts.missing.size() - kMost, " more");
-  return facts.missing.size() > 1 ? text + "." : text;
+    text += concat("; and ", facts.missing.size() - kMost, " more");
+  return text + ".";
 }
 
 } // namespace sluice

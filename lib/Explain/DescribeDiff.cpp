@@ -61,11 +61,11 @@ public:
 
   std::vector<Sentence> write() {
     if (diff.sharedOperators == 0) {
-      add("graph", "The plans have no operator in common: they are of different models");
+      add("graph", "The plans have no operator name in common, so they are plans of different models");
       return std::move(sentences);
     }
     if (diff.sameDecisions)
-      add("same", "A and B make the same decisions", differs() ? "" : ", and were made alike");
+      add("same", "A and B contain the same decisions", differs() ? "" : " and were made in the same way");
     writeGraph();
     writeTime();
     if (!diff.sameDecisions) {
@@ -76,8 +76,8 @@ public:
       writeCopies();
       writeAgain();
       if (diff.moved[0] > 0)
-        add("memory", "They differ in addresses alone: ", diff.moved[0], " of ", diff.moved[1],
-            " residencies are elsewhere");
+        add("memory", "A and B differ only in addresses: ", diff.moved[0], " of ", diff.moved[1],
+            " residencies have other offsets");
     }
     if (diff.sameDecisions)
       writeLimits();
@@ -123,10 +123,11 @@ private:
         add("graph", countOf(only.size(), "operator"), only.size() == 1 ? " is" : " are", " in ", kPlans[i],
             " only: ", listOf(only, kMost));
     if (!diff.onlyOperators[0].empty() || !diff.onlyOperators[1].empty())
-      add("graph", "What follows compares the ", countOf(diff.sharedOperators, "operator"), " of both");
+      add("graph", "The next sentences compare the ", countOf(diff.sharedOperators, "operator"),
+          " that both plans have");
     if (!diff.costs.empty())
       add("graph", countOf(diff.costs.size(), "operator"), diff.costs.size() == 1 ? " takes" : " take",
-          " another time on the same device: ", some<PlanDiff::Cost>(diff.costs, [](const PlanDiff::Cost &cost) {
+          " a different time on the same device: ", some<PlanDiff::Cost>(diff.costs, [](const PlanDiff::Cost &cost) {
             return concat(inQuotes(cost.op), " on ", inQuotes(cost.device), " ", inBoth(cost.timeNs));
           }));
   }
@@ -142,9 +143,9 @@ private:
     for (const PlanDiff::DeviceTime &device : diff.devices)
       writeDevice(device);
     if (!diff.waiting.empty())
-      add("time",
-          "What waits another time: ", some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
-            return concat(inQuotes(waiting.op), " ", inBoth(waiting.waitNs), ", most of it for ",
+      add("time", "Devices are idle for different times before ", countOf(diff.waiting.size(), "operator"), ": ",
+          some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
+            return concat("before ", inQuotes(waiting.op), " ", inBoth(waiting.waitNs), ", the largest part for ",
                           commandWithDevice(waiting.longest));
           }));
   }
@@ -161,17 +162,17 @@ private:
       if (times[0] != times[1])
         parts += concat(parts.empty() ? "" : "; ", what, " ", inBoth(times));
     };
-    part(device.computeNs, "it computes for");
-    part(device.copyWaitNs, "it waits for copies for");
-    part(device.otherWaitNs, "it waits for operators of other streams for");
-    part(device.restNs, "it is done before the step's end by");
+    part(device.computeNs, "computes for");
+    part(device.copyWaitNs, "waits for copies for");
+    part(device.otherWaitNs, "waits for operators of other streams for");
+    part(device.restNs, "has no more operators before the end of the step for");
     if (!parts.empty())
-      add("time", "Of the time of ", inQuotes(device.device), ": ", parts);
+      add("time", "Device ", inQuotes(device.device), " ", parts);
   }
 
   void writePlacement() {
     if (diff.placed.empty())
-      add("place", "All operators are on the same devices");
+      add("place", "All operators are on devices of the same names");
     else
       add("place", diff.placed.size(), " of ", countOf(diff.sharedOperators, "operator"),
           diff.placed.size() == 1 ? " is" : " are",
@@ -186,13 +187,15 @@ private:
     if (diff.orderedOperators == 0)
       return;
     if (diff.reordered.empty())
-      add("order", "The order is the same", diff.placed.empty() ? "" : " of those on one device in both");
+      add("order", diff.placed.empty()
+                       ? "The operators run in the same order"
+                       : "The operators that are on the same device in both plans run in the same order");
     else
-      add("order", "The orders are the same but for ", diff.reordered.size(), " of ",
+      add("order", "The order is the same except for ", diff.reordered.size(), " of ",
           countOf(diff.orderedOperators, "operator"), ": ",
           some<PlanDiff::Reordered>(diff.reordered, [](const PlanDiff::Reordered &op) {
-            return concat(inQuotes(op.op), " is number ", op.position[0], " in A and ", op.position[1], " in B on ",
-                          inQuotes(op.device));
+            return concat(inQuotes(op.op), " is operator ", op.position[0], " of ", inQuotes(op.device),
+                          " in A and operator ", op.position[1], " in B");
           }));
   }
 
@@ -254,18 +257,18 @@ private:
         both.push_back(copied);
     if (!both.empty())
       add("copies", countOf(both.size(), "tensor"), both.size() == 1 ? " is" : " are",
-          " copied in both, but not as often: ", some<PlanDiff::Copied>(both, [](const PlanDiff::Copied &copied) {
+          " copied a different number of times: ", some<PlanDiff::Copied>(both, [](const PlanDiff::Copied &copied) {
             return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(copied.bytes), ") ",
                           directions(copied, 0), " by A, ", directions(copied, 1), " by B");
           }));
     if (diff.copied.empty())
-      add("copies", "Both copy the same tensors, as often");
+      add("copies", "A and B copy the same tensors the same number of times");
   }
 
   void writeAgain() {
     if (!diff.again.empty())
       add("again", countOf(diff.again.size(), "operator"), diff.again.size() == 1 ? " runs" : " run",
-          " not as often in both: ", some<PlanDiff::Again>(diff.again, [](const PlanDiff::Again &again) {
+          " a different number of times: ", some<PlanDiff::Again>(diff.again, [](const PlanDiff::Again &again) {
             return concat(inQuotes(again.op), " ", times(again.launches[0]), " in A and ", times(again.launches[1]),
                           " in B (", formatDuration(again.timeNs), " each)");
           }));
@@ -276,7 +279,7 @@ private:
       add("memory", "The limit of ", inQuotes(figure.memory), " is ", formatFigure(figure, 0), " in A and ",
           formatFigure(figure, 1), " in B");
     else
-      add("memory", "The machine of ", figure.isKnown[0] ? "A" : "B", " alone has memory ", inQuotes(figure.memory));
+      add("memory", "Only the machine of ", figure.isKnown[0] ? "A" : "B", " has the memory ", inQuotes(figure.memory));
   }
 
   void writeLimits() {

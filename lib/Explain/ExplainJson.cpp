@@ -75,6 +75,7 @@ static Json toJson(const OperatorFacts &facts) {
   json["colocated"] = facts.colocated;
   json["memory"] = facts.memory;
   json["limitBytes"] = limitToJson(facts.limitBytes);
+  json["homeBytes"] = facts.homeBytes;
   json["workspaceBytes"] = facts.workspaceBytes;
   json["launches"] = Json::array();
   for (const LaunchFact &launch : facts.launches) {
@@ -106,6 +107,7 @@ static Json toJson(const AbsenceFact &absence) {
   for (const Interval &interval : absence.times)
     json["times"].push_back({interval.startNs, interval.endNs});
   json["limitBytes"] = limitToJson(absence.limitBytes);
+  json["homeBytes"] = absence.homeBytes;
   json["needBytes"] = absence.needBytes;
   json["mostInUseBytes"] = absence.mostInUseBytes;
   json["atNs"] = absence.atNs;

@@ -112,7 +112,8 @@ OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile
   result.kind = op.kind;
   result.device = facts.machine.device(device).name;
   result.memory = facts.machine.memory(facts.memoryOf(id)).name;
-  result.limitBytes = facts.capacities[facts.memoryOf(id).index()];
+  result.limitBytes = facts.arenaLimit(facts.memoryOf(id));
+  result.homeBytes = facts.homeBytes(facts.memoryOf(id));
   result.workspaceBytes = op.workspaceBytes;
   result.chosen = choiceOf(facts, id, device);
   for (DeviceId other : facts.machine.computeDevices())

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFacts.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -106,7 +107,7 @@ private:
     if (to.segment == Segment::Home)
       return tensor.isOutput ? CopyFact::Why::Output : CopyFact::Why::NewState;
     const std::vector<CommandId> &readers = facts.readers[target(copy).index()];
-    if (to.memory == Machine::hostMemory()) {
+    if (copyDirection(facts.machine, from.memory, to.memory) == CopyDirection::Out) {
       const bool isUsed = std::any_of(readers.begin(), readers.end(), [&](CommandId reader) {
         return facts.isLaunch(reader) || facts.residency(target(reader)).memory != from.memory;
       });
@@ -187,7 +188,8 @@ private:
       fact.backSlackNs = facts.slackOf(maker);
     }
     fact.memory = facts.machine.memory(memory).name;
-    fact.limitBytes = facts.capacities[memory.index()];
+    fact.limitBytes = facts.arenaLimit(memory);
+    fact.homeBytes = facts.homeBytes(memory);
     fact.needBytes = alignUp(tensor.bytes);
     return fact;
   }

@@ -7,6 +7,7 @@
 
 #include "LongestIncreasing.h"
 #include "PlanFacts.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Support/Units.h"
 
@@ -119,8 +120,12 @@ private:
     add("makespan", Unit::Time, [&](size_t i) { return plans[i].timeline.makespanNs; });
     add("ideal", Unit::Time, [&](size_t i) { return files[i]->summary.idealNs; });
     add("lower bound", Unit::Time, [&](size_t i) { return files[i]->summary.lowerBoundNs; });
-    add("swapped in", Unit::Bytes, [&](size_t i) { return plans[i].plan.bytesSwappedIn(plans[i].graph); });
-    add("swapped out", Unit::Bytes, [&](size_t i) { return plans[i].plan.bytesSwappedOut(plans[i].graph); });
+    const CopiedBytes copied[2] = {copiedBytes(plans[0].graph, plans[0].machine, plans[0].plan),
+                                   copiedBytes(plans[1].graph, plans[1].machine, plans[1].plan)};
+    add("swapped in", Unit::Bytes, [&](size_t i) { return copied[i].in; });
+    add("swapped out", Unit::Bytes, [&](size_t i) { return copied[i].out; });
+    add("read from files", Unit::Bytes, [&](size_t i) { return copied[i].read; });
+    add("written to files", Unit::Bytes, [&](size_t i) { return copied[i].written; });
     add("copied", Unit::Bytes, [&](size_t i) { return plans[i].plan.bytesCopied(plans[i].graph); });
     add("run again", Unit::Count, [&](size_t i) { return static_cast<int64_t>(plans[i].plan.computedAgain().size()); });
     for (const std::string &name : namesOf([](const Machine &machine) -> const auto & { return machine.memories; })) {
@@ -261,11 +266,9 @@ private:
     for (const Command &command : plan.plan.commands) {
       if (command.kind != CommandKind::Copy)
         continue;
-      const Residency &from = plan.residency(command.reads[0]), &to = plan.residency(command.writes[0]);
-      Copies &count = copies[from.tensor.index()];
-      ++(from.memory == Machine::hostMemory() ? count.in
-         : to.memory == Machine::hostMemory() ? count.out
-                                              : count.between);
+      Copies &count = copies[plan.residency(command.reads[0]).tensor.index()];
+      const CopyDirection direction = copyDirection(plan.machine, plan.plan, command);
+      ++(direction == CopyDirection::In ? count.in : direction == CopyDirection::Out ? count.out : count.between);
     }
     return copies;
   }

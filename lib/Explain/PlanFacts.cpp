@@ -6,6 +6,7 @@
 #include "PlanFacts.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace sluice {
@@ -53,6 +54,15 @@ PlanFacts::PlanFacts(const PlanFile &file)
     else
       copies[residency(command.reads[0]).tensor.index()].push_back(CommandId(i));
   }
+}
+
+int64_t PlanFacts::homeBytes(MemoryId memory) const {
+  return plan.bytesUsed(graph, machine)[memory.index()] - plan.arenaBytes[memory.index()];
+}
+
+int64_t PlanFacts::arenaLimit(MemoryId memory) const {
+  const int64_t capacity = capacities[memory.index()];
+  return capacity == std::numeric_limits<int64_t>::max() ? capacity : capacity - homeBytes(memory);
 }
 
 int64_t PlanFacts::eventLatencyNs(CommandId ended, CommandId waiter) const {

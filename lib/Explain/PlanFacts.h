@@ -51,6 +51,10 @@ public:
   MemoryId memoryOf(OperatorId op) const { return machine.device(plan.placement[op.index()]).memory; }
   std::string nameOf(OperatorId op) const { return operatorNames.write(op.value); }
   std::string nameOf(TensorId tensor) const { return tensorNames.write(tensor.value); }
+  /// Homes that count against the memory's limit.
+  int64_t homeBytes(MemoryId memory) const;
+  /// Bytes that the arena of the memory may have beside these homes; max(): no limit.
+  int64_t arenaLimit(MemoryId memory) const;
   /// How long the command's stream did nothing before it.
   int64_t stallNs(CommandId id) const;
   /// All that it waits for, and that makes what it reads.

@@ -149,9 +149,10 @@ class OnePlan(PageTest):
         self.assertEqual(near, {"Gather_15"})
         text = self.details()
         for part in ("parameter of 323.44 KiB", "made by none", "read by Gather_15", "copy of " + self.WEIGHT,
-                     "it is not kept in 'accel0' between steps; it could not stay: at ", "above the limit of 400.94 KiB; its bytes serve ",
-                     "Operator 'Gather_15' reads it next", "while it is away its bytes serve, in the order of time ",
-                     "accel0 at bytes 0 to 331,200", "The copy starts with the step and waits for nothing."):
+                     "it is not kept in 'accel0' between steps; while it is away, its addresses are used by ",
+                     "; it could not stay: at ", "would exceed the limit of 400.94 KiB by 141.75 KiB",
+                     "Operator 'Gather_15' reads it next", "while it is away, its addresses are used, in the order of time, by ",
+                     "accel0 at bytes 0 to 331,200", "The copy starts when the step starts and waits for nothing."):
             self.assertIn(part, text)
 
     def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
@@ -163,8 +164,9 @@ class OnePlan(PageTest):
                          {"Gather_15"})
         self.assertEqual(self.levels("graph")[0], {"Gather_15"})
         self.assertIn(self.WEIGHT, self.levels("map")[0])
-        self.assertIn("stall 'accel0' runs nothing for 63.13 us before operator 'Gather_15', 46.40 us of it for the copy of '"
-                      f"{self.WEIGHT}' from 'host' to 'accel0': it waits for the copy of 'token_type_ids'",
+        self.assertIn("stall 'accel0' runs nothing for 63.13 us before operator 'Gather_15'. The largest part of that time, 46.40 us, "
+                      f"is taken by the copy of '{self.WEIGHT}' from 'host' to 'accel0'. The operator waits for the copy of "
+                      "'token_type_ids'",
                       self.details())
         # The stall's chain leads to the copy that takes most of it.
         copies = self.run_js("[...document.querySelectorAll('#details .link')].map(link => link.textContent)")
@@ -202,7 +204,7 @@ class OnePlan(PageTest):
         stalls = self.rows("stalls")
         self.assertEqual(len(stalls), 1)
         self.assertEqual(stalls[0][1:3] + stalls[0][4:5], ["Gather_15", "accel0", "63.13 us"])
-        self.assertIn("which waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0'", stalls[0][5])
+        self.assertIn("This copy waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0'", stalls[0][5])
         self.click_box("timeline", "'accel0' runs nothing")
         self.assertEqual(self.selected_name(), "operator Gather_15")
 

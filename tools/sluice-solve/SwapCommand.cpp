@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Search/MemoryOption.h"
 #include "sluice/Search/Search.h"
@@ -85,11 +86,12 @@ void printResult(const ProblemFile &file, const SearchResult &result, double sec
   printLine("solver", plan.solver);
   printLine("plans made", concat(result.evaluations, plan.stoppedByClock ? ", stopped by the clock" : ""));
   printLine("seconds", concat(seconds));
-  printLine("copied in", formatBytes(plan.bytesSwappedIn(file.graph)));
-  printLine("copied out", formatBytes(plan.bytesSwappedOut(file.graph)));
+  const CopiedBytes copied = copiedBytes(file.graph, file.machine, plan);
+  printLine("copied in", formatBytes(copied.in));
+  printLine("copied out", formatBytes(copied.out));
   if (file.machine.hasFiles()) {
-    printLine("read of files", formatBytes(plan.bytesRead(file.graph, file.machine)));
-    printLine("written to files", formatBytes(plan.bytesWritten(file.graph, file.machine)));
+    printLine("read of files", formatBytes(copied.read));
+    printLine("written to files", formatBytes(copied.written));
   }
   for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
     printLine(concat("memory ", file.machine.memories[m].name),

@@ -8,6 +8,8 @@
 #include "SharedOptions.h"
 #include "sluice/Compiler/Partitioning.h"
 #include "sluice/Compiler/Report.h"
+#include "sluice/Machine/FileTier.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Search/PlanFile.h"
 #include "sluice/Support/Units.h"
 
@@ -137,14 +139,17 @@ void printChoices(const BucketTable &table) {
 void printBuckets(const std::vector<BucketPlan> &buckets) {
   if (buckets.empty())
     return;
-  std::vector<std::string> header{"bucket", "makespan", "to its ideal", "swapped in"};
-  for (const Memory &memory : buckets.front().file.problem.machine.memories)
+  const Machine &machine = buckets.front().file.problem.machine;
+  const bool isFileBelow = fileBelowHost(machine).valid();
+  std::vector<std::string> header{"bucket", "makespan", "to its ideal", isFileBelow ? "read" : "swapped in"};
+  for (const Memory &memory : machine.memories)
     header.push_back(memory.name);
   Table table(header);
   for (const auto &[bounds, file] : buckets) {
+    const CopiedBytes copied = copiedBytes(file.problem.graph, machine, file.plan);
     std::vector<std::string> row{describeBounds(bounds), formatDuration(file.summary.makespanNs),
                                  ratio(file.summary.idealNs, file.summary.makespanNs),
-                                 formatBytes(file.plan.bytesSwappedIn(file.problem.graph))};
+                                 formatBytes(isFileBelow ? copied.read : copied.in)};
     for (int64_t bytes : file.plan.arenaBytes)
       row.push_back(formatBytes(bytes));
     table.add(row);
@@ -178,8 +183,15 @@ void printPlan(const PlanFile &file, const std::map<std::string, DimRange> &rang
             concat(formatDuration(summary.lowerBoundNs), ", ", ratio(summary.lowerBoundNs, summary.makespanNs),
                    summary.certificate ? ", by " : "",
                    summary.certificate ? describeBound(problem.graph, machine, *summary.certificate) : ""));
-  printLine("swapped in", concat(formatBytes(plan.bytesSwappedIn(problem.graph)), " a step"));
-  printLine("swapped out", concat(formatBytes(plan.bytesSwappedOut(problem.graph)), " a step"));
+  const CopiedBytes copied = copiedBytes(problem.graph, machine, plan);
+  if (!fileBelowHost(machine).valid()) {
+    printLine("swapped in", concat(formatBytes(copied.in), " a step"));
+    printLine("swapped out", concat(formatBytes(copied.out), " a step"));
+  }
+  if (machine.hasFiles()) {
+    printLine("read", concat(formatBytes(copied.read), " a step, from files"));
+    printLine("written", concat(formatBytes(copied.written), " a step, to files"));
+  }
   if (const std::vector<OperatorId> again = plan.computedAgain(); !again.empty()) {
     int64_t ns = 0;
     for (OperatorId op : again)

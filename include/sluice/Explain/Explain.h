@@ -104,7 +104,8 @@ struct OperatorFacts {
   DeviceChoice chosen;
   std::vector<DeviceChoice> others; ///< The machine's other devices that compute.
   std::vector<LaunchFact> launches; ///< In their order.
-  int64_t limitBytes = 0;           ///< Limit of its device's memory; max() without a limit.
+  int64_t limitBytes = 0;           ///< Limit of the arena of its device's memory; max() without a limit.
+  int64_t homeBytes = 0;            ///< Homes that count against the memory's limit; limitBytes is without them.
   int64_t workspaceBytes = 0;
 };
 
@@ -132,7 +133,8 @@ struct AbsenceFact {
   int64_t backNs = 0;          ///< When the copy that brings it back has ended.
   int64_t backSlackNs = 0;     ///< That copy's slack.
   std::vector<Interval> times; ///< One, or two around the end of the step, the later first.
-  int64_t limitBytes = 0;      ///< The memory's; max() where there is none.
+  int64_t limitBytes = 0;      ///< Of the memory's arena; max() where there is none.
+  int64_t homeBytes = 0;       ///< As OperatorFacts::homeBytes.
   int64_t needBytes = 0;       ///< The tensor's, aligned.
   int64_t mostInUseBytes = 0, atNs = 0;
   /// An offset at which needBytes within the limit were free all the time.

@@ -62,8 +62,8 @@ struct PlanDiff {
   struct Copied {
     std::string tensor, kind;
     int64_t bytes = 0;     ///< Of one copy, in B where it has the tensor.
-    Pair in{}, out{};      ///< Copies from and to the host's memory.
-    Pair between{};        ///< Between other memories.
+    Pair in{}, out{};      ///< Copies by direction (copyDirection()): towards the devices, and away from them.
+    Pair between{};        ///< Copies between memories of one level.
     int64_t moreBytes = 0; ///< That B copies more than A; negative: less.
   };
   /// A parameter or state that one plan keeps in a memory between steps and the other does not.

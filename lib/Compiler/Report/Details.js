@@ -64,7 +64,7 @@ const tellTensor = (plan, tensor, copy) => {
     nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
     const guests = plan.guests(tensor);
     if (guests.length)
-      nodes.push(fact('while it is away its bytes serve, in the order of time ', lines(guests.map(stay => tellGuest(plan, stay)))));
+      nodes.push(fact('while it is away, its addresses are used, in the order of time, by ', lines(guests.map(stay => tellGuest(plan, stay)))));
     nodes.push(html('details', {open: true}, html('summary', {textContent: 'each copy'}), html('ul', {},
         ...plan.why.sentences[plan.whyOf.get(tensor)].map(textContent => html('li', {textContent})))));
   }
@@ -98,7 +98,7 @@ const tellOrder = (plan, command) => {
     const stall = plan.stallOf.get(command);
     nodes.push(fact('stall ', plan.stalls.text[stall]));
     if (plan.stalls.chain[stall].length)
-      nodes.push(fact('it goes to ', ...linksOf(plan.stalls.chain[stall], held => linkCommand(plan, held))));
+      nodes.push(fact('what takes this time ', ...linksOf(plan.stalls.chain[stall], held => linkCommand(plan, held))));
   }
   return nodes;
 };

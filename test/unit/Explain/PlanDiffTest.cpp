@@ -21,7 +21,7 @@ TEST_CASE("a plan and itself make the same decisions", "[plandiff]") {
   const PlanDiff diff = diffOf(file, file);
   CHECK(diff.sameDecisions);
   CHECK(diff.sameGraph);
-  CHECK(textOf(describe(diff)) == "same: A and B make the same decisions, and were made alike.\n"
+  CHECK(textOf(describe(diff)) == "same: A and B contain the same decisions and were made in the same way.\n"
                                   "time: A step takes 770 ns in both.\n");
   CHECK(diffToJson(diff)["sameDecisions"] == true);
 }
@@ -33,16 +33,16 @@ TEST_CASE("the same decisions may be made otherwise, and take another time", "[p
   b.plan.seed = 3;
   b.summary.evaluations = 9;
   std::string text = sentencesOf(a, b);
-  CHECK_THAT(text, Contains("same: A and B make the same decisions."));
+  CHECK_THAT(text, Contains("same: A and B contain the same decisions."));
   CHECK_THAT(text, Contains("made: The solver of A is 'by hand', of B 'other'."));
   CHECK_THAT(text, Contains("made: The seed of A is '18446744073709551615', of B '3'."));
   CHECK_THAT(text, Contains("made: The search tried 0 plans for A and 9 for B."));
-  CHECK_THAT(text, !Contains("another time"));
+  CHECK_THAT(text, !Contains("different time"));
   CHECK_THAT(text, !Contains("machine"));
   b.problem.costs.operatorNs[2 * 3 + 1] = 130; // d on the accelerator.
   text = sentencesOf(a, b);
-  CHECK_THAT(text, Contains("graph: 1 operator takes another time on the same device: 'd' on 'acc1' 100 ns in A and "
-                            "130 ns in B."));
+  CHECK_THAT(text, Contains("graph: 1 operator takes a different time on the same device: 'd' on 'acc1' 100 ns in A "
+                            "and 130 ns in B."));
   CHECK_THAT(text, Contains("A step takes 30 ns longer in B: 800 ns instead of 770 ns."));
 }
 
@@ -58,13 +58,13 @@ TEST_CASE("a step that waits less for a copy says for which", "[plandiff]") {
   CHECK(diff.waiting[0].op == "d");
   const std::string text = textOf(describe(diff));
   CHECK_THAT(text, Contains("A step takes 148 ns less in B: 622 ns instead of 770 ns."));
-  CHECK_THAT(text, Contains("Of the time of 'acc1': it waits for copies for 296 ns in A and 148 ns in B."));
+  CHECK_THAT(text, Contains("Device 'acc1' waits for copies for 296 ns in A and 148 ns in B."));
   // The copies of w and t take as long; the last is named.
-  CHECK_THAT(text, Contains("time: What waits another time: 'd' 148 ns in A and 0 ns in B, most of it for the copy of "
-                            "'t' from 'host' to 'm1'."));
-  CHECK_THAT(text, Contains("place: All operators are on the same devices."));
-  CHECK_THAT(text, Contains("order: The order is the same."));
-  CHECK_THAT(text, Contains("copies: Both copy the same tensors, as often."));
+  CHECK_THAT(text, Contains("time: Devices are idle for different times before 1 operator: before 'd' 148 ns in A and "
+                            "0 ns in B, the largest part for the copy of 't' from 'host' to 'm1'."));
+  CHECK_THAT(text, Contains("place: All operators are on devices of the same names."));
+  CHECK_THAT(text, Contains("order: The operators run in the same order."));
+  CHECK_THAT(text, Contains("copies: A and B copy the same tensors the same number of times."));
   for (const char *absent : {"computes for", "keeps", "not as often in both", "addresses", "limit", "only", "solver"})
     CHECK_THAT(text, !Contains(absent));
 }
@@ -98,8 +98,8 @@ TEST_CASE("the order's differences are the fewest operators that moved", "[pland
   CHECK(diff.reordered[0].position == Pair{3, 1});
   CHECK(diff.reordered[0].startNs == Pair{200, 0});
   CHECK_THAT(textOf(describe(diff)),
-             Contains("order: The orders are the same but for 1 of 3 operators: 'r' is number 3 "
-                      "in A and 1 in B on 'acc1'."));
+             Contains("order: The order is the same except for 1 of 3 operators: 'r' is operator 3 of 'acc1' in A and "
+                      "operator 1 in B."));
 }
 
 TEST_CASE("operators on other devices are named with their times", "[plandiff]") {
@@ -108,9 +108,9 @@ TEST_CASE("operators on other devices are named with their times", "[plandiff]")
   CHECK_THAT(text,
              Contains("place: 1 of 3 operators is on another device: 'r' on 'acc1' in A (100 ns) and on 'acc2' in "
                       "B (100 ns)."));
-  CHECK_THAT(text, Contains("order: The order is the same of those on one device in both."));
+  CHECK_THAT(text, Contains("order: The operators that are on the same device in both plans run in the same order."));
   CHECK_THAT(text, Contains("time: 'acc2' runs operators in B only, for 100 ns."));
-  CHECK_THAT(text, !Contains("alone has memory"));
+  CHECK_THAT(text, !Contains("has the memory"));
 }
 
 /// v is made on one accelerator and read on another, or on the same.
@@ -139,8 +139,8 @@ TEST_CASE("time spent on another device's operator is not a copy's", "[plandiff]
   CHECK(diff.devices[1].otherWaitNs == Pair{0, 900});
   CHECK(diff.devices[1].copyWaitNs == Pair{0, 74});
   const std::string text = textOf(describe(diff));
-  CHECK_THAT(text, Contains("'q' 0 ns in A and 974 ns in B, most of it for 'p' on 'cpu'."));
-  CHECK_THAT(text, Contains("memory: The machine of B alone has memory 'm2'."));
+  CHECK_THAT(text, Contains("before 'q' 0 ns in A and 974 ns in B, the largest part for 'p' on 'cpu'."));
+  CHECK_THAT(text, Contains("memory: Only the machine of B has the memory 'm2'."));
   CHECK_THAT(text, Contains("B copies 2 tensors that A does not"));
 }
 
@@ -188,9 +188,9 @@ TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
   CHECK_THAT(back, Contains("B keeps 64 B"));
   CHECK_THAT(back, Contains("A copies 2 tensors that B does not"));
   const std::string again = sentencesOf(plan(Way::Keep), plan(Way::Again));
-  CHECK_THAT(again, Contains("again: 1 operator runs not as often in both: 'a' once in A and 2 times in B (100 ns "
-                             "each)."));
-  CHECK_THAT(again, Contains("Both copy the same tensors, as often."));
+  CHECK_THAT(again, Contains("again: 1 operator runs a different number of times: 'a' once in A and 2 times in B "
+                             "(100 ns each)."));
+  CHECK_THAT(again, Contains("A and B copy the same tensors the same number of times."));
   CHECK_THAT(again, !Contains("keeps"));
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("plans that differ in addresses alone say so", "[plandiff]") {
   PlanFile b = a;
   b.plan.residencies[3].offset = 256; // z
   const std::string text = sentencesOf(a, b);
-  CHECK_THAT(text, Contains("memory: They differ in addresses alone: 1 of 5 residencies are elsewhere."));
+  CHECK_THAT(text, Contains("memory: A and B differ only in addresses: 1 of 5 residencies have other offsets."));
   CHECK_THAT(sentencesOf(a, threeOperators({2, 0, 1})), !Contains("addresses"));
 }
 
@@ -212,9 +212,9 @@ TEST_CASE("plans of different graphs are compared as far as they share operators
   const std::string text = textOf(describe(diff));
   CHECK_THAT(text, Contains("graph: 1 operator is in A only: 'r'."));
   CHECK_THAT(text, Contains("graph: 1 operator is in B only: 'other'."));
-  CHECK_THAT(text, Contains("graph: What follows compares the 2 operators of both."));
+  CHECK_THAT(text, Contains("graph: The next sentences compare the 2 operators that both plans have."));
   CHECK(sentencesOf(a, examplePlan()) ==
-        "graph: The plans have no operator in common: they are of different models.\n");
+        "graph: The plans have no operator name in common, so they are plans of different models.\n");
 }
 
 TEST_CASE("names used twice are told apart as in plan files", "[plandiff]") {

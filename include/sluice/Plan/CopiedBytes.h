@@ -1,0 +1,38 @@
+//===- CopiedBytes.h - What a step copies, by direction ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Memories have levels: files are below the host's memory, and the host's memory is below accelerators. A copy to a
+// higher level brings a tensor closer to the devices that compute.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PLAN_COPIEDBYTES_H
+#define SLUICE_PLAN_COPIEDBYTES_H
+
+#include "sluice/Plan/Plan.h"
+
+namespace sluice {
+
+/// A copy to a higher level, to a lower level, or between memories of one level.
+enum class CopyDirection : uint8_t { In, Out, Between };
+
+CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);
+/// The direction of a copy of the plan.
+CopyDirection copyDirection(const Machine &machine, const Plan &plan, const Command &copy);
+
+/// Bytes of tensors, not of residencies; each copy is counted once. Saturating.
+struct CopiedBytes {
+  int64_t in = 0;      ///< From the host's memory to accelerators.
+  int64_t out = 0;     ///< From accelerators to the host's memory.
+  int64_t between = 0; ///< Between accelerators, and between files.
+  int64_t read = 0;    ///< From files to other memories.
+  int64_t written = 0; ///< From other memories to files.
+};
+
+/// O(commands).
+CopiedBytes copiedBytes(const Graph &graph, const Machine &machine, const Plan &plan);
+
+} // namespace sluice
+
+#endif // SLUICE_PLAN_COPIEDBYTES_H
