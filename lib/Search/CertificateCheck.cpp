@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <optional>
 
 namespace sluice {
@@ -88,7 +90,8 @@ private:
 
   /// What a tensor, or a state with its new value, goes through.
   struct Life {
-    int64_t bytes = 0;
+    int64_t bytes = 0;     ///< That a copy moves.
+    int64_t heldBytes = 0; ///< That the tensor takes in the memories at least.
     State start = Absent;
     int firstSegment = 0;
     std::vector<Event> events = {};
@@ -280,7 +283,7 @@ private:
     const Tensor &tensor = graph.tensor(t);
     const OperatorId maker = tensor.producer;
     Life life;
-    life.bytes = tensor.bytes;
+    life.bytes = life.heldBytes = tensor.bytes;
     life.firstSegment = first[maker.index()];
     life.end = end;
     life.now = t;
@@ -301,6 +304,8 @@ private:
   Life lifeOfGiven(TensorId t, State start, int before = std::numeric_limits<int>::max()) const {
     Life life;
     life.bytes = graph.tensor(t).bytes;
+    // A home in the host's memory may take fewer bytes than the tensor has.
+    life.heldBytes = isInside[0] ? graph.tensor(t).homeBytes() : life.bytes;
     life.start = start;
     life.now = t;
     addReads(graph.tensor(t), before, life.events);
@@ -409,7 +414,7 @@ private:
   }
 
   void passCut(const Life &life, int cut, std::vector<std::array<Wide, kStates>> &least) const {
-    const Wide price = Wide(certificate.memoryPrices[cut - 1]) * life.bytes;
+    const Wide price = Wide(certificate.memoryPrices[cut - 1]) * life.heldBytes;
     const bool isForced = mustBeInsideAt(life, cut);
     for (auto &states : least) {
       states[Clean] = plus(states[Clean], price);
@@ -564,6 +569,96 @@ private:
   const BoundProblem &problem;
 };
 
+/// Chains and work with each operator on the device that is best for it, among those that the problem allows.
+class PlacementsProof {
+public:
+  explicit PlacementsProof(const BoundProblem &problem)
+      : graph(problem.graph), machine(problem.machine), problem(problem), devices(machine.computeDevices()),
+        ends(graph.numOperators() * machine.devices.size(), kUnreachable) {}
+
+  Expected<int64_t> prove() {
+    if (devices.empty())
+      return noProof("no device computes");
+    int64_t path = 0, work = 0;
+    for (const OperatorId op : modelOrder(graph)) {
+      int64_t shortest = kUnreachable, soonest = kUnreachable;
+      for (DeviceId device : devices) {
+        if (!isAllowed(op, device))
+          continue;
+        int64_t start = 0;
+        for (TensorId input : graph.op(op).inputs)
+          start = std::max(start, arrivalNs(input, machine.device(device).memory));
+        const int64_t timeNs = problem.costs.timeNs(op, device);
+        endOf(op, device) = saturatingAdd(start, timeNs);
+        shortest = std::min(shortest, timeNs);
+        soonest = std::min(soonest, endOf(op, device));
+      }
+      if (!graph.op(op).communicates)
+        work = saturatingAdd(work, shortest);
+      path = std::max(path, soonest);
+      for (TensorId output : graph.op(op).outputs)
+        if (graph.tensor(output).isOutput)
+          path = std::max(path, arrivalNs(output, Machine::hostMemory()));
+    }
+    const int64_t count = static_cast<int64_t>(devices.size());
+    return std::max(path, work / count + (work % count != 0));
+  }
+
+private:
+  static constexpr int64_t kUnreachable = std::numeric_limits<int64_t>::max();
+
+  bool isAllowed(OperatorId op, DeviceId device) const {
+    return problem.pinned.empty() || !problem.pinned[op.index()].valid() || problem.pinned[op.index()] == device;
+  }
+
+  int64_t &endOf(OperatorId op, DeviceId device) { return ends[op.index() * machine.devices.size() + device.index()]; }
+
+  /// The earliest time at which the tensor can be in the memory.
+  int64_t arrivalNs(TensorId t, MemoryId memory) {
+    const Tensor &tensor = graph.tensor(t);
+    if (!tensor.producer.valid() && tensor.kind != TensorKind::Input)
+      return 0;
+    const std::vector<int64_t> &moves = movesOf(tensor.bytes);
+    auto moveNs = [&](MemoryId from) { return moves[from.index() * machine.memories.size() + memory.index()]; };
+    if (!tensor.producer.valid())
+      return moveNs(Machine::hostMemory());
+    int64_t soonest = kUnreachable;
+    for (DeviceId maker : devices)
+      soonest = std::min(soonest, saturatingAdd(endOf(tensor.producer, maker), moveNs(machine.device(maker).memory)));
+    return soonest;
+  }
+
+  /// The least times of copies of so many bytes from each memory to each other one, over any number of links.
+  const std::vector<int64_t> &movesOf(int64_t bytes) {
+    auto [entry, isNew] = moves.try_emplace(bytes);
+    std::vector<int64_t> &least = entry->second;
+    if (!isNew)
+      return least;
+    const size_t count = machine.memories.size();
+    least.assign(count * count, kUnreachable);
+    for (size_t m = 0; m < count; ++m)
+      least[m * count + m] = 0;
+    for (const Link &link : machine.links)
+      for (auto [a, b] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+        int64_t &ns = least[a.index() * count + b.index()];
+        ns = std::min(ns, transferTimeNs(link, bytes));
+      }
+    for (size_t via = 0; via < count; ++via)
+      for (size_t a = 0; a < count; ++a)
+        for (size_t b = 0; b < count; ++b)
+          least[a * count + b] =
+              std::min(least[a * count + b], saturatingAdd(least[a * count + via], least[via * count + b]));
+    return least;
+  }
+
+  const Graph &graph;
+  const Machine &machine;
+  const BoundProblem &problem;
+  const std::vector<DeviceId> devices;
+  std::vector<int64_t> ends; ///< Earliest ends, [operator * devices + device].
+  std::map<int64_t, std::vector<int64_t>> moves;
+};
+
 } // namespace
 
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate) {
@@ -574,6 +669,8 @@ Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &
     return PathProof(problem).proveWork(certificate.device, certificate.communicates);
   case BoundArgument::Cuts:
     return CutProof(problem, certificate).prove();
+  case BoundArgument::Placements:
+    return PlacementsProof(problem).prove();
   }
   return 0;
 }

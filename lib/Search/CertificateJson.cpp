@@ -20,6 +20,8 @@ std::string describeBound(const Graph &graph, const Machine &machine, const Boun
   case BoundArgument::Work:
     return concat("the work of device '", machine.device(certificate.device).name, "'",
                   certificate.communicates ? " that communicates" : "");
+  case BoundArgument::Placements:
+    return "chains and work on the fastest devices";
   case BoundArgument::Cuts:
     break;
   }
@@ -45,6 +47,9 @@ Json certificateToJson(const Graph &graph, const Machine &machine, const BoundCe
     json["argument"] = "work";
     json["device"] = devices.write(certificate.device.value);
     json["stream"] = loadName(certificate.communicates);
+    return json;
+  case BoundArgument::Placements:
+    json["argument"] = "placements";
     return json;
   case BoundArgument::Cuts:
     break;
@@ -79,12 +84,14 @@ public:
 
   Expected<BoundCertificate> read(const JsonReader &reader) {
     SLUICE_ASSIGN_OR_RETURN(std::string argument, reader.string("argument"));
-    Status status = argument == "chain"  ? readChain(reader)
-                    : argument == "work" ? readWork(reader)
-                    : argument == "cuts"
-                        ? readCuts(reader)
-                        : makeError(ErrorCode::InvalidInput, "the argument '", argument.substr(0, 80),
-                                    "' is not chain, work or cuts, at '", reader.where(), "', correct the certificate");
+    Status status =
+        argument == "chain"  ? readChain(reader)
+        : argument == "work" ? readWork(reader)
+        : argument == "cuts" ? readCuts(reader)
+        : argument == "placements"
+            ? readPlacements(reader)
+            : makeError(ErrorCode::InvalidInput, "the argument '", argument.substr(0, 80),
+                        "' is not chain, work, cuts or placements, at '", reader.where(), "', correct the certificate");
     if (!status)
       return propagate(status);
     return std::move(certificate);
@@ -140,6 +147,11 @@ private:
     certificate.device = DeviceId(device);
     SLUICE_ASSIGN_OR_RETURN(certificate.communicates, reader.member("stream").and_then(readLoad));
     return {};
+  }
+
+  Status readPlacements(const JsonReader &reader) {
+    certificate.argument = BoundArgument::Placements;
+    return reader.onlyKeys({"argument"});
   }
 
   Status readCuts(const JsonReader &reader) {

@@ -173,6 +173,7 @@ private:
   Life givenLife(const Tensor &tensor, LifeState start, int limit = kNoLimit) const {
     Life life;
     life.bytes = static_cast<double>(tensor.bytes);
+    life.heldBytes = static_cast<double>(inside[0] ? tensor.homeBytes() : tensor.bytes);
     life.start = start;
     addReads(life, tensor, limit);
     addForced(life, tensor, limit);
@@ -182,7 +183,7 @@ private:
   Life madeLife(const Tensor &tensor, Life::End end) const {
     const OperatorId maker = tensor.producer;
     Life life;
-    life.bytes = static_cast<double>(tensor.bytes);
+    life.bytes = life.heldBytes = static_cast<double>(tensor.bytes);
     life.first = spans[maker.index()].first;
     life.end = end;
     if (isIn(maker)) {

@@ -37,7 +37,8 @@ inline constexpr int kLifeStates = 5;
 
 /// What one tensor, or a state together with its new value, goes through in the memories.
 struct Life {
-  double bytes = 0;
+  double bytes = 0;     ///< That a copy moves.
+  double heldBytes = 0; ///< That the memories hold at least.
   LifeState start = Absent;
   enum End : uint8_t { Anywhere, Inside, Outside, Both } end = Anywhere;
   int first = 0, last = 0; ///< Segments that matter.

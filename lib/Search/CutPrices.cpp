@@ -199,7 +199,7 @@ private:
   }
 
   void passCut(const Life &life, int cut, size_t low, size_t &forced) {
-    const double price = memory[cut] * life.bytes;
+    const double price = memory[cut] * life.heldBytes;
     while (forced < life.forced.size() && life.forced[forced] < cut)
       ++forced;
     const bool isForced = forced < life.forced.size() && life.forced[forced] == cut;
@@ -250,7 +250,7 @@ private:
       switch (step.action) {
       case Stay:
         if (s > life.first && (state == Clean || state == Dirty))
-          gradient.memory[s] += life.bytes;
+          gradient.memory[s] += life.heldBytes;
         --s;
         continue;
       case Enter:

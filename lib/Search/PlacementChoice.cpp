@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "ResultBounds.h"
 #include "Strategies.h"
 
 #include "sluice/Placement/Placement.h"
@@ -40,21 +41,6 @@ static Status takeStartPlacement(SearchState &state) {
                        state.graph.op(OperatorId(i)).name, "' elsewhere than it is pinned, search from another plan");
   state.space = state.spaceFor(start.placement, firstLaunches(state.graph, start));
   return {};
-}
-
-/// Sets the lower bounds where there is only one placement.
-static void boundPlacement(SearchState &state) {
-  LowerBounds bounds =
-      planLowerBounds(state.graph, state.machine, state.costs, state.capacities, state.space->placement());
-  const ProvenBound &always = bounds.always();
-  if (always.ns >= state.result.lowerBoundNs) {
-    state.result.lowerBoundNs = always.ns;
-    state.result.certificate = always.certificate;
-  }
-  const ProvenBound &once = bounds.once();
-  state.result.onceBoundNs = std::max(state.result.lowerBoundNs, once.ns);
-  if (once.ns >= state.result.onceBoundNs)
-    state.result.onceCertificate = once.certificate;
 }
 
 /// The distinct placements of the solver asked for, or of the portfolio.
@@ -138,19 +124,26 @@ static void chooseAmong(SearchState &state, const std::vector<PlacementOption> &
     preferOneDevice(state, options, wave);
 }
 
+/// Of the placement that is chosen; without one, of all placements.
+static BoundProblem problemOf(const SearchState &state) {
+  BoundProblem problem{state.graph, state.machine, state.costs, state.capacities, {}, state.pinned};
+  if (state.space)
+    problem.placement = state.space->placement();
+  return problem;
+}
+
 Status choosePlacement(SearchState &state) {
   const bool isOpen = state.pinned.empty() || std::any_of(state.pinned.begin(), state.pinned.end(),
                                                           [](DeviceId device) { return !device.valid(); });
   if (isOpen)
-    state.result.lowerBoundNs = state.result.onceBoundNs =
-        placementLowerBoundNs({&state.graph, &state.machine, &state.costs, state.pinned});
+    boundAllPlacements(problemOf(state), state.result);
   const bool isSingle = state.machine.computeDevices().size() == 1;
   if (state.params.start)
     SLUICE_RETURN_IF_ERROR(takeStartPlacement(state));
   if (!isOpen && !state.params.start)
     state.space = state.spaceFor(state.pinned, {});
   if (!isOpen || (state.params.start && isSingle))
-    boundPlacement(state);
+    boundPlacement(problemOf(state), state.result);
   if (state.space)
     return {};
 
@@ -161,7 +154,7 @@ Status choosePlacement(SearchState &state) {
   }
   state.space = options.front().space;
   if (isSingle)
-    boundPlacement(state);
+    boundPlacement(problemOf(state), state.result);
   return {};
 }
 

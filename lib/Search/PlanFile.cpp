@@ -341,9 +341,9 @@ static Status checkBound(const PlanFile &file, std::string_view key, const JsonR
   if (!certificate)
     return {};
   const ProblemFile &problem = file.problem;
-  SLUICE_ASSIGN_OR_RETURN(
-      int64_t ns,
-      provenNs({problem.graph, problem.machine, problem.costs, problem.capacities, file.plan.placement}, *certificate));
+  SLUICE_ASSIGN_OR_RETURN(int64_t ns, provenNs({problem.graph, problem.machine, problem.costs, problem.capacities,
+                                                file.plan.placement, problem.placement},
+                                               *certificate));
   if (ns < bound)
     return makeError(ErrorCode::InvalidInput, key, " is ", bound, " and its certificate proves ", ns, " ns, at '",
                      given.where(), "', make the plan anew");

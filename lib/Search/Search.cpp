@@ -6,6 +6,7 @@
 #include "sluice/Search/Search.h"
 
 #include "FileBelowHost.h"
+#include "ResultBounds.h"
 #include "Strategies.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Search/CompactArenas.h"
@@ -82,24 +83,6 @@ static void searchWithinLimits(SearchState &state) {
   }
 }
 
-/// The plan's bounds are what their certificates prove, and the plan is not faster.
-static Status checkCertificates(const SearchState &state) {
-  const SearchResult &result = state.result;
-  const BoundProblem problem{state.graph, state.machine, state.costs, state.capacities, result.plan.placement};
-  auto check = [&](const std::optional<BoundCertificate> &certificate, int64_t boundNs, bool isBeatable) -> Status {
-    if (!certificate)
-      return {};
-    SLUICE_ASSIGN_OR_RETURN(int64_t ns, provenNs(problem, *certificate));
-    if (ns >= boundNs && (isBeatable || boundNs <= result.makespanNs))
-      return {};
-    return makeError(ErrorCode::Internal, "the certificate of the lower bound proves ", ns, " ns, the bound is ",
-                     boundNs, " ns and the plan takes ", result.makespanNs, " ns, graph '", state.graph.name,
-                     "', report this");
-  };
-  SLUICE_RETURN_IF_ERROR(check(result.certificate, result.lowerBoundNs, false));
-  return check(result.onceCertificate, result.onceBoundNs, !result.plan.computedAgain().empty());
-}
-
 static Expected<SearchResult> finish(SearchState &state) {
   if (state.bestNs == kInfeasibleObjective) {
     if (state.firstError)
@@ -118,7 +101,8 @@ static Expected<SearchResult> finish(SearchState &state) {
   if (state.isGreedy())
     compactArenas(plan);
   SLUICE_RETURN_IF_ERROR(validatePlan(state.graph, state.machine, plan));
-  SLUICE_RETURN_IF_ERROR(checkCertificates(state));
+  SLUICE_RETURN_IF_ERROR(checkCertificates(
+      {state.graph, state.machine, state.costs, state.capacities, plan.placement, state.pinned}, result));
   SwapProblem planned{state.graph,     state.machine, state.costs, plan.placement, firstLaunches(state.graph, plan),
                       state.capacities};
   result.minimumBytes = minimumBytes(planned);
@@ -158,10 +142,20 @@ static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &proble
     return std::nullopt;
   result->minimumBytes.resize(problem.machine->memories.size());
   result->peakBytes.resize(problem.machine->memories.size());
-  // They are about the machine without files.
-  result->certificate.reset();
-  result->onceCertificate.reset();
   return std::move(*result);
+}
+
+/// Sets the bounds of a plan for a machine with a file below the host's memory. The search's own bounds are those of
+/// another problem: of the turned one, whose tensors are whole blocks, or of the machine without files.
+static Status boundWithFiles(const SearchProblem &problem, SearchResult &result) {
+  const BoundProblem bounded{*problem.graph,        *problem.machine,      *problem.costs,
+                             problem.capacityBytes, result.plan.placement, problem.placement};
+  const bool isOpen = problem.placement.empty() || std::any_of(problem.placement.begin(), problem.placement.end(),
+                                                               [](DeviceId device) { return !device.valid(); });
+  boundAllPlacements(bounded, result);
+  if (!isOpen || problem.machine->computeDevices().size() == 1)
+    boundPlacement(bounded, result);
+  return checkCertificates(bounded, result);
 }
 
 /// Solves an accelerator's problem, with the machine's own names in what it says.
@@ -169,8 +163,10 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
                                           const SearchParams &params) {
   SearchParams own = params;
   own.start = nullptr;
-  if (std::optional<SearchResult> whole = solveWithoutFiles(problem, own))
+  if (std::optional<SearchResult> whole = solveWithoutFiles(problem, own)) {
+    SLUICE_RETURN_IF_ERROR(boundWithFiles(problem, *whole));
     return std::move(*whole);
+  }
   if (!turned.mayRecompute() && own.solver == searchSolverNames().front())
     own.solver = "no-recompute";
   SLUICE_ASSIGN_OR_RETURN(SearchResult result, solveSearch(turned.turned(), own));
@@ -180,31 +176,18 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
     return simulate(*problem.graph, *problem.machine, *problem.costs, plan).makespanNs;
   };
   result.makespanNs = timeOf(result.plan);
-  // The search's bounds are of tensors in whole blocks. Here they are of the tensors' own bytes, for the placement that
-  // a single device has. Their certificates are about the turned problem, so this problem's checkers cannot follow
-  // them.
-  result.lowerBoundNs = result.onceBoundNs = 0;
-  result.certificate.reset();
-  result.onceCertificate.reset();
-  if (problem.machine->computeDevices().size() == 1) {
-    SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> exact, FileBelowHost::of(problem, 1));
-    const SearchProblem of = exact->turned();
-    const LowerBounds bounds =
-        planLowerBounds(*of.graph, *of.machine, *of.costs, of.capacityBytes, result.plan.placement);
-    result.lowerBoundNs = bounds.always().ns;
-    result.onceBoundNs = bounds.once().ns;
-  }
   result.minimumBytes = turned.turnBack(result.minimumBytes);
   result.peakBytes = turned.turnBack(result.peakBytes);
   if (!result.history.empty())
     result.history.back().makespanNs = result.makespanNs;
-  if (!params.start)
-    return result;
-  SLUICE_RETURN_IF_ERROR(validatePlan(*problem.graph, *problem.machine, *params.start));
-  if (const int64_t startNs = timeOf(*params.start); startNs <= result.makespanNs) {
-    result.plan = *params.start;
-    result.makespanNs = startNs;
+  if (params.start) {
+    SLUICE_RETURN_IF_ERROR(validatePlan(*problem.graph, *problem.machine, *params.start));
+    if (const int64_t startNs = timeOf(*params.start); startNs <= result.makespanNs) {
+      result.plan = *params.start;
+      result.makespanNs = startNs;
+    }
   }
+  SLUICE_RETURN_IF_ERROR(boundWithFiles(problem, result));
   return result;
 }
 

@@ -14,10 +14,10 @@ ADVICE = "make the plan anew"
 
 def proven_by(problem, plan, value, where, repeats):
     """The time in nanoseconds that a certificate proves, and its argument in words."""
-    kinds = {"chain": chain, "work": work, "cuts": cuts}
+    kinds = {"chain": chain, "work": work, "cuts": cuts, "placements": placements}
     kind = text(value.get("argument") if isinstance(value, dict) else value, f"{where}.argument")
     if kind not in kinds:
-        raise Broken("format", f"argument {quote(kind)} is not chain, work or cuts", where)
+        raise Broken("format", f"argument {quote(kind)} is not chain, work, cuts or placements", where)
     return kinds[kind](problem, plan, value, where, repeats)
 
 
@@ -99,6 +99,48 @@ def work(problem, plan, value, where, _):
         raise Broken("proof", "the device has no such work", where, ADVICE)
     total = min(head[op] for op in own) + sum(paths.ns[op] for op in own) + min(tail[op] for op in own)
     return min(total, INT_MAX), f"the work of device {quote(problem.machine.devices[device_id].name)}"
+
+
+def placements(problem, _, value, where, __):
+    """Chains and all work, each operator on the device that is best for it. Holds for every placement."""
+    members(value, where, argument=text)
+    graph, machine = problem.graph, problem.machine
+    devices = [d for d, device in enumerate(machine.devices) if device.computes]
+    count, moves = len(machine.memories), {}
+
+    def moves_of(size):
+        """Least times between all memories, over any number of links."""
+        if size in moves:
+            return moves[size]
+        least = [[0 if a == b else INT_MAX for b in range(count)] for a in range(count)]
+        for link in machine.links:
+            ns = min(link.latency + moving_ns(float(size), max(link.rate, link.reverse or 0)), INT_MAX)
+            for a, b in ((link.a, link.b), (link.b, link.a)):
+                least[a][b] = min(least[a][b], ns)
+        for via in range(count):
+            for a in range(count):
+                for b in range(count):
+                    least[a][b] = min(least[a][b], least[a][via] + least[via][b])
+        moves[size] = least
+        return least
+
+    def arrival(tensor, memory):
+        least = moves_of(tensor.bytes)
+        if tensor.producer is not None:
+            return min(end + least[machine.devices[d].memory][memory] for d, end in ends[tensor.producer].items())
+        return least[0][memory] if tensor.kind == "input" else 0
+
+    ends, path, total = {}, 0, 0  # Per operator: the earliest end on each device.
+    for op in graph.order:
+        operator, pin = graph.operators[op], problem.pins[op]
+        allowed = [d for d in devices if pin in (None, d)]
+        ends[op] = {d: problem.costs[op][d] + max((arrival(graph.tensors[t], machine.devices[d].memory)
+                                                   for t in operator.inputs), default=0) for d in allowed}
+        if not operator.communicates:
+            total += min(problem.costs[op][d] for d in allowed)
+        path = max([path, min(ends[op].values())] + [arrival(graph.tensors[t], 0) for t in operator.outputs
+                                                     if graph.tensors[t].output])
+    return min(max(path, -(-min(total, INT_MAX) // len(devices))), INT_MAX), "chains and work on the fastest devices"
 
 
 def cuts(problem, plan, value, where, repeats):
@@ -274,10 +316,12 @@ class Cuts:
             return min(self.state(index, *kept) for kept in (("absent", "outside"), ("dirty", "inside"), ("clean", "both")))
         if not any_in:
             return 0
-        comes = self.live(tensor.bytes, "absent", 0, self.reads(tensor), "any", self.forced(index))
+        # A home in the host's memory may take fewer bytes than the tensor has.
+        held = tensor.touched if 0 in self.inside else tensor.bytes
+        comes = self.live(tensor.bytes, "absent", 0, self.reads(tensor), "any", self.forced(index), held=held)
         if tensor.kind not in ("parameter", "state"):
             return comes
-        return min(comes, self.live(tensor.bytes, "clean", 0, self.reads(tensor), "inside", self.forced(index)))
+        return min(comes, self.live(tensor.bytes, "clean", 0, self.reads(tensor), "inside", self.forced(index), held=held))
 
     def forced(self, index, until=None):
         """Cuts whose operators read the tensor."""
@@ -309,15 +353,16 @@ class Cuts:
         forced = self.forced(index, self.first[updater]) | self.forced(tensor.updated_by)
         return self.live(tensor.bytes, start, 0, events, end, forced, self.clean_by(new))
 
-    def live(self, size, start, segment, events, end, forced, clean_by=None, again=None):
-        """The cheapest way through the segments: `least[k]` has the price of each state after k events."""
+    def live(self, size, start, segment, events, end, forced, clean_by=None, again=None, held=None):
+        """The cheapest way through the segments: `least[k]` has the price of each state after k events. A copy moves `size`
+        bytes, and the memories hold `held` of them, or all."""
         until = max([last for _, last, _ in events] + [clean_by or 0, 0 if end == "any" else len(self.cuts)])
         least = [{} for _ in range(len(events) + 1)]
         least[0][start] = 0
         low = 0
         for s in range(segment, until + 1):
             if s > segment:
-                toll = self.price[s - 1] * size
+                toll = self.price[s - 1] * (size if held is None else held)
                 for states in least:
                     for state in list(states):
                         if state in ("clean", "dirty"):

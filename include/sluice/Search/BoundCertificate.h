@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A certificate is the data from which a lower bound of a step's makespan follows by arithmetic on integers.
-// docs/formats/verify-plan.md has the three arguments and why they hold.
+// docs/formats/verify-plan.md has the four arguments and why they hold.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_BOUNDCERTIFICATE_H
@@ -21,19 +21,23 @@
 
 namespace sluice {
 
-/// The problem whose plans a certificate speaks of: a device per operator, bytes per memory.
+/// The problem whose plans a certificate speaks of. `capacities` has bytes per memory. Per operator, `placement` has
+/// the device of the plan, and `pinned` the device that the problem fixes, or an invalid id; empty: the problem fixes
+/// none. The argument Placements ignores `placement`, and the others ignore `pinned`.
 struct BoundProblem {
   const Graph &graph;
   const Machine &machine;
   const CostTable &costs;
   std::span<const int64_t> capacities;
   std::span<const DeviceId> placement;
+  std::span<const DeviceId> pinned = {};
 };
 
 enum class BoundArgument : uint8_t {
-  Chain, ///< Operators that run one after the other, and the copies between them.
-  Work,  ///< A device's operators, with what must come before the first and after the last.
-  Cuts,  ///< Bytes and work that the cuts of a step divide.
+  Chain,      ///< Operators that run one after the other, and the copies between them.
+  Work,       ///< A device's operators, with what must come before the first and after the last.
+  Cuts,       ///< Bytes and work that the cuts of a step divide.
+  Placements, ///< Chains and all work, each operator on its fastest device. Holds for every placement.
 };
 
 /// Prices of a segment of the step, between two cuts.

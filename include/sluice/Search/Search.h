@@ -99,11 +99,11 @@ struct SearchResult {
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
   int64_t lowerBoundNs = 0;
-  /// Why lowerBoundNs holds; empty where it is a bound of several placements.
+  /// Why lowerBoundNs holds.
   std::optional<BoundCertificate> certificate;
   /// No plan is faster in which each operator runs once; at least lowerBoundNs.
   int64_t onceBoundNs = 0;
-  /// Why onceBoundNs holds, likewise.
+  /// Why onceBoundNs holds.
   std::optional<BoundCertificate> onceCertificate;
   std::vector<MinimumBytes> minimumBytes; ///< Per memory, for the plan's placement and order.
   std::vector<int64_t> peakBytes;         ///< Per memory: livenessPeakBytes of the same placement and order.

@@ -402,7 +402,7 @@ def change_proof(document, rng):
     machine = document["problem"]["machine"]
     key = rng.choice(list(proof))
     if key == "argument":
-        proof[key] = rng.choice(["chain", "work", "cuts", "oath", 1])
+        proof[key] = rng.choice(["chain", "work", "cuts", "placements", "oath", 1])
     elif key == "memories":
         proof[key] = [rng.choice(machine["memories"])["name"] for _ in range(rng.randint(0, 2))]
     elif key == "device":

@@ -145,40 +145,6 @@ TEST_CASE("no step of tiny instances beats the bounds", "[search]") {
 
 namespace {
 
-/// Four layers forward and back, 100 ns each, whose values of 640 bytes are read again: the example of verify-plan.md.
-Instance forwardAndBack() {
-  Instance instance;
-  instance.machine = starMachine(1);
-  Graph &graph = instance.graph;
-  graph.name = "forward and back";
-  auto add = [&](std::string name, int64_t bytes, TensorKind kind = TensorKind::Activation) {
-    Tensor tensor;
-    tensor.name = std::move(name);
-    tensor.kind = kind;
-    tensor.bytes = bytes;
-    return graph.addTensor(tensor);
-  };
-  auto run = [&](std::string name, std::vector<TensorId> inputs, TensorId output) {
-    Operator op;
-    op.name = std::move(name);
-    op.inputs = std::move(inputs);
-    op.outputs = {output};
-    graph.addOperator(op);
-    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {1, 100});
-    return output;
-  };
-  std::vector<TensorId> values{add("x", 64, TensorKind::Input)};
-  for (int i = 1; i <= 4; ++i)
-    values.push_back(run(concat("f", i), {values.back()}, add(concat("value", i), 640)));
-  TensorId gradient = run("b4", {values[4]}, add("gradient4", 64));
-  for (int i = 3; i >= 1; --i)
-    gradient = run(concat("b", i), {values[i], gradient}, add(concat("gradient", i), 64));
-  graph.mutableTensor(gradient).isOutput = true;
-  instance.costs.numDevices = 2;
-  instance.placement.assign(graph.numOperators(), DeviceId(1u));
-  return instance;
-}
-
 /// A nanosecond a byte, but for what rates count more.
 constexpr int64_t kByte = 999'998'999;
 
@@ -255,4 +221,89 @@ TEST_CASE("certificates that prove nothing are refused", "[search]") {
   CHECK_FALSE(provenNs(problem, chain));
   chain.operators = {OperatorId(0u), OperatorId(1u)};
   CHECK(provenNs(problem, chain) == 74 + 200);
+}
+
+TEST_CASE("an open placement has a certificate that holds for all placements", "[search]") {
+  int several = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Instance instance = randomInstance(seed, 10);
+    instance.machine.devices[0].computes = seed % 2 == 0;
+    SearchProblem problem = instance.problem(0.5);
+    problem.placement.clear();
+    SearchParams params;
+    params.timeNs = 0;
+    params.evaluations = 30;
+    params.leastGain = 0;
+    const Expected<SearchResult> result = solveSearch(problem, params);
+    REQUIRE(result);
+    REQUIRE(result->certificate);
+    REQUIRE(result->onceCertificate);
+    std::vector<DeviceId> pinned;
+    BoundProblem bounded{instance.graph,        instance.machine,       instance.costs,
+                         problem.capacityBytes, result->plan.placement, pinned};
+    CHECK(provenNs(bounded, *result->certificate).value_or(0) >= result->lowerBoundNs);
+    CHECK(result->lowerBoundNs <= result->makespanNs);
+    BoundCertificate open;
+    open.argument = BoundArgument::Placements;
+    const int64_t openNs = provenNs(bounded, open).value_or(0);
+    CHECK(openNs > 0);
+    several += instance.machine.computeDevices().size() > 1;
+    // A placement that is fixed can only be slower, and any other device of its operators no longer counts.
+    pinned = result->plan.placement;
+    bounded.pinned = pinned;
+    const int64_t pinnedNs = provenNs(bounded, open).value_or(0);
+    CHECK(pinnedNs >= openNs);
+    CHECK(pinnedNs <= result->makespanNs);
+    // As a plan file has it.
+    const Json json = certificateToJson(instance.graph, instance.machine, open);
+    CHECK(json == Json{{"argument", "placements"}});
+    const Expected<BoundCertificate> again =
+        certificateFromJson(instance.graph, instance.machine, JsonReader(json, "test"));
+    REQUIRE(again);
+    CHECK(again->argument == BoundArgument::Placements);
+  }
+  CHECK(several >= 6);
+}
+
+TEST_CASE("the placements' argument by hand", "[search]") {
+  // Two operators of 100 ns on the accelerator, 1 ns on the host's processor, which does not compute at first.
+  Instance instance = forwardAndBack();
+  const std::vector<int64_t> capacities(2, std::numeric_limits<int64_t>::max());
+  const BoundProblem problem{instance.graph, instance.machine, instance.costs, capacities, instance.placement};
+  BoundCertificate open;
+  open.argument = BoundArgument::Placements;
+  // The input of 64 bytes comes, eight operators run one after the other, the output of 64 bytes goes.
+  const int64_t link = transferTimeNs(instance.machine.links[0], 64);
+  CHECK(provenNs(problem, open).value_or(0) == link + 800 + link);
+  instance.machine.devices[0].computes = true;
+  CHECK(provenNs(problem, open).value_or(0) == 8);
+  instance.machine.devices[0].computes = instance.machine.devices[1].computes = false;
+  CHECK_FALSE(provenNs(problem, open));
+}
+
+TEST_CASE("a home that takes few bytes pays for these alone", "[search]") {
+  // The host's processor reads 10 of 1000 blocks of a table, whose home is in the host's memory beside a file.
+  Instance instance;
+  instance.machine = starMachine(0);
+  instance.machine.devices[0].computes = true;
+  instance.machine.memories.push_back({"disk"});
+  instance.machine.memories[1].kind = MemoryKind::File;
+  instance.machine.links.push_back({MemoryId(0u), MemoryId(1u), 1e9, 1e9, 0});
+  Tensor x, table, y;
+  x.name = "x", x.kind = TensorKind::Input, x.bytes = 64;
+  table.name = "table", table.kind = TensorKind::Parameter, table.bytes = 64'000, table.touchedBytes = 640;
+  y.name = "y", y.bytes = 64, y.isOutput = true;
+  Operator op;
+  op.name = "look up";
+  op.inputs = {instance.graph.addTensor(x), instance.graph.addTensor(table)};
+  op.outputs = {instance.graph.addTensor(y)};
+  instance.graph.addOperator(op);
+  instance.costs = {1, {100}};
+  instance.placement = {DeviceId(0u)};
+  const std::vector<int64_t> capacities{1000, std::numeric_limits<int64_t>::max()};
+  // The plan without copies, which is valid, takes 100 ns.
+  const LowerBounds bounds =
+      planLowerBounds(instance.graph, instance.machine, instance.costs, capacities, instance.placement);
+  CHECK(bounds.always().ns == 100);
+  CHECK(bounds.once().ns == 100);
 }

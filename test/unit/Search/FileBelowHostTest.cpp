@@ -102,6 +102,13 @@ void checkResult(const Instance &instance, const SearchProblem &problem, const S
   CHECK(simulate(instance.graph, within, instance.costs, result.plan).makespanNs == result.makespanNs);
   CHECK(result.lowerBoundNs > 0);
   CHECK(result.lowerBoundNs <= result.makespanNs);
+  // The certificate proves the bound on the machine with the file.
+  const BoundProblem bounded{instance.graph,        instance.machine,      instance.costs,
+                             problem.capacityBytes, result.plan.placement, problem.placement};
+  REQUIRE(result.certificate);
+  REQUIRE(result.onceCertificate);
+  CHECK(provenNs(bounded, *result.certificate).value_or(0) >= result.lowerBoundNs);
+  CHECK(provenNs(bounded, *result.onceCertificate).value_or(0) >= result.onceBoundNs);
   for (const Residency &residency : result.plan.residencies) {
     if (residency.segment == Segment::Arena)
       CHECK(residency.offset % kFileBlockBytes == 0);

@@ -91,37 +91,8 @@ TEST_CASE("what must survive a moment of the step counts against the memory", "[
 }
 
 TEST_CASE("what must leave before a moment comes back after it", "[search]") {
-  // Four layers forward, then back: each backward operator reads a layer's value.
-  Instance instance;
-  instance.machine = starMachine(1);
-  Graph &graph = instance.graph;
-  auto add = [&](std::string name, int64_t bytes, TensorKind kind = TensorKind::Activation) {
-    Tensor tensor;
-    tensor.name = std::move(name);
-    tensor.kind = kind;
-    tensor.bytes = bytes;
-    return graph.addTensor(tensor);
-  };
-  auto run = [&](std::string name, std::vector<TensorId> inputs, TensorId output) {
-    Operator op;
-    op.name = std::move(name);
-    op.inputs = std::move(inputs);
-    op.outputs = {output};
-    graph.addOperator(op);
-    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {1, 100});
-    return output;
-  };
-  std::vector<TensorId> values{add("x", 64, TensorKind::Input)};
-  for (int i = 1; i <= 4; ++i)
-    values.push_back(run(concat("forward", i), {values.back()}, add(concat("value", i), 640)));
-  TensorId gradient = run("backward4", {values[4]}, add("gradient4", 64));
-  for (int i = 3; i >= 1; --i)
-    gradient = run(concat("backward", i), {values[i], gradient}, add(concat("gradient", i), 64));
-  graph.mutableTensor(gradient).isOutput = true;
-  instance.costs.numDevices = 2;
-  instance.placement.assign(graph.numOperators(), DeviceId(1u));
-
-  // When backward4 starts it holds 704 bytes, and 1408 - 704 remain for 1920: so
+  Instance instance = forwardAndBack();
+  // When b4 starts it holds 704 bytes, and 1408 - 704 remain for 1920: so
   // 1216 bytes have left by then, at a byte a nanosecond, and come back later. A
   // part in 10^9 of each is given up.
   LowerBounds bound = bounds(instance, 1408);
@@ -146,7 +117,7 @@ TEST_CASE("what must leave before a moment comes back after it", "[search]") {
   // in the file, to which a byte takes 4 nanoseconds, and back 2.
   addFile(instance.machine);
   capacities = {640, 1408, std::numeric_limits<int64_t>::max()};
-  bound = planLowerBounds(graph, instance.machine, instance.costs, capacities, instance.placement);
+  bound = planLowerBounds(instance.graph, instance.machine, instance.costs, capacities, instance.placement);
   CHECK(bound.onceCuts.ns >= (4 * 576 - 1) + (2 * 576 - 1));
   CHECK(bound.repeatCuts.ns < bound.onceCuts.ns);
   problem.capacityBytes = capacities;
@@ -156,7 +127,7 @@ TEST_CASE("what must leave before a moment comes back after it", "[search]") {
   params.solver = "no-recompute";
   result = solveSearch(problem, params);
   REQUIRE(result);
-  CHECK(result->plan.bytesWritten(graph, instance.machine) >= 576);
+  CHECK(result->plan.bytesWritten(instance.graph, instance.machine) >= 576);
   CHECK(result->makespanNs >= bound.once().ns);
 }
 

@@ -126,6 +126,40 @@ inline Instance randomInstance(uint64_t seed, size_t operators, size_t accelerat
   return instance;
 }
 
+/// Four layers forward and back, 100 ns each, whose values of 640 bytes are read again: the example of verify-plan.md.
+inline Instance forwardAndBack() {
+  Instance instance;
+  instance.machine = starMachine(1);
+  Graph &graph = instance.graph;
+  graph.name = "forward and back";
+  auto add = [&](std::string name, int64_t bytes, TensorKind kind = TensorKind::Activation) {
+    Tensor tensor;
+    tensor.name = std::move(name);
+    tensor.kind = kind;
+    tensor.bytes = bytes;
+    return graph.addTensor(tensor);
+  };
+  auto run = [&](std::string name, std::vector<TensorId> inputs, TensorId output) {
+    Operator op;
+    op.name = std::move(name);
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    graph.addOperator(op);
+    instance.costs.operatorNs.insert(instance.costs.operatorNs.end(), {1, 100});
+    return output;
+  };
+  std::vector<TensorId> values{add("x", 64, TensorKind::Input)};
+  for (int i = 1; i <= 4; ++i)
+    values.push_back(run(concat("f", i), {values.back()}, add(concat("value", i), 640)));
+  TensorId gradient = run("b4", {values[4]}, add("gradient4", 64));
+  for (int i = 3; i >= 1; --i)
+    gradient = run(concat("b", i), {values[i], gradient}, add(concat("gradient", i), 64));
+  graph.mutableTensor(gradient).isOutput = true;
+  instance.costs.numDevices = 2;
+  instance.placement.assign(graph.numOperators(), DeviceId(1u));
+  return instance;
+}
+
 } // namespace sluice::test
 
 #endif // SLUICE_TEST_UNIT_SEARCH_RANDOMGRAPH_H
