@@ -59,7 +59,7 @@ static std::string roleOf(const Dependency &dependency) {
   case Dependency::Why::Bytes:
     return concat(", which uses the addresses of ", tensorOrWorkspace(dependency));
   case Dependency::Why::Order:
-    return dependency.onSameStream ? ", the previous command of its stream" : "";
+    return dependency.onSameStream ? ", the previous command of its stream" : ", for which the plan makes it wait";
   }
   return "";
 }

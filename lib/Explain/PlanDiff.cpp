@@ -303,10 +303,12 @@ private:
     return names;
   }
 
+  /// Per tensor, its stays from the step before that something reads. A stay that is overwritten unread saves no copy.
   static std::vector<std::vector<ResidencyId>> initialOf(const PlanFacts &plan) {
     std::vector<std::vector<ResidencyId>> initial(plan.graph.numTensors());
     for (size_t i = 0; i < plan.plan.residencies.size(); ++i)
-      if (const Residency &r = plan.plan.residencies[i]; r.initial && r.segment == Segment::Arena && r.tensor.valid())
+      if (const Residency &r = plan.plan.residencies[i];
+          r.initial && r.segment == Segment::Arena && r.tensor.valid() && !plan.readers[i].empty())
         initial[r.tensor.index()].push_back(ResidencyId(i));
     return initial;
   }

@@ -66,7 +66,8 @@ struct PlanDiff {
     Pair between{};        ///< Copies between memories of one level.
     int64_t moreBytes = 0; ///< That B copies more than A; negative: less.
   };
-  /// A parameter or state that one plan keeps in a memory between steps and the other does not.
+  /// A parameter or state that one plan keeps in a memory from the step before until it is read there, and the other
+  /// does not.
   struct Kept {
     std::string tensor, memory;
     int64_t bytes = 0;
