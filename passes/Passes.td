@@ -70,8 +70,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     vector has lanes compute the taps of a kernel row side by side (`shift_add`) if that is
     faster, unless `conv` = direct. These kernels are only for CPUs.
 
-    Products of f16 and bf16 by constants, and with `round` also those of f32, are packed as
-    bf16 numbers for the instructions that `half` names, if these are faster.
+    If `half` names instructions, the constant operands of products of f16 and bf16 are packed
+    as bf16 numbers for these instructions, where this is faster. With `round` this includes
+    products of f32.
 
     With `dynamic`, convolutions whose weights change in training are handled in the same
     way, and their weights are packed in each step. Transposed convolutions become
@@ -120,8 +121,8 @@ def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
     these are the operators for which the library is faster according to the profile's times
     of `device`. For operators that were not measured in both ways, `auto` marks those of
     2^28 operations and more. The pass runs before dataflow-assign-layout, because libraries
-    need operands that are not packed. The other options are those of that pass with which
-    the profiled kernels were made.
+    need operands that are not packed. The other options are options of that pass; they
+    must be those with which the profiled kernels were compiled.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
@@ -152,9 +153,10 @@ def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
 def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
   let summary = "Divide fully connected layers into independent blocks, which changes their results";
   let description = [{
-    Partition pruning: products with constant weights, whose node's name matches `layers`,
-    keep only the weights of `parts` blocks that share no node. The blocks are chosen to
-    lose as little magnitude as possible. The attribute `dataflow.pruned` of the function
+    Partition pruning applies to products with constant weights whose node has a name that
+    matches `layers`. The inputs and outputs of such a layer are divided into `parts` blocks,
+    and only weights within a block are kept. The blocks are chosen such that the lost weights
+    have the least magnitude. The attribute `dataflow.pruned` of the function
     has the loss of each layer. With 0 parts nothing changes.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];

@@ -31,36 +31,38 @@ def Exec_Dialect : Dialect {
 
     The verifier proves these rules. It uses vector clocks over the streams:
 
-    - C1: a program has one step for all values of its symbols, the last one, and
-      perhaps others with bounds; at most one init for each; and a memory. The first
-      memory is the host's, where homes are unless they name a file. A body holds slots
-      and commands, which use what the same body defines.
+    - C1: a program has at least one memory. Its last step has no bounds and is valid for
+      all values of the symbols; other steps have bounds. Each step has at most one init.
+      The first memory is the host's. Homes are in it, unless they name a file. A body
+      contains slots and commands, which use only values of the same body.
     - C2: a program is a symbol table. Every memory, device, link and stream that an
-      operation names is declared there, once, and a launch's kernel is a function of
-      the program's module. Symbols of all kinds differ; `called` is the name that the
-      runtime reports where a device and its memory have the same.
-    - C3: declarations make sense: an arena within its memory's capacity, no device in
-      a file, and the first memory none, rates positive, both directions of a link together between one and two times
-      its rate, threads and speeds positive, tensors of static shape.
+      operation names is declared exactly once, and the kernel of a launch is a function of
+      the program's module. All symbols differ. If a device and its memory have the same
+      name in the machine, `called` has this name, which the runtime reports.
+    - C3: declarations are consistent. An arena is within the capacity of its memory. The
+      first memory is not a file, and no device is in a file. Rates, numbers of threads and
+      speeds are positive. The rate of a link in both directions together is between one
+      and two times its rate in one direction. Tensors have static shapes.
     - C4: an arena slot starts at a multiple of 64 and ends within its arena.
-    - C5: a home, or a declared state, lies within the parameter file, the state
-      store, or is exactly a declared input or output. Homes of parameters alone are in
-      files.
-    - C6: a slot is written by one command at most; resident slots, inputs and
-      parameters by none.
-    - C7: a command reads only slots that are resident, or written by a command
-      that happens before it, and not overwritten since.
-    - C8: a launch runs on a compute or communication stream, on slots of that device's memory.
-    - C9: a copy moves one tensor over a link that joins its slots' memories, no
-      more bytes than either slot has; `swap_in` comes from the host, `swap_out`
-      goes to it. It runs on the in stream of the device that it goes to, on the
-      out stream of the one that it comes from, or on a compute stream of either.
-      `read` comes from a file, on a stream for reading files, and `write` goes to one,
-      on a stream for writing them; their other ends are not files.
-    - C10: before a command writes over other slots' bytes, every command that
-      touches those slots happens before it.
-    - C11: one command's written ranges are disjoint, and a written range
-      overlaps a read one only from the same address (in place).
+    - C5: the home of a parameter is within the parameter file. The home of a state, and a
+      declared state, are within the state store. The home of an input or output is exactly
+      this declared input or output. Only homes of parameters may be in files.
+    - C6: at most one command writes a slot. No command writes resident slots, inputs and
+      parameters.
+    - C7: a command reads only slots that are resident, or that were written by a command
+      that happens before it. Their bytes have not been overwritten since.
+    - C8: a launch is on a compute or communication stream, and its slots are in the memory
+      of that stream's device.
+    - C9: a copy moves one tensor over a link that joins the memories of its two slots, and
+      at most as many bytes as either slot has. `swap_in` copies from the host's memory and
+      `swap_out` to it. A copy is on the in stream of the device to which it copies, on the
+      out stream of the device from which it copies, or on a compute stream of either
+      device. `read` copies from a file, on a stream for reading files. `write` copies to a
+      file, on a stream for writing files. Their other ends are not files.
+    - C10: if a command overwrites bytes of other slots, all commands that read or write
+      these slots happen before it.
+    - C11: the ranges that one command writes are disjoint. A written range may overlap a
+      range that the same command reads only if both have the same address (in place).
     - C12: a command waits for commands of other streams only.
     - C13: a step writes every output.
     - C14: init loads every resident arena slot of the step. When the step ends, the
@@ -81,9 +83,10 @@ def Exec_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
-  // A module has the machine, the target, and the number of objects written. A function has its schedule, and the
-  // schedules of its buckets: a list of #exec.bucket, of which a step takes the first that fits. An input has the value
-  // that the program is specialised to, or a range: the least, the greatest, and one more allowed index.
+  // On a module: `machine`, `target`, and `objects`, the number of object files that were written. On a function:
+  // `plan`, its schedule, and `buckets`, the schedules of its buckets (a list of #exec.bucket; a step uses the first one
+  // whose bounds hold). On an input: `fixed`, the value for which the program was compiled, or `range`: the least and
+  // the greatest allowed index, and one further allowed index.
   let discardableAttrs = (ins
     "::sluice::exec::MachineAttr":$machine,
     "::sluice::exec::TargetAttr":$target,
@@ -424,10 +427,10 @@ def Exec_SlotOp : Exec_SlotLikeOp<"slot", [NamesSymbols]> {
 def Exec_HomeOp : Exec_SlotLikeOp<"home", [NamesSymbols]> {
   let summary = "a tensor's home in host memory or a file";
   let description = [{
-    `position` is an offset into the parameter file or the state store, or the
-    number of an input or output. Parameters and inputs hold their data from the
-    start; a state home does if it is `resident`. With a `memory`, the home of a
-    parameter that is read from the parameter file, and not mapped.
+    `position` is an offset into the parameter file or the state store, or the number of an
+    input or output. Homes of parameters and inputs have their data when the step starts,
+    and so has the home of a state if it is `resident`. If `memory` is given, it is a file:
+    the parameter is read from the parameter file by copies, and is not mapped.
 
     Example:
 

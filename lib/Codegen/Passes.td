@@ -8,22 +8,22 @@
 include "mlir/Pass/PassBase.td"
 
 def AttachTargetPass : Pass<"exec-attach-target", "::mlir::ModuleOp"> {
-  let summary = "Put what code is generated for on the module, as the attribute exec.target";
+  let summary = "Put the target of code generation on the module, as the attribute exec.target";
   let description = [{
-    The target is one of `sluice --target`: a CPU, and GPUs behind it. `native` is this
-    host's CPU.
+    The target has the form of `sluice --target`: a CPU, followed by GPUs. `native` is the CPU
+    of this host.
   }];
   let dependentDialects = ["::sluice::exec::ExecDialect"];
-  let options = [Option<"target", "target", "::sluice::OptionText", "\"native\"", "a CPU, and GPUs behind it">];
+  let options = [Option<"target", "target", "::sluice::OptionText", "\"native\"", "a CPU, followed by GPUs">];
 }
 
 def LowerGridsPass : Pass<"lower-grids", "::mlir::ModuleOp"> {
   let summary = "Turn grids into PTX, and into host code for emulated accelerators";
   let description = [{
-    The functions of `gpu.module @device` become PTX for each architecture of the
-    module's `exec.target`, and functions of one thread for the host where the target
-    emulates grids. The descriptors that kernels launch (sluice_grid of
-    sluice/Runtime/abi.h) are defined beside them. Runs before lower-kernels.
+    The functions of `gpu.module @device` become PTX for each architecture of the module's
+    `exec.target`. If the target emulates grids, they also become functions of one thread for
+    the host. The pass defines the descriptors that kernels launch (sluice_grid of
+    sluice/Runtime/abi.h). It runs before lower-kernels.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
@@ -35,14 +35,14 @@ def LowerGridsPass : Pass<"lower-grids", "::mlir::ModuleOp"> {
 def EmitObjectsPass : Pass<"emit-objects", "::mlir::ModuleOp"> {
   let summary = "Compile a module in the LLVM dialect to object files";
   let description = [{
-    Writes PREFIX.0.o, PREFIX.1.o, ... for the module's `exec.target`, and removes
-    files of those names that an earlier run has left behind them. The attribute
-    `exec.objects` says how many there are. The bytes never depend on `threads`.
+    Writes PREFIX.0.o, PREFIX.1.o and so on for the module's `exec.target`. Files with higher
+    numbers from an earlier run are removed. The attribute `exec.objects` has the number of
+    files. Their bytes do not depend on `threads`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::sluice::exec::ExecDialect"];
   let options = [
-    Option<"prefix", "prefix", "::sluice::OptionText", "\"model\"", "how the names of the files begin">,
-    Option<"threads", "threads", "unsigned", "0", "to compile with, 0: one a core">,
+    Option<"prefix", "prefix", "::sluice::OptionText", "\"model\"", "prefix of the names of the files">,
+    Option<"threads", "threads", "unsigned", "0", "number of threads; 0: one for each core">,
   ];
 }
 

@@ -10,24 +10,24 @@ include "mlir/Pass/PassBase.td"
 def EmitKernelsPass : Pass<"dataflow-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn outlined operators into kernels: chunks for CPUs, grids for GPUs";
   let description = [{
-    A function with the attribute `dataflow.kernel` holds one operator, or a group of
-    them, and reshapes of its arguments. The function becomes the kernel that
-    sluice/Runtime/abi.h declares, with the same name: `func (env, args) -> i32`, and
-    beside it a function for each parallel region. The operator's `dataflow.device`
-    says which form the regions have; an operator without it takes the option `form`.
-    Grids are functions of one thread in `gpu.module @device`. Vectors have the lanes
-    of the module's `exec.target`, else those of 512 bits.
+    A function with the attribute `dataflow.kernel` contains one operator or a fused group,
+    and reshapes of its arguments. The function becomes a kernel with the same name and the
+    type of sluice/Runtime/abi.h, `func (env, args) -> i32`. Each parallel region of the
+    kernel becomes a further function. The operator's attribute `dataflow.device` determines
+    the form of the regions; for an operator without this attribute, the option `form` does.
+    Grids are functions of one thread in `gpu.module @device`. Vectors have the lanes of the
+    module's `exec.target`. Without a target they have 512 bits.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"form", "form", "::sluice::OptionText", "\"chunks\"", "of operators without a device: chunks or grids">,
+    Option<"form", "form", "::sluice::OptionText", "\"chunks\"", "form of the kernels of operators without a device: chunks or grids">,
     Option<"precision", "precision", "::sluice::OptionText", "\"f32\"",
-           "what grids round f32 operands of products to, for tensor cores: f32, tf32, bf16 or f16">,
+           "type to which grids round f32 operands of products for tensor cores: f32, tf32, bf16 or f16">,
     Option<"chunks", "chunks", "::sluice::OptionText", "\"\"",
-           "least estimated time of a chunk of a CPU's loops by their rate, in nanoseconds, 4500 where absent: "
+           "least estimated time of a chunk of a loop on a CPU, in nanoseconds (4500), for each kind of work: "
            "scalars, vectors, products, byte-products and tile-products, each =TIME or =never">,
   ];
 }

@@ -8,18 +8,18 @@
 include "mlir/Pass/PassBase.td"
 
 def ExecToLLVMPass : Pass<"exec-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Lower a planned program to tables and straight calls of the Runtime's C ABI";
+  let summary = "Lower a planned program to tables and to calls of the Runtime's C ABI";
   let description = [{
-    Replaces the module's `exec.program` by the constant tables of
-    `sluice/Runtime/abi.h`, the functions `init` and `step`, which are one call
-    a command, and `sluice_model_get`; where extents depend on symbols, also the
-    function `extents`, which computes those of inputs and outputs. The kernels launched must be in the
-    module already, as `llvm.func` of type `i32 (ptr, ptr)`.
+    Replaces the module's `exec.program` by the constant tables of `sluice/Runtime/abi.h`,
+    the functions `init` and `step`, which have one call for each command, and the function
+    `sluice_model_get`. If extents depend on symbols, it also makes the function `extents`,
+    which computes the extents of inputs and outputs. The launched kernels must be in the
+    module as `llvm.func` of type `i32 (ptr, ptr)`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let options = [
-    Option<"compiler", "compiler", "::sluice::OptionText", "\"\"", "Who compiled the model, for the tables">,
-    Option<"cpuFeatures", "cpu-features", "::sluice::OptionText", "\"\"", "What the host's CPU must have, for the tables">,
+    Option<"compiler", "compiler", "::sluice::OptionText", "\"\"", "name and version of the compiler, for the tables">,
+    Option<"cpuFeatures", "cpu-features", "::sluice::OptionText", "\"\"", "features that the host's CPU must have, for the tables">,
     Option<"parameterHash", "parameter-hash", "::sluice::OptionText", "\"\"", "SHA-256 of the parameter file, for the tables">,
   ];
 }

@@ -8,12 +8,13 @@
 include "mlir/Pass/PassBase.td"
 
 def SimplifyKernelPass : InterfacePass<"kernel-simplify", "::mlir::FunctionOpInterface"> {
-  let summary = "Reduce math and vectors of a kernel to what LLVM has";
+  let summary = "Reduce math and vector operations of a kernel to operations that LLVM has";
   let description = [{
-    Math on f32, f16 and bf16 becomes polynomials of a few ulp where those vectorize
-    and hold over the whole range (exp, log, tanh, erf...). f16 and bf16 are computed in
-    f32. An exp beyond f32's range stays finite, at its edge. Vector operations become
-    those of shapes that LLVM has.
+    Some math functions on f32, f16 and bf16 become polynomials with an error of a few ulp:
+    those whose polynomials can be vectorized and are valid over the whole range (exp, log,
+    tanh, erf and others). f16 and bf16 are computed in f32. If the result of exp exceeds the
+    range of f32, it is the largest finite number. Vector operations become operations on
+    shapes that LLVM has.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
@@ -28,19 +29,21 @@ def CallLibmPass : Pass<"kernel-call-libm", "::mlir::ModuleOp"> {
 def KernelsToLLVMPass : Pass<"kernel-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert simplified kernels to the LLVM dialect";
   let description = [{
-    Bodies are in func, cf, arith, math, vector, index, ub and llvm, without tensors
-    and memrefs. Everything else in the module, an exec.program, is left alone. A
-    private function becomes internal.
+    The bodies must consist of operations of func, cf, arith, math, vector, index, ub and
+    llvm, without tensors and memrefs. The rest of the module, such as an exec.program, does
+    not change. A private function becomes internal.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ExpandGridMathPass : InterfacePass<"grid-expand-math", "::mlir::FunctionOpInterface"> {
-  let summary = "Expand math that a GPU has no instruction for";
+  let summary = "Expand math functions for which a GPU has no instruction";
   let description = [{
-    Math on f32 that a CPU has a library for, and kernel-simplify no polynomial, becomes
-    arithmetic: the hyperbolic functions by exp and log; powers in f64; sine and cosine
-    by a reduction in f64 and polynomials (Cephes' sinf and cosf; 2 ulp), NaN beyond 2^52.
+    On a CPU, some math functions on f32 are calls of libm because kernel-simplify has no
+    polynomial for them. In grids they become arithmetic. Hyperbolic functions are computed
+    from exp and log, and powers in f64. Sine and cosine are computed by a reduction of the
+    argument in f64 and polynomials (those of Cephes' sinf and cosf, with an error of 2 ulp);
+    they are NaN for arguments beyond 2^52.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -48,9 +51,10 @@ def ExpandGridMathPass : InterfacePass<"grid-expand-math", "::mlir::FunctionOpIn
 def GridsToNVVMPass : Pass<"grid-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Convert simplified grids to the LLVM and NVVM dialects";
   let description = [{
-    Bodies are in gpu, nvvm, cf, arith, math, vector, index, ub and llvm, without tensors
-    and memrefs. Thread and block numbers get the ranges that the function's known sizes
-    give. Math becomes LLVM's intrinsics where LLVM has them, and not calls of libdevice.
+    The bodies must consist of operations of gpu, nvvm, cf, arith, math, vector, index, ub
+    and llvm, without tensors and memrefs. Thread and block numbers get the ranges that
+    follow from the function's known sizes. Math functions become LLVM intrinsics, and never
+    calls of libdevice.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
                            "::mlir::vector::VectorDialect"];

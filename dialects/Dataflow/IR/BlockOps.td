@@ -37,8 +37,8 @@ def BlockMatmulOp : Dataflow_InferredOp<"block_matmul", [Tiling, Kernel<>, CostO
     `weight` is [N, blocks, block * bits / 8] bytes. It has `bits` bits for each element, and
     the first element is in the lowest bits. `scales` is [N, blocks]. `zero_points` is
     [N, blocks] floats, or [N, ceil(blocks * bits / 8)] bytes that are packed as the weight
-    is. Without zero points, each is 2^(bits - 1). An element of the weight is (bits - zero
-    point) * scale.
+    is. If there are no zero points, every zero point is 2^(bits - 1). The value of an element is
+    (its stored number - its zero point) * its scale.
 
     Example:
 

@@ -1,12 +1,11 @@
-//===- CollectiveOps.td - What ranks do together -----------*- tablegen -*-===//
+//===- CollectiveOps.td - Exchanges between ranks ----------*- tablegen -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A partitioned program is one that every rank runs on its own parts (SPMD).
-// Tensors are a rank's own; these operators are where ranks exchange them.
-// Kernels here call the runtime; what they cost is the runtime's to say
-// (Emit/Ops/Collective.cpp).
+// A partitioned program is one that every rank runs on its own parts (SPMD). The tensors of the
+// program are those of one rank, and ranks exchange data only in these operators. Their kernels
+// call the runtime. Emit/Ops/Collective.cpp has their costs, which depend on the runtime.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_COLLECTIVEOPS
@@ -19,7 +18,7 @@ def Dataflow_CollectiveKind : Dataflow_Enum<"CollectiveKind", [
 def Dataflow_CombineKind : Dataflow_Enum<"CombineKind", [Case<"sum", 0>, Case<"max", 1>, Case<"min", 2>]>;
 def Dataflow_CombineKindAttr : Dataflow_EnumAttr<Dataflow_CombineKind, "combine_kind">;
 
-// What the runtime adds up; smaller types are cast around.
+// The element types that the runtime combines. Smaller types are cast before and after the collective.
 def Dataflow_CombinedTensor : RankedTensorOf<[F32, F64, I32, I64]>;
 
 def CollectiveMethods : DeclareOpInterfaceMethods<CollectiveOpInterface>;

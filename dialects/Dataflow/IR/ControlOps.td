@@ -44,10 +44,10 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [Sing
   let summary = "A program that runs repeatedly, on its own results";
   let description = [{
     The arguments of the body are the number of the iteration (from 0), the carried tensors,
-    and the captured tensors. The body yields whether to continue, the next carried tensors,
-    and the tensors to stack. An iteration runs if its number is less than `trips` and the
-    condition is true. The condition is the operand before the first iteration, and the
-    value that the previous iteration yielded before the others.
+    and the captured tensors. The body yields the condition of the next iteration, the next
+    carried tensors, and the tensors to stack. An iteration runs if its number is less than
+    `trips` and its condition is true. The condition of the first iteration is an operand.
+    The condition of any other iteration is the value that the previous iteration yielded.
 
     The results are the last carried tensors, one stack for each tensor to stack, and the
     number of iterations that ran. The first dimension of a stack has the extent `most`. A

@@ -93,9 +93,9 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$digest);
   let cppNamespace = "::sluice::dataflow";
   let extraClassDeclaration = [{
-    /// What folds while programs are built that differ in sizes alone: operators on constants whose results are as
-    /// small as a shape, and in each program those that fold in the first one, so that programs are alike. Null at
-    /// other times.
+    /// The record of folds while the importer builds programs that differ only in sizes; null at other times. In the
+    /// first program, an operator on constants folds if its result is as small as a shape. In the others, the same
+    /// operators fold, so that all programs have the same operators.
     FoldLog *getFoldLog() const { return foldLog; }
     void setFoldLog(FoldLog *log) { foldLog = log; }
 
@@ -172,14 +172,14 @@ def Dataflow_Layout : Dataflow_Enum<"Layout", [
   Case<"channels_first", 0>, Case<"channels_last", 1>]>;
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
 
-// How a CPU's kernel computes a convolution, where that is not the sum over taps and channels: Winograd's algorithm on
-// tiles of 2 x 2 or 4 x 4 outputs.
+// Algorithms by which a CPU kernel computes a convolution instead of the direct sum over taps and channels: Winograd's
+// algorithm on tiles of 2 x 2 or 4 x 4 outputs, and shift_add, which computes the taps of a kernel row side by side.
 def Dataflow_ConvAlgorithm : Dataflow_Enum<"ConvAlgorithm", [
   Case<"winograd2", 0>, Case<"winograd4", 1>, Case<"shift_add", 2>]>;
 def Dataflow_ConvAlgorithmAttr : Dataflow_EnumAttr<Dataflow_ConvAlgorithm, "conv_algorithm">;
 
-// What a kernel's parallel regions become: functions over [begin, end) for a CPU's
-// threads, or functions of one thread of a block of a grid.
+// The form of the parallel regions of a kernel: chunks are functions over a range [begin, end) for threads of a CPU,
+// grids are functions of one thread of a block.
 def Dataflow_KernelForm : Dataflow_Enum<"KernelForm", [
   I32EnumAttrCase<"Chunks", 0, "chunks">, I32EnumAttrCase<"Grids", 1, "grids">]>;
 
@@ -261,6 +261,7 @@ def Dataflow_TuningAttr : AttrDef<Dataflow_Dialect, "Tuning"> {
     Example: `#dataflow.tuning<kernel = "9f86d081884c7d65", rows = 7, vectors = 2>`.
 
     - `kernel` is the key of the operator in the tuning file.
+    - `algorithm` is the algorithm of a convolution.
     - `rows` and `vectors` are the size of a register tile.
     - `row_block` is the number of rows of a work item.
     - `depth_block` is the number of terms of a sum that are added at a time.

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A pass never switches over operators: it asks these. Shape inference is
-// MLIR's own InferTypeOpInterface.
+// Passes do not distinguish operators by name: they use these interfaces. Shape inference is
+// MLIR's InferTypeOpInterface.
 //
-// What an operator is, it says itself. What is done with it (kernels, gradients,
-// tilings, libraries' calls, values on the host) external models say, each kind of
-// them in a library of its own, beside this folder.
+// The definition of an operator implements the interfaces about the operator itself (its class,
+// its cost, its properties). Interfaces about its use (kernels, gradients, tilings, calls of
+// libraries, values on the host) are implemented by external models. Each kind of external model
+// has a library of its own, in a folder beside this one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_INTERFACES
@@ -26,7 +27,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "int64_t", "getBytesMoved", (ins), "",
       [{ return ::sluice::dataflow::detail::totalBytes($_op->getOperandTypes()) +
                 ::sluice::dataflow::detail::totalBytes($_op->getResultTypes()); }]>,
-    InterfaceMethod<"Scratch bytes its kernel needs.", "int64_t", "getWorkspaceBytes", (ins), "",
+    InterfaceMethod<"Bytes of scratch memory that the kernel needs.", "int64_t", "getWorkspaceBytes", (ins), "",
       [{ return 0; }]>,
     InterfaceMethod<"Name of its efficiency class (conv, matmul, elementwise...).",
       "::llvm::StringRef", "getCostClass", (ins), "",
@@ -43,9 +44,9 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        `operands` and `results` are dense, of this operator's static types;
-        results are allocated. Fails, saying nothing, where the data is invalid
-        (an index out of range): the operator then stays in the program.}],
+        Computes the results. `operands` and `results` are dense and have the operator's static
+        types; the memory of the results is allocated. Fails without a message if the data is
+        invalid (an index out of range). The operator then stays in the program.}],
       "::llvm::LogicalResult", "evaluate",
       (ins "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
            "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
@@ -70,9 +71,9 @@ def EmitScalarOpInterface : OpInterface<"EmitScalarOpInterface"> {
   let description = "The interface emits the kernel of an element-wise operator.";
   let methods = [
     InterfaceMethod<[{
-        Emits the function on values of compute type (f16 and bf16 as f32,
-        integers signless, bool as i1), all scalars or all vectors of one
-        length; returns one of the result's compute type.}],
+        Emits the operator on values of the compute type: f32 for f16 and bf16, signless
+        integers, i1 for bool. The values are all scalars, or all vectors of one length.
+        Returns a value of the result's compute type.}],
       "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
   ];
@@ -92,8 +93,8 @@ def EmitElementOpInterface : OpInterface<"EmitElementOpInterface"> {
   let description = "The interface emits the kernel of an elemental operator.";
   let methods = [
     InterfaceMethod<[{
-        Emits element `indices` of the result; reads operands through
-        `kernel.element`. Returns a scalar of compute type.}],
+        Emits the computation of the element at `indices` of the result. It reads operands only
+        through `kernel.element`. Returns a scalar of the compute type.}],
       "::mlir::Value", "emitElement",
       (ins "::sluice::dataflow::KernelEmitter &":$kernel, "::mlir::ValueRange":$indices)>,
     InterfaceMethod<[{
@@ -110,17 +111,17 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     and scatters have. Element-wise consumers fuse behind it as an epilogue.
   }];
   let methods = [
-    InterfaceMethod<"Element-wise consumers of result 0 may run inside `store`.",
+    InterfaceMethod<"Whether element-wise consumers of result 0 may be fused as an epilogue, which runs in `kernel.store`.",
       "bool", "allowsEpilogue", (ins), "", [{ return $_op->getNumResults() == 1; }]>,
-    InterfaceMethod<"Operand `index` is read through `kernel.element` only, so that an element-wise producer may be fused.",
+    InterfaceMethod<"Whether the kernel reads operand `index` only through `kernel.element`, so that an element-wise producer may be fused.",
       "bool", "allowsPrologue", (ins "unsigned":$index), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Operand `index` may be a slice from the first element on, taken in the same kernel: it is read where it lies,
-        by slicedTensor (Dataflow.h).}],
+        Whether operand `index` may be a slice that starts at the first element and is taken in the same kernel. The
+        kernel then reads the sliced tensor in place (slicedTensor in Dataflow.h).}],
       "bool", "readsSlice", (ins "unsigned":$index), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Operand `index` and result 0 may share their memory: the kernel reads no element of the operand that it has
-        stored another value to.}],
+        Whether operand `index` and result 0 may share their memory: the kernel never reads an element of the operand
+        after it has stored the element of the result at the same place.}],
       "bool", "updatesOperand", (ins "unsigned":$index), "", [{ return false; }]>,
   ];
 }
@@ -130,8 +131,8 @@ def EmitKernelOpInterface : OpInterface<"EmitKernelOpInterface"> {
   let description = "The interface emits the kernel of an operator with loops of its own.";
   let methods = [
     InterfaceMethod<[{
-        Emits the whole kernel: reads operands through `kernel`, hands every
-        element of every result to `kernel.store` exactly once.}],
+        Emits the whole kernel. It reads operands through `kernel`, and passes every element of
+        every result to `kernel.store` exactly once.}],
       "void", "emitKernel", (ins "::sluice::dataflow::KernelEmitter &":$kernel)>,
     InterfaceMethod<[{
         Fails, after an error on the operator, if there is no kernel of this style
@@ -161,18 +162,18 @@ def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
           region.addArgument(value.getType(), value.getLoc());
       }]>,
     InterfaceMethod<[{
-        Where what `program` yields goes: for each yielded value the number of the argument whose
-        memory it takes, kFreshMemory, or kNoMemory where the operator reads it itself.}],
+        For each value that `program` yields, its memory: the number of the argument whose memory
+        the value takes, kFreshMemory, or kNoMemory if the operator itself reads the value.}],
       "::llvm::SmallVector<int64_t>", "getYieldPlaces", (ins "::mlir::Block &":$program), "",
       [{ return ::llvm::SmallVector<int64_t>($_op->getNumResults(), ProgramsOpInterface::kFreshMemory); }]>,
     InterfaceMethod<"Bytes that the operator itself keeps in the workspace while `program` runs.",
       "int64_t", "getOwnBytes", (ins "::mlir::Block &":$program), "", [{ return 0; }]>,
-    InterfaceMethod<"The operators of a program run at the same time.", "bool", "areConcurrent", (ins), "",
+    InterfaceMethod<"Whether the operators of a program run at the same time.", "bool", "areConcurrent", (ins), "",
       [{ return false; }]>,
-    InterfaceMethod<"Where the programs' buffers lie, one program's after the other's; empty where nobody chose.",
+    InterfaceMethod<"The offsets of the buffers of all programs, one program after the other; empty if they are not assigned yet.",
       "::llvm::ArrayRef<int64_t>", "getBufferOffsets", (ins), "",
       [{ return $_op.getOffsets().value_or(::llvm::ArrayRef<int64_t>()); }]>,
-    InterfaceMethod<"Sets them.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets), "",
+    InterfaceMethod<"Sets these offsets.", "void", "setBufferOffsets", (ins "::llvm::ArrayRef<int64_t>":$offsets), "",
       [{ $_op.setOffsets(offsets); }]>,
   ];
   let extraClassDeclaration = [{
@@ -188,9 +189,9 @@ def LibraryOpInterface : OpInterface<"LibraryOpInterface"> {
   }];
   let verify = [{ return ::sluice::dataflow::detail::verifyLibrary($_op); }];
   let methods = [
-    InterfaceMethod<"Bytes of scratch that a library gets; none where it is not asked.",
+    InterfaceMethod<"Bytes of scratch memory for a library; empty if no library is used.",
       "::std::optional<uint64_t>", "getLibrary", (ins)>,
-    InterfaceMethod<"Sets them.", "void", "setLibrary", (ins "::std::optional<uint64_t>":$bytes)>,
+    InterfaceMethod<"Sets these bytes.", "void", "setLibrary", (ins "::std::optional<uint64_t>":$bytes)>,
   ];
 }
 
@@ -198,7 +199,7 @@ def LibraryCallOpInterface : OpInterface<"LibraryCallOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = "The interface describes the computation of an operator to libraries.";
   let methods = [
-    InterfaceMethod<"Sets what a library would be asked for; fails where it has no form for these operands.",
+    InterfaceMethod<"Describes the computation in `call`; fails if libraries do not support these operands.",
       "::llvm::LogicalResult", "describeLibraryCall",
       (ins "::sluice::dataflow::MatmulPrecision":$precision, "::sluice::dataflow::LibraryCall &":$call)>,
   ];
@@ -208,7 +209,7 @@ def TunableOpInterface : OpInterface<"TunableOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = "The operator has a kernel for CPUs whose tiles and blocks `dataflow.tuning` determines.";
   let methods = [
-    InterfaceMethod<"Whether the operands and types have such a kernel; asked before layouts are assigned.",
+    InterfaceMethod<"Whether the operands and types have such a kernel. Call it before layouts are assigned.",
       "bool", "isTunable", (ins)>,
     InterfaceMethod<"Whether a tuning may name the algorithm.",
       "bool", "allowsTunedAlgorithm", (ins), "", [{ return false; }]>,
@@ -220,8 +221,8 @@ def TuningSpaceOpInterface : OpInterface<"TuningSpaceOpInterface"> {
   let description = "The interface has the parameters of the kernel that can be tuned.";
   let methods = [
     InterfaceMethod<[{
-        Sets the extents of the loops, which fields of a tuning there are, and what the
-        compiler chooses for the target. Of an operator that isTunable.}],
+        Sets the extents of the kernel's loops, the fields of a tuning that the kernel has, and
+        the compiler's own choice for the target. The operator must be isTunable.}],
       "void", "describeTuningSpace",
       (ins "const ::sluice::emit::VectorTarget &":$target, "::sluice::TunableKernel &":$kernel)>,
   ];
@@ -235,8 +236,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     run on one stream.
   }];
   let methods = [
-    InterfaceMethod<"Which of the runtime's.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
-    InterfaceMethod<"Who takes part.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
+    InterfaceMethod<"The kind of collective, as in services.h.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
+    InterfaceMethod<"The group of ranks that exchange data.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
       [{ return $_op.getGroup(); }]>,
   ];
 }

@@ -5,8 +5,8 @@
 #ifndef SLUICE_DATAFLOW_HALFOPS
 #define SLUICE_DATAFLOW_HALFOPS
 
-// How bf16 numbers are multiplied and added to sums in f32: two a lane by
-// vdpbf16ps, or by AMX's tile registers.
+// The instructions that multiply bf16 numbers and add the products to sums in f32: `pairs` is vdpbf16ps, with two
+// numbers in each lane, and `tiles` are AMX's tile registers.
 def Dataflow_HalfDot : Dataflow_Enum<"HalfDot", [Case<"pairs", 0>, Case<"tiles", 1>]>;
 
 def Dataflow_HalfPanelsAttr : AttrDef<Dataflow_Dialect, "HalfPanels"> {

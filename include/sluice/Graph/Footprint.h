@@ -1,11 +1,11 @@
-//===- Footprint.h - What a step has, without reuse -------------*- C++ -*-===//
+//===- Footprint.h - Bytes and operators of a step --------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Bytes, operators and tensor sizes as SwapAdvisor (Huang, Jin, Li, ASPLOS'20,
-// Table 1) states them of training graphs: at the grain of the framework's
-// nodes, of which a graph's operators may be pieces.
+// Numbers of bytes, operators and tensor sizes of a training graph, as SwapAdvisor (Huang, Jin,
+// Li, ASPLOS'20, Table 1) counts them. That table counts nodes of the framework; one node may
+// consist of several operators of the graph.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_GRAPH_FOOTPRINT_H

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operators, tensors and their sizes; no shapes to compute with and no IR. An
-// operator here is one schedulable unit: a fused group after fusion.
+// Operators, tensors and their sizes, without IR and without shapes (types are only text). An
+// operator is one unit of scheduling: after fusion, a fused group is one operator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_GRAPH_GRAPH_H
@@ -23,9 +23,9 @@ namespace sluice {
 
 enum class TensorKind : uint8_t {
   Activation, ///< Written by one operator, dead after its last reader.
-  Parameter,  ///< Constant data with a home in host memory; never dirty.
-  Input,      ///< Given by the caller in host memory at each step; never dirty.
-  State,      ///< Lives from step to step, with a home in host memory; dirty once updated.
+  Parameter,  ///< Constant data with a home in host memory or in a file.
+  Input,      ///< The caller passes it in host memory at each step.
+  State,      ///< Lives from step to step and has a home in host memory or in a file.
 };
 
 struct Tensor {
@@ -33,8 +33,8 @@ struct Tensor {
   TensorKind kind = TensorKind::Activation;
   /// Unaligned size of the data.
   int64_t bytes = 0;
-  /// Of a parameter of which all readers look some rows up, as an embedding's: the blocks of 4 KiB, in bytes, that a
-  /// step reads of it at most. 0: all of it.
+  /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
+  /// in whole blocks of 4 KiB. 0: a step may read the whole tensor.
   int64_t touchedBytes = 0;
   /// For display and cost keys: "f32[1,64,56,56]".
   std::string type;
@@ -47,7 +47,7 @@ struct Tensor {
   /// On a State tensor: its new value; set by the graph.
   TensorId updatedBy;
 
-  /// What its home takes of a memory into which a file is mapped.
+  /// The bytes that the tensor's home takes in a memory into which the parameter file is mapped.
   int64_t homeBytes() const { return touchedBytes > 0 ? touchedBytes : bytes; }
 
   OperatorId producer;               ///< Invalid unless an operator writes it.

@@ -40,7 +40,7 @@ struct OffsetProblem {
 struct OffsetSolution {
   std::vector<int64_t> offsets; ///< Per buffer.
   int64_t peakBytes = 0;        ///< Highest end of any buffer.
-  int64_t evaluations = 0;      ///< Number of packings tried; for solveOffsets, as OffsetParams::budget counts.
+  int64_t evaluations = 0;      ///< Number of packings tried. For solveOffsets: see OffsetParams::budget.
   /// A proven lower bound of the peak. If it is equal to the peak, the solution is optimal.
   int64_t boundBytes = 0;
   bool stoppedByClock = false; ///< Another run may give another solution.
@@ -82,16 +82,16 @@ OffsetSolution packInOrder(const OffsetProblem &problem, const std::vector<uint3
 std::vector<uint32_t> bufferOrder(const OffsetProblem &problem, BufferOrder order);
 
 struct BestFitParams {
-  /// Number of packings to try. The nine packings of the portfolio come first. The rest is for
-  /// a local search that moves buffers at the peak forward in the best order.
+  /// Number of packings to try. The first nine are those of the portfolio. The others are those of a local search: in
+  /// the best order so far, it moves a buffer that ends at the peak to an earlier position.
   int64_t evaluations = 64;
   uint64_t seed = 1;
 };
 
-/// The best packing of four orders with two rules and of Owl's packing after compaction,
-/// improved by a local search. Stops at the lower bound. With a capacity it may fail with
-/// Infeasible. The message has the missing bytes, and says whether no packing exists (the
-/// live bytes exceed the capacity) or none was found.
+/// Tries nine packings (four orders with two rules each, and Owl's packing after compaction)
+/// and improves the best of them by a local search. Stops at the lower bound. With a capacity
+/// it may fail with Infeasible. The message has the missing bytes, and says whether no packing
+/// exists (the live bytes exceed the capacity) or none was found.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
 
 struct OffsetProgress {
@@ -100,8 +100,8 @@ struct OffsetProgress {
 };
 
 struct OffsetParams {
-  /// Evaluations count nodes of the exact search and steps of the improvement. 64 buffers that a
-  /// greedy packing places, or that a step examines, count as one.
+  /// A node of the exact search, or a step of the improvement, is one evaluation. In addition, each 64 buffers that a
+  /// greedy packing places, or that a step examines, count as one evaluation.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.
@@ -109,8 +109,9 @@ struct OffsetParams {
 };
 
 /// The default solver. It starts with greedy packings in many orders and is never worse than
-/// Owl's. Then it searches each interval of time that can be packed separately. The target is
-/// the capacity, or, without a capacity, the bound and then less than the best peak so far.
+/// Owl's. Then it searches each interval of time that can be packed separately for a packing with at
+/// most a target peak. The target is the capacity. Without a capacity it is the lower bound at
+/// first, and afterwards a value below the best peak so far.
 /// The search alternates, with growing limits, between exact depth-first searches under
 /// several branching rules and an improvement that removes buffers to insert others. It runs
 /// on one thread and can be stopped at any time. With a capacity it may fail with Infeasible;

@@ -11,16 +11,16 @@
 
 namespace sluice {
 
-/// Reads the columns id, lower, upper and size, in any order, and alignment
-/// where there is one (MiniMalloc, ASPLOS 2023). `origin` names the file in
-/// errors, which name the line. The result passes check(); it has no capacity.
-/// A column of offsets is an error, unless `offsets` is given to take it: one a
-/// buffer, or none where the file has no such column.
+/// Reads the columns id, lower, upper and size, in any order, and the optional column
+/// alignment (MiniMalloc, ASPLOS 2023). Errors name the file as `origin`, and the line. The
+/// result passes check() and has no capacity. If the file has a column of offsets and
+/// `offsets` is not null, *offsets receives one offset for each buffer; without such a column
+/// it becomes empty. If `offsets` is null, a column of offsets is an error.
 Expected<OffsetProblem> offsetsFromCsv(std::string_view text, std::string_view origin,
                                        std::vector<int64_t> *offsets = nullptr);
 
-/// With a solution, a column of offsets is added, as MiniMalloc does. Fails
-/// where an id holds a comma, a quote or a line end.
+/// With a solution, a column of offsets is added, as MiniMalloc does. Fails if an id contains a
+/// comma, a quote or a line break.
 Expected<std::string> offsetsToCsv(const OffsetProblem &problem, const OffsetSolution *solution = nullptr);
 
 } // namespace sluice

@@ -5,7 +5,8 @@
 //
 // A memory cut into objects of a few sizes (Huang, Jin and Li, ASPLOS 2020,
 // section 4.3), and the moves of the genetic search over such cuts (section
-// 5.3). TS, CLS and CNT are the paper's names; classes count from 1 as there.
+// 5.3). TS, CLS and CNT are the paper's names. In PoolConfig::classes, classes are numbered
+// from 1 as in the paper; all functions number them from 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_MEMORY_SIZECLASSPOOL_H
@@ -21,8 +22,8 @@ namespace sluice {
 
 struct PoolConfig {
   std::vector<int64_t> sizes;   ///< TS: tensor sizes in bytes, ascending, each once.
-  std::vector<int32_t> classes; ///< CLS: per size; starts at 1, rises by 0 or 1.
-  std::vector<int64_t> counts;  ///< CNT: objects per class; class c at c - 1.
+  std::vector<int32_t> classes; ///< CLS: per size, from 1; each entry is that of its predecessor or one more.
+  std::vector<int64_t> counts;  ///< CNT: objects per class; class c of CLS has the index c - 1.
 
   bool operator==(const PoolConfig &) const = default;
 };
@@ -33,7 +34,7 @@ Status check(const PoolConfig &pool);
 std::vector<int64_t> classBytes(const PoolConfig &pool);
 /// Sum of counts x sizes, saturating.
 int64_t poolBytes(const PoolConfig &pool);
-/// The class (from 0) whose objects can hold `bytes`; -1 if there is none.
+/// The index (from 0) of the class whose objects can hold `bytes`; -1 if there is none.
 int32_t classOf(const PoolConfig &pool, int64_t bytes);
 
 /// Makes CLS valid. An element below its predecessor is raised to it. After an increase of
@@ -52,8 +53,9 @@ Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int
 /// exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
-/// Flips each step of CLS (0 <-> 1) with this probability, which shifts the following
-/// classes. CNT follows the sizes.
+/// Each entry of CLS is equal to its predecessor or one more. With this probability, an entry
+/// changes from one to the other, and all following classes shift by one. CNT is recomputed so
+/// that each size keeps about its number of objects.
 void mutateClasses(PoolConfig &pool, double probability, Rng &rng);
 /// Redraws each count with this probability from a normal distribution around its value. The
 /// standard deviation is `relativeSigma` times the value, but at least one object.

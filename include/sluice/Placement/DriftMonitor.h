@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Adaptive HTF-MPR's monitor (Albaqsami's thesis, chapter 6): the mean of a
-// window of iterations leaves what the first window says by beta deviations. Here
-// medians stand for means, and the median absolute deviation for the standard
-// one: an iteration that the system delays neither hides a change nor feigns one.
-// And each device's share of the work is watched beside the iteration's time: what
-// else runs on the machine changes all devices' times, one device's slowing the shares.
+// The monitor of adaptive HTF-MPR (Albaqsami's thesis, chapter 6). The thesis compares the mean
+// of a window of iterations with the mean of the first window; a difference of more than beta
+// standard deviations is a change. There are two differences here. First, medians replace means,
+// and the median absolute deviation replaces the standard deviation, because a single delayed
+// iteration changes them little. Second, the monitor watches the time of an iteration and also
+// each device's share of the work: other programs on the machine change the times of all devices,
+// while a slow device changes the shares.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_DRIFTMONITOR_H
@@ -22,16 +23,18 @@
 namespace sluice {
 
 struct DriftParams {
-  size_t window = 20; ///< Q, at least 4.
-  double beta = 10;   ///< Positive.
+  size_t window = 20; ///< Iterations in a window (the thesis's Q), at least 4.
+  double beta = 10;   ///< Allowed difference in deviations; positive.
 };
 
 /// Observes the time of each iteration and the work of each device in it. The monitor learns
 /// the medians of a first window. It then compares the last window with them. Once the time,
 /// or a device's share of the work, leaves median +- beta x sigma, the monitor observes
 /// another quarter of a window to find out whether the change lasts and how fast the devices
-/// are now. The first two iterations are ignored because they touch new pages. Sigma is at
-/// least 1.5% of the median, and for shares at least 1.5% of a tenth of the work.
+/// are now. The first two iterations are ignored because they touch new pages. Sigma is the
+/// scaled median absolute deviation, and at least 1.5% of the median. For a device's share of the
+/// work it is also at least 0.15% of the whole work, so small changes of a nearly idle device are
+/// ignored.
 class DriftMonitor {
 public:
   explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}
@@ -44,8 +47,9 @@ public:
   /// that changed least, because a common slowdown needs no other plan. Call it after
   /// observe() returned true.
   std::vector<double> slowdowns() const;
-  /// Call it after observe() returned true: observes another quarter of a window. Then
-  /// observe() returns true again, or the monitor continues to watch if the change is over.
+  /// Call it after observe() returned true to observe another quarter of a window. After this
+  /// quarter, observe() returns true again if the change lasts. Otherwise the monitor continues to
+  /// watch as before.
   void listenAgain() { change.clear(); }
   bool isListening() const { return left; }
   /// Learns again, for another plan or for a plan that is kept in spite of a change.

@@ -5,8 +5,8 @@
 //
 // The latency problem of Tarnawski, Phanishayee, Devanur, Mahajan and Nina
 // Paravecino, "Efficient Algorithms for Device Placement of DNN Graph
-// Operators", NeurIPS 2020: unlike in Placement.h an accelerator runs all it was
-// given as one call, with its data moved before and after.
+// Operators", NeurIPS 2020. Unlike in Placement.h, an accelerator runs all of its operators
+// in one call. Its inputs are moved before this call and its outputs after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_OFFLOAD_H
@@ -70,8 +70,8 @@ struct OffloadSolution {
 
 struct OffloadParams {
   std::string solver = "best"; ///< One of offloadSolverNames().
-  /// The greatest value of `evaluations` stands for a number that decreases with the size of
-  /// the graph.
+  /// The greatest value of Budget's `evaluations` stands for a number that decreases with the
+  /// size of the graph.
   Budget budget = {};
   uint64_t seed = 0;
   int threads = 1; ///< The result is the same on any number.
@@ -96,9 +96,11 @@ Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const Offl
 /// among the sets, and the latency to a relative 1e-9. Names the first rule that is broken.
 Status validateOffload(const OffloadProblem &problem, const OffloadSolution &solution);
 
-/// A lower bound of the latency of all solutions. Along a path, each accelerator is used
-/// once, runs all nodes between its first and last node on the path, and moves data in and
-/// out. The bound is the greatest, over some long paths, of the cheapest way along the path.
+/// A lower bound of the latency of all solutions. For one path through the graph, the cheapest
+/// assignment of its nodes is computed: each accelerator is used at most once, runs all nodes
+/// between its first and its last node on the path, and moves data in and out. The latency of the
+/// whole graph is not less than that of any path. The bound is the greatest value over some long
+/// paths.
 double offloadLowerBound(const OffloadProblem &problem);
 
 /// The format of the paper's instances: { maxSizePerFPGA, maxFPGAs, maxCPUs,

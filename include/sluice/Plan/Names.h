@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-/// Names of the operators, tensors, devices or memories of one plan, each of one thing: a name that is empty, used
-/// twice, or like "#7" is written as "#index". The items named outlive this.
+/// Unique names of the operators, tensors, devices or memories of one plan. An item whose own name is empty, not
+/// unique, or of the form "#7" is called "#index". The items must outlive this object.
 class PlanNames {
 public:
   template <typename Range>
@@ -25,8 +25,9 @@ public:
       add(item.name);
   }
 
+  /// The unique name of an item.
   std::string write(uint32_t index) const;
-  /// The thing that write() calls so; none where it calls nothing so.
+  /// The index of the item with this unique name; empty if there is none.
   std::optional<uint32_t> find(std::string_view text) const;
   size_t size() const { return names.size(); }
 

@@ -11,15 +11,15 @@
 
 namespace sluice {
 
-/// What several ranks read of a parameter file: a section is as many pieces of
-/// one size as ranks have different parts, and each rank maps one of them. A
-/// rank's parameters are its pieces of all sections, one behind the other.
+/// A section of the parameter file of a model for several ranks. It consists of pieces of one
+/// size, one for each distinct part that a rank may have, and each rank maps one of them. The
+/// parameters of a rank are its pieces of all sections, one after the other.
 struct ParameterSection {
-  int64_t bytes = 0;            ///< Of a piece; a multiple of kParameterPage.
-  std::vector<uint32_t> pieces; ///< Per rank: which one is its own.
+  int64_t bytes = 0;            ///< Size of a piece; a multiple of kParameterPage.
+  std::vector<uint32_t> pieces; ///< Per rank: the index of its piece.
   uint32_t numPieces() const { return *std::max_element(pieces.begin(), pieces.end()) + 1; }
 };
-/// Pieces are mapped, each by itself.
+/// Each piece is mapped separately, so it begins at a multiple of this.
 inline constexpr int64_t kParameterPage = 4096;
 
 } // namespace sluice

@@ -25,9 +25,9 @@ namespace sluice {
 /// What part of a memory a residency is in.
 enum class Segment : uint8_t {
   Arena, ///< Planned: [offset, offset + bytes) of the memory's arena.
-  Home,  ///< Unplanned: the parameter file or its mapping, a caller's input or output
-         ///< buffer, or the state store. In the host's memory; those of parameters
-         ///< and states may be in a file. Offset is 0.
+  Home,  ///< Outside of the arena: the parameter file or its mapping, a caller's input or
+         ///< output buffer, or the state store. Homes are in the host's memory; homes of
+         ///< parameters and states may be in a file. The offset is 0.
 };
 
 /// One stay of one tensor's data in one memory. Addresses are half-open.
@@ -103,8 +103,8 @@ struct Plan {
   std::vector<OperatorId> computedAgain() const;
 };
 
-/// Checks a plan independently of every solver, in O((commands + residencies) log) times the
-/// number of streams. It runs on every plan and names the first violation. It proves:
+/// Checks a plan independently of every solver. With n commands and residencies and s streams
+/// the time is O(s n log n). The message names the first violation. The check proves:
 ///
 /// - every operator is launched on the compute stream of its device, which computes, or, if
 ///   it communicates, on the communication stream of that device. Its operands are in the
@@ -113,16 +113,16 @@ struct Plan {
 ///   own; all others are launched once;
 /// - all operators that communicate are on one stream, so that all ranks that run the plan
 ///   reach them in the same order;
-/// - a copy moves one tensor between the two memories of its link. It is on a stream of a
-///   device at one of its ends (not the host's, if the other end is another memory), or, if
-///   one end is a file, on a file stream;
+/// - a copy moves one tensor between the two memories of its link. If one end is a file, it is
+///   on a file stream. Otherwise it is on a stream of a device whose memory is one of the ends;
+///   if one end is the host's memory, it is the device of the other end;
 /// - every residency is written at most once, an initial one never, and every read happens
 ///   after the write;
-/// - initial residencies are homes of tensors no operator writes, or parameters
-///   and states kept in an arena; only tensors that have a home (parameters,
-///   inputs, states, outputs, new values of states) have a Home residency, one;
-/// - every arena range is within its arena, and arenas within capacity; where the
-///   machine has files, the host's arena together with the homes in its memory;
+/// - an initial residency is the home of a tensor that no operator writes, or a parameter or
+///   state that stays in an arena between steps. Only parameters, inputs, states, outputs and
+///   new values of states have a Home residency, at most one each;
+/// - every arena range is within its arena, and every arena within the capacity of its memory.
+///   If the machine has files, the homes in the host's memory count with the host's arena;
 /// - overlapping ranges are ordered: all commands that touch the earlier one happen before
 ///   the command that creates the later one. That command itself may read the earlier one
 ///   only by an `inPlace` pair of its operator, at the same offset;

@@ -12,11 +12,11 @@ namespace sluice {
 
 inline constexpr int kPlanSchema = 1;
 
-/// Operators, tensors and devices are written by name, so that a plan can be
-/// read against a graph imported anew.
+/// Operators, tensors and devices are written by name, so that the plan can be read for a graph
+/// that was imported again.
 Json planToJson(const Graph &graph, const Machine &machine, const Plan &plan);
-/// Fails naming what the plan mentions and the graph or machine lacks. Does not
-/// validate: call validatePlan.
+/// Fails if the graph or machine lacks something that the plan names; the message has this name.
+/// Does not validate the plan: call validatePlan.
 Expected<Plan> planFromJson(const Graph &graph, const Machine &machine, const JsonReader &reader);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-/*===- abi.h - What compiled models and the runtime agree on ------*- C -*-===*
+/*===- abi.h - Interface between compiled models and the runtime --*- C -*-===*
  * Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
@@ -52,18 +52,21 @@ typedef struct sluice_string {
   int64_t size;
 } __attribute__((aligned(16))) sluice_string;
 
-/* Functions of the host, on text and on other data that kernels do not compute. `args` has
+/* Functions of the runtime for text and for images, which run on the host. `args` has
  * the addresses of the operands, then of the results. `settings` has the following data in
  * the machine's byte order: the number of elements of the operand, then the settings that
  * the comment of each function lists. A number is an int64_t, a text is its number of
  * bytes followed by the bytes, and a list is its number of entries followed by these. */
 enum sluice_string_function {
-  SLUICE_STRING_CONSTANT = 0,  /* () -> text: list of texts (alone) */
-  SLUICE_STRING_EQUAL = 1,     /* text, text -> bool */
-  SLUICE_STRING_CONCAT = 2,    /* text, text -> text */
-  SLUICE_STRING_FIND = 3,      /* text -> int64: list of keys */
-  SLUICE_STRING_NORMALIZE = 4, /* text -> text, int64 count: case (0, 1 lower, 2 upper), case matters, list of words */
-  /* text -> text, int64 counts, int64 most: room, delimiter; since minor version 9 whether more parts are an error */
+  SLUICE_STRING_CONSTANT = 0, /* () -> text: a list of texts; the number of elements is not in `settings` */
+  SLUICE_STRING_EQUAL = 1,    /* text, text -> bool */
+  SLUICE_STRING_CONCAT = 2,   /* text, text -> text */
+  SLUICE_STRING_FIND = 3,     /* text -> int64: list of keys */
+  /* text -> text, int64 count: case (0 unchanged, 1 lower, 2 upper), whether the words are compared with case, list of
+   * words to remove */
+  SLUICE_STRING_NORMALIZE = 4,
+  /* text -> text, int64 counts, int64 largest count: capacity in parts, delimiter; since minor version 9 also whether
+   * more parts than this are an error */
   SLUICE_STRING_SPLIT = 5,
   /* This function and the following ones exist since minor version 9. */
   SLUICE_STRING_MATCH = 6,       /* text -> bool: RE2's regular expression */
@@ -84,8 +87,8 @@ typedef struct sluice_thread {
   void *shared; /* the block's memory */
   /* Returns when all threads of the block have called it. */
   void (*barrier)(const struct sluice_thread *self);
-  /* Returns the value that thread `thread` ^ `distance` of the same warp of 32 threads
-   * passes, once all threads of the warp have called it. */
+  /* Exchanges values within a warp of 32 threads. Returns the `value` that the thread with number `thread` XOR
+   * `distance` passed, after all threads of the warp have called it. */
   uint64_t (*exchange)(const struct sluice_thread *self, uint64_t value, uint32_t distance);
   /* Computes sums += A * B on the fragments of the 32 threads of a warp, in the layout of
    * PTX's mma.sync.m16n8k8 (tf32, one element in a word) and m16n8k16 (two 16-bit elements
@@ -174,13 +177,12 @@ typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;
 
-/* What a model's program may call. Every call enqueues and returns: 0, or
- * non-zero once the step has failed (the program then returns that value).
- * Commands of a program (init, step) are numbered in issue order from 0;
- * `waits` are numbers of earlier commands on other streams that must be
- * complete first. A kernel's slots are all in its device's memory, a copy's
- * stream is of a device at either end, or for files where one end is a file; `link` is UINT32_MAX for a copy within
- * one memory. What the tables point to is read before the call returns. */
+/* The functions that a model's program (init or step) calls. Each call enqueues a command. It returns 0, or a non-zero
+ * value after the step has failed; the program then returns this value. The commands of a program are numbered in
+ * issue order from 0. `waits` has the numbers of earlier commands on other streams that must be complete first. All
+ * slots of a kernel are in the memory of its device. A copy is on a stream of a device at one of its ends, or, if one
+ * end is a file, on a file stream. `link` is UINT32_MAX for a copy within one memory. The arrays are read before the
+ * call returns. */
 typedef struct sluice_api {
   size_t size;
   int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
@@ -196,7 +198,7 @@ typedef struct sluice_cut {
   int64_t dimension, count, stride;
 } sluice_cut;
 
-/* Element types, with ONNX's TensorProto.DataType numbers. */
+/* An input, an output or a state. `element_type` is a number of ONNX's TensorProto.DataType. */
 typedef struct sluice_tensor_desc {
   size_t size;
   const char *name;
@@ -238,10 +240,10 @@ enum sluice_memory_kind { SLUICE_MEMORY_RAM = 0, SLUICE_MEMORY_FILE = 1 };
 typedef struct sluice_memory_desc {
   size_t size;
   const char *name;
-  int64_t arena_bytes;    /* what the plan uses; the runtime enforces it */
+  int64_t arena_bytes;    /* bytes that the plan uses; the runtime allocates exactly these */
   int64_t capacity_bytes; /* INT64_MAX: unknown */
-  /* sluice_memory_kind. In a file are parameters, which are read from the parameter file instead of mapped, and an
-   * arena, to which copies alone come. Since minor version 14. */
+  /* sluice_memory_kind. A memory of kind SLUICE_MEMORY_FILE has parameters, which copies read from the parameter file
+   * (it is not mapped), and an arena for evicted tensors. No kernel accesses it. Since minor version 14. */
   uint32_t kind;
 } sluice_memory_desc;
 
@@ -266,9 +268,9 @@ enum sluice_stream_kind {
   SLUICE_STREAM_COMPUTE = 0,
   SLUICE_STREAM_IN = 1,
   SLUICE_STREAM_OUT = 2,
-  SLUICE_STREAM_COMMUNICATE = 3, /* launches of what exchanges data with other ranks. Since minor version 6 */
-  SLUICE_STREAM_FILE_IN = 4,     /* copies from files, of any device. Since minor version 14, as the next */
-  SLUICE_STREAM_FILE_OUT = 5     /* copies to files */
+  SLUICE_STREAM_COMMUNICATE = 3, /* launches of collectives. Since minor version 6 */
+  SLUICE_STREAM_FILE_IN = 4, /* copies from files; may belong to any device. This and the next since minor version 14 */
+  SLUICE_STREAM_FILE_OUT = 5 /* copies to files */
 };
 
 typedef struct sluice_stream_desc {
@@ -337,17 +339,17 @@ typedef struct sluice_model {
   /* Computes `sluice_tensor_desc.range` for values below the upper bounds: three numbers for each input that has a
    * range, one input after the other. Null if no range depends on symbols. Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
-  /* Steps with smaller plans than `step`. The first bucket runs whose bounds are all at least the symbols' values;
-   * without such a bucket `step` runs. Tensors that an init has loaded stay until the init of another step runs. Since
-   * minor version 12. */
+  /* Steps with smaller plans than `step`. The first bucket is used whose bounds are all at least the symbols' values;
+   * if there is none, `step` is used. Tensors that an init has loaded stay on devices until the init of another bucket
+   * runs. Since minor version 12. */
   uint32_t num_buckets;
   const sluice_bucket_desc *buckets;
   /* Computes the values of the symbols in the step that follows a step with these values. Lengths of states change, and
    * all other symbols keep their values. If a next length exceeds its symbol's `most`, there is no room for another
    * step. Null if no symbol is a length. Since minor version 13. */
   void (*advance)(const int64_t *symbols, int64_t *next);
-  /* Planned bytes one step reads from files and writes to them; where there are symbols, at most. Since minor version
-   * 14. */
+  /* Planned bytes that one step reads from files and writes to them; upper bounds if the model has symbols. Since minor
+   * version 14. */
   int64_t planned_bytes_read, planned_bytes_written;
 } sluice_model;
 

@@ -1,4 +1,4 @@
-/*===- services.h - What operators ask of the runtime -------------*- C -*-===*
+/*===- services.h - Runtime functions for operators ---------------*- C -*-===*
  * Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
@@ -38,8 +38,8 @@ typedef struct sluice_collective {
   int64_t bytes;        /* of the operand */
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
-  int64_t extent, low, high; /* halo: split_inner bytes each */
-  int64_t fill, fill_bytes;  /* an element's bits and bytes: 1, 2, 4 or 8; 0: zeros */
+  int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
+  int64_t fill, fill_bytes;  /* halo: bits of the fill value and its bytes (1, 2, 4 or 8); fill_bytes 0: zeros */
   int64_t num_axes;
   struct {
     int64_t count, stride;
@@ -75,7 +75,7 @@ typedef struct sluice_product {
   int64_t precision;
   int64_t batches, m, n, k;
   int64_t transpose_lhs, transpose_rhs; /* non-zero: A is [k, m], B is [n, k] */
-  int64_t lhs_stride, rhs_stride;       /* elements from a batch's to the next; 0: one for all */
+  int64_t lhs_stride, rhs_stride;       /* elements from one batch to the next; 0: all batches share one matrix */
   int64_t workspace_bytes;
 } sluice_product;
 

@@ -64,21 +64,22 @@ typedef struct sluice_options {
   uint32_t verify;  /* non-zero: check the hash of the parameter file even if the file is large */
   /* Must outlive the session; NULL for a model that runs on a single rank. */
   const sluice_communicator *communicator;
-  /* What the plan keeps in host memory, and the states, are in files without names
-   * in this directory, so that the system may write them out; NULL: in memory. Of a plan that has files, only what it
-   * writes to these is there; NULL: in TMPDIR, else /var/tmp. */
+  /* A directory for unnamed files. If the plan has no disk, the host's arena and the states are in such files instead
+   * of in memory, so that the system can write them to the disk; NULL: they are in memory. If the plan has a disk
+   * (sluice compile --memory on a CPU), the files have the activations that the plan writes to the disk, and the states
+   * are in memory; NULL: the directory is TMPDIR, or else /var/tmp. */
   const char *spill_directory;
   /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
    * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
   const volatile unsigned char *stop;
 } sluice_options;
 
-/* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and
- * loads what stays on devices. Refuses another ABI major, a CPU that lacks a
- * feature, a parameter file of another size or hash. A file above 64 MiB is
- * hashed only where `verify` asks. It is mapped, not read: it must not change
- * while the session is open. Parameters that a plan keeps in a file are read from it at each step, with direct I/O
- * where the file system has it; a step fails where the file has changed. `options` may be NULL. */
+/* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and loads the tensors that stay on devices.
+ * Refuses a model with another major version or a greater minor version of the ABI, a CPU that lacks a feature, and a
+ * parameter file of another size or hash. The hash of a file above 64 MiB is checked only if `verify` is set. The file
+ * is mapped, and it must not change while the session is open. If the plan has a disk, each step reads parameters from
+ * the file, with direct I/O if the file system supports it, and fails if the file has changed. `options` may be NULL.
+ */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to
  * 64 bytes. They belong to the caller and must outlive the session. */
@@ -186,7 +187,8 @@ typedef struct sluice_stats {
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;
-  /* Read from files, and written to them, by the last step, and by the current plan's. Since minor version 14. */
+  /* Bytes that the last step read from files and wrote to them, and those of the current plan. Since minor version 14.
+   */
   int64_t bytes_read, bytes_written, planned_bytes_read, planned_bytes_written;
   int64_t init_bytes_read; /* read from files before the first step of the current plan */
 } sluice_stats;

@@ -35,29 +35,30 @@ struct BoundProblem {
 
 enum class BoundArgument : uint8_t {
   Chain,      ///< Operators that run one after the other, and the copies between them.
-  Work,       ///< A device's operators, with what must come before the first and after the last.
-  Cuts,       ///< Bytes and work that the cuts of a step divide.
+  Work,       ///< All operators of a device, and the chains that must run before and after them.
+  Cuts,       ///< Work and copied bytes of the segments between time cuts of the step.
   Placements, ///< Chains and all work, each operator on its fastest device. Holds for every placement.
 };
 
-/// Prices of a segment of the step, between two cuts.
+/// The prices of a segment of the step, which is between two cuts.
 struct SegmentPrices {
   struct Work {
     DeviceId device;
     bool communicates = false;
-    int64_t share = 0; ///< Of the segment's time, in millionths.
+    int64_t share = 0; ///< The price of this device's work, in millionths of the segment's time.
   };
-  int64_t in = 0, out = 0; ///< Attoseconds for a byte that enters the memories, and that leaves them.
+  int64_t in = 0, out = 0; ///< Attoseconds for each byte that is copied into the memories, and out of them.
   std::vector<Work> work;
 };
 
 struct BoundCertificate {
   BoundArgument argument = BoundArgument::Chain;
-  std::vector<OperatorId> operators; ///< Chain: in order. Cuts: at whose first starts the step is cut, in order.
-  DeviceId device;                   ///< Work.
-  bool communicates = false;         ///< Work.
+  std::vector<OperatorId>
+      operators;             ///< Chain: its operators, in order. Cuts: the first start of each is a cut, in order.
+  DeviceId device;           ///< Work: the device.
+  bool communicates = false; ///< Work: the operators on its communication stream, instead of the compute stream.
 
-  bool repeats = true;                 ///< Cuts: operators may be launched again.
+  bool repeats = true;                 ///< Cuts: the bound holds for plans that launch operators again.
   std::vector<MemoryId> memories;      ///< Cuts: the memories that the bytes enter and leave.
   std::vector<int64_t> memoryPrices;   ///< Cuts: attoseconds for a byte that is in these memories at the cut.
   std::vector<SegmentPrices> segments; ///< Cuts: one more than cuts.
@@ -65,7 +66,7 @@ struct BoundCertificate {
 
 inline constexpr size_t kMaxCuts = 256;
 inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
-/// Of a segment's time.
+/// A share that is the whole time of a segment.
 inline constexpr int64_t kWholeShare = 1'000'000;
 
 /// The time in nanoseconds that the certificate proves; fails where it proves nothing, and says why. Shares no code
@@ -75,7 +76,7 @@ Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &
 /// The argument in words: "bytes across 31 cuts of memory 'gpu0'".
 std::string describeBound(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
 
-/// As docs/formats/plan.md has it; names as a plan's.
+/// The format of docs/formats/plan.md. Operators, devices and memories are written by the names of PlanNames.
 Json certificateToJson(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
 Expected<BoundCertificate> certificateFromJson(const Graph &graph, const Machine &machine, const JsonReader &reader);
 

@@ -9,12 +9,13 @@
 
 namespace sluice {
 
-/// Gives the residencies of each arena other offsets where that makes it smaller:
-/// first fit in several orders, under what the plan's streams and waits order. What
-/// shares an address by the plan's design (in place, or a state and its new value)
-/// still does. Commands stay, and so do times. The plan is valid, and stays so. No arena
-/// grows; one of more than 4096 residencies is left as it is, and so is a plan of more than
-/// 2^32 commands times streams. O(residencies^2).
+/// Gives the residencies of an arena new offsets if this makes the arena smaller: first fit in
+/// several orders. Two residencies may share bytes only if the plan's streams and waits already
+/// order the commands that use them. Residencies that share an address by design (an in-place
+/// operator, or a state and its new value) still do. Commands and simulated times do not change.
+/// `plan` must be valid, and remains valid. No arena grows. Arenas with more than 4096
+/// residencies, and plans with more than 2^32 commands times streams, are not changed.
+/// O(residencies^2).
 void compactArenas(Plan &plan);
 
 } // namespace sluice

@@ -36,8 +36,8 @@ struct LeastMemoryResult {
 ///
 /// This is a heuristic: a longer search may find plans for less memory. If lowerBoundNs of a
 /// limit exceeds slowdown x ideal, no plan exists for it. Fails as solveSearch does on the
-/// problem, with Infeasible if the plan for the problem's capacities is too slow, and with
-/// InvalidInput if no accelerator computes.
+/// problem, with Infeasible if even the plan for the problem's own capacities exceeds slowdown x
+/// ideal, and with InvalidInput if no accelerator computes.
 Expected<LeastMemoryResult> findLeastMemory(const SearchProblem &problem, double slowdown,
                                             const SearchParams &params = {});
 

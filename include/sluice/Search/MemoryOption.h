@@ -15,19 +15,19 @@ struct MemoryNeeds {
   MinimumBytes least;    ///< The largest working set of one operator.
   int64_t peakBytes = 0; ///< The liveness peak with all parameters resident, in the model's order.
 };
-/// Of a memory in which some device computes. Operators without a placement count as if they were all on that memory's
-/// device. Where the host's memory streams from a file (fileBelowHost), its homes are in both numbers. The problem's
-/// graph, machine and costs pass their checks.
+/// Computes the needs of a memory in which some device computes; fails for other memories. Operators without a
+/// placement are assumed to be on that device. If parameters stream from a file into the host's memory (fileBelowHost),
+/// both numbers include the homes in it. The problem's graph, machine and costs must pass their checks.
 Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory);
 
-/// The memories that a limit without a name is for: accelerators' in which some device computes, or the host's where it
-/// streams from a file. Ascending by device, each once.
+/// The memories to which a limit without a name applies: those of accelerators that compute, or the host's memory if
+/// parameters stream into it from a file. Each memory is listed once, in the order of the devices.
 std::vector<MemoryId> limitableMemories(const Machine &machine);
 
-/// Sets the capacity of one memory from "NAME=SIZE" or "NAME=P%", or of every
-/// limitable one's from "SIZE" or "P%". P% means min + P/100 x (peak - min), of the
-/// memory's needs. P is not negative. The problem has a capacity per memory, and its
-/// graph, machine and costs pass their checks.
+/// Sets the capacity of one memory from "NAME=SIZE" or "NAME=P%", or the capacities of all
+/// limitableMemories from "SIZE" or "P%". P% means least + P/100 x (peak - least), with the
+/// numbers of memoryNeeds for this memory; P must not be negative. The problem must have a
+/// capacity for each memory, and its graph, machine and costs must pass their checks.
 Status applyMemoryOption(SearchProblem &problem, std::string_view option);
 
 } // namespace sluice

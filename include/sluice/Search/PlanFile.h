@@ -77,10 +77,9 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 /// Writes a temporary file beside `path` and renames it.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
-/// Also fails where operators are not placed as the problem has it, and where the summary contradicts
-/// its plan and problem: makespan, bytes copied, operators run again, capacities and arenas as far as
-/// it has them, a lower bound above the makespan, and a certificate
-/// that does not prove its bound.
+/// Like readPlanFile, with further checks. It fails if an operator is not on the device that the problem fixes, if a
+/// number of the summary contradicts the plan or the problem (makespan, bytes copied, operators that run again,
+/// capacities, arenas), if the lower bound exceeds the makespan, and if a certificate does not prove its bound.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
 /// The splits that the plan of a file requires.

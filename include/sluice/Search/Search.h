@@ -28,8 +28,8 @@ struct SearchProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
-  /// Limit of the arena's bytes, per memory. The memory's own capacity is a further
-  /// limit.
+  /// Per memory: the limit of the arena's bytes. Memory::capacityBytes is a further limit
+  /// (SwapProblem ignores it).
   std::vector<int64_t> capacityBytes;
   /// Per operator. Empty: the search places all operators. An invalid id: it places
   /// this operator.
@@ -52,9 +52,10 @@ struct SearchProgress {
 struct SearchParams {
   /// One of searchSolverNames().
   std::string solver = "default";
-  /// One of placementSolverNames(). It is used if the placement is open. `best` takes the
-  /// member whose greedy plan is fastest in the simulation. The solver `default` then
-  /// improves this placement by moving operators.
+  /// One of placementSolverNames(). It is used if the placement is open. `best` makes a greedy
+  /// plan for the placement of each other placement solver and takes the placement whose plan
+  /// is fastest in the simulation. The search solver `default` then improves this placement by
+  /// moving single operators.
   std::string placementSolver = "best";
   /// With `best`: the plan uses several devices only if it is faster than the plan of one
   /// device by at least this fraction of its time, in [0, 1). The reason is that costs have
@@ -92,16 +93,17 @@ struct SearchPoint {
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
-  /// Best simulated makespan of planIdeal over the greedy orders (on one device: over the
-  /// first order and those that fit). This is a reference and not a bound: another order
-  /// may be faster.
+  /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy
+  /// orders. (If a single device computes: over the orders whose liveness peak fits the capacities, or
+  /// over the first order if none fits.) This is a reference and not a bound: another order may be
+  /// faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
   int64_t lowerBoundNs = 0;
   /// Why lowerBoundNs holds.
   std::optional<BoundCertificate> certificate;
-  /// No plan is faster in which each operator runs once; at least lowerBoundNs.
+  /// A lower bound of the makespan of plans that run each operator once; at least lowerBoundNs.
   int64_t onceBoundNs = 0;
   /// Why onceBoundNs holds.
   std::optional<BoundCertificate> onceCertificate;
@@ -115,8 +117,8 @@ struct SearchResult {
 };
 
 /// The names that solveSearch accepts, the default first.
-///  default      greedy plans, with choices of tensors to compute again; then a genetic
-///               search over all that they vary; then a local search around the best
+///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
+///               sets of operators that run again; then a local search around the best
 ///  no-recompute the same with every operator running once
 ///  greedy       four orders x all eviction policies, and three pools
 ///  swapadvisor  the paper's genetic search over orders and pools alone

@@ -57,8 +57,8 @@ Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, c
 /// operators and tensors keep their ids.
 class RecomputedGraph {
 public:
-  /// `graph` passes Graph::check(). An operator that no late operator needs, neither
-  /// directly nor for another second run, does not run again.
+  /// `graph` passes Graph::check(). An operator of `recomputation` runs again only if a late
+  /// operator, or the second run of another operator, reads its second results.
   RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation);
 
   /// The operators that run again, as ids of the original graph, ascending.

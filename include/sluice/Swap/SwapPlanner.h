@@ -27,17 +27,18 @@ namespace sluice {
 enum class EvictionPolicy : uint8_t {
   CostAware,         ///< Weighs the copies that an eviction causes later against the wait now.
   Belady,            ///< Evicts the tensor with the furthest next use.
-  EarliestAvailable, ///< Evicts the tensor whose range is free soonest, its copy out included.
+  EarliestAvailable, ///< Evicts the tensor whose address range is free first; a copy out must end before.
   LeastRecentlyUsed,
 };
 
-/// Which of the tensors that an accelerator evicts go to a file, where the host's memory cannot have all.
+/// If the host's memory has no room for all tensors that accelerators evict: the rule that selects those that are
+/// evicted to a file.
 enum class FileDivision : uint8_t {
-  FromBegin,     ///< Those that the file's link has time for, in the order of their evictions.
-  FromEnd,       ///< The same in the order of their returns, back from the step's end.
-  Longest,       ///< Those that are away longest (Belady's rule).
-  Latest,        ///< Those that are evicted when the host's memory is full.
-  FromBeginLate, ///< As FromBegin; where the file could take more than it must, it takes what is evicted late.
+  FromBegin,     ///< In the order of evictions: a tensor goes to the file if the file's link is idle then.
+  FromEnd,       ///< The same for the returns, from the end of the step backwards.
+  Longest,       ///< The tensors with the furthest return (Belady's rule).
+  Latest,        ///< The tensors that are evicted while the host's memory is full.
+  FromBeginLate, ///< As FromBegin; if fewer tensors must go to the file, the earliest evictions stay on the host.
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
@@ -61,20 +62,21 @@ struct SwapParams {
   /// Passes towards a steady state, at least 1. With one pass, every step starts
   /// without resident parameters.
   int passes = 3;
-  /// Where the activations and some parameters fit together, the planner also tries a
-  /// plan that keeps these parameters resident and streams the others through a buffer
-  /// for this many of the largest; the better plan wins. Zero disables the attempt.
+  /// If all activations and some parameters fit together, the planner also tries a plan in
+  /// which these parameters are resident and the others are copied in for each use, into a
+  /// buffer with room for this number of the largest of them. The faster plan is returned.
+  /// Zero disables this attempt.
   int streamDepth = 4;
-  /// Of the bytes of states that operators update in place: the part that stays in an accelerator's memory from step to
-  /// step and needs no home, in [0, 1]. The states come first that are read soonest or updated last.
+  /// The fraction, in [0, 1], of the bytes of in-place updated states that stay in an accelerator's memory from step to
+  /// step and need no home. States that are read first or updated last in the step are chosen first.
   double keptStates = 0;
-  /// On machines with files.
+  /// Only for machines with files.
   FileDivision division = FileDivision::FromBegin;
-  /// On machines with files: the part of the bytes of homes that may be in the host's memory, in [0, 1], the smallest
-  /// first. Fewer homes leave more room for what is evicted.
+  /// Only for machines with files: the fraction, in [0, 1], of the bytes of homes that may be in the host's memory; the
+  /// smallest homes are chosen first. Fewer homes leave more room for evicted tensors.
   double homesOnHost = 1;
-  /// CostAware: looks at every window of addresses, instead of those that bounds leave.
-  /// The plan is the same, and takes longer to make.
+  /// CostAware: evaluates every address range, instead of only those that bounds do not exclude.
+  /// The plan is the same, and planning takes longer.
   bool searchAllWindows = false;
 };
 
@@ -97,23 +99,23 @@ struct PoolParams {
   /// Where there is a choice, evict only tensors whose last use is at least this long
   /// ago (the paper's THRESH).
   int64_t thresholdNs = 0;
-  /// After a parameter's last use in a step, its next use is the first of the next step;
-  /// otherwise its next use is infinitely far.
+  /// True: after its last use in a step, a parameter is next used by its first use in the next
+  /// step. False: it has no next use.
   bool cyclicNextUse = false;
   int passes = 2; ///< As in SwapParams; the paper's double pass.
   /// Outputs are copied out when they are evicted or when the step ends (as the paper's
   /// figure 1 does with all activations); otherwise as soon as they are written.
   bool lazyOutputs = false;
-  /// Outputs take the objects of operands of as many bytes that die, where operators work in place, as the paper's
-  /// graphs have it of ReLU and residual additions.
+  /// An output of an in-place operator takes the object of a dying operand of the same size, as ReLU and residual
+  /// additions do in the paper's graphs.
   bool inPlace = false;
   /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
   /// tensor that is needed soon may be evicted where that keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
-  /// Overrides of the class by size, per memory and ascending: a tensor's aligned bytes
-  /// and the object bytes of its class, where this is not the first class that is large
-  /// enough (SwapAdvisor's CLS without its restriction). May be empty.
+  /// Per memory, ascending: pairs (aligned bytes of a tensor, object bytes of its class) for
+  /// tensor sizes whose class is not the first one that is large enough (SwapAdvisor's CLS
+  /// without its restriction). May be empty.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 

@@ -26,7 +26,7 @@ struct SwapProblem {
   const CostTable &costs;          ///< Of this graph on this machine.
   std::vector<DeviceId> placement; ///< Per operator.
   std::vector<OperatorId> order;   ///< One topological order over all devices.
-  /// Limit of the arena's bytes, per memory; Memory::capacityBytes sets no further limit.
+  /// Per memory: the limit of the arena's bytes. Unlike in SearchProblem, Memory::capacityBytes is not read.
   std::vector<int64_t> capacityBytes;
 };
 

@@ -1,4 +1,4 @@
-//===- Conversion.h - From one tiling to another ----------------*- C++ -*-===//
+//===- Conversion.h - Converting tensors between tilings --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -9,43 +9,50 @@
 
 namespace sluice {
 
+/// Slice cuts a part out of a tensor that the device has whole and sends nothing (`shard` in the dialect and in
+/// services.h). The other kinds have the same names there.
 enum class CollectiveKind : uint8_t { Slice, AllGather, ReduceScatter, AllReduce, AllToAll, Halo };
-std::string_view collectiveName(CollectiveKind kind); ///< "all-gather"
+/// For example "all-gather".
+std::string_view collectiveName(CollectiveKind kind);
 
-/// One collective among the devices along `axes`; all such groups of the mesh do it.
+/// One collective of the devices along `axes`. Every such group of the mesh executes it at the same time.
 struct CollectiveStep {
   CollectiveKind kind = CollectiveKind::Slice;
-  std::vector<uint32_t> axes; ///< Outer first; one but for AllReduce and Halo.
-  uint32_t dim = 0;           ///< Cut, gathered, scattered along; AllToAll: gathered.
-  uint32_t splitDim = 0;      ///< AllToAll: split instead.
+  std::vector<uint32_t> axes; ///< The outer axis first. AllReduce and Halo may have several axes, the others have one.
+  uint32_t dim = 0;           ///< The dimension that is cut, gathered or scattered; for AllToAll the gathered one.
+  uint32_t splitDim = 0;      ///< AllToAll: the dimension that is split.
   PartialKind reduction = PartialKind::Sum;
   Halo halo = {};
-  int64_t ownBytes = 0; ///< What a device holds before.
-  int64_t bytes = 0;    ///< Sent, by all devices together: g devices of a group send (g - 1) / g of what an
-                        ///< all-gather ends with or a reduce-scatter begins with, twice that for an all-reduce.
+  int64_t ownBytes = 0; ///< Bytes of the tensor on a device before the collective.
+  /// Bytes that all devices together send. In a group of g devices, each device sends (g - 1) / g of the bytes of the
+  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce.
+  int64_t bytes = 0;
 };
 
-/// The collectives that bring a tensor held as `from` (which may be partial) to `to`
-/// (which is not): what cuts comes first, what gathers last. Both divide the shape.
+/// The collectives that convert a tensor with tiling `from`, which may be partial, to tiling `to`,
+/// which must not be partial. Slices come first and all-gathers last. Both tilings must divide
+/// the shape.
 std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, int64_t elementBytes,
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);
 
-/// The exchanges of halos that operand `slot`, held as its rules want it, needs
-/// beside: one a rule that has them, among all the axes that use it.
+/// The halo exchanges that operand `slot` needs after it has the tiling of its rules: one for
+/// each rule with a halo, over all axes that use this rule.
 std::vector<CollectiveStep> planHalos(const ProgramOperator &op, size_t slot, const ProgramTensor &tensor,
                                       const std::vector<uint32_t> &rules, const Mesh &mesh);
 
-/// Nanoseconds by links alone: rings, and over several axes the inner ones first and
-/// last, so that outer links carry what is left (hierarchical all-reduce).
+/// The time of a collective in nanoseconds if nothing else uses the links. Collectives run in
+/// rings. Over several axes, the inner axes reduce first and gather last, so that the slow outer
+/// links carry only the reduced parts (hierarchical all-reduce).
 int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh);
 
-/// SoyBean's counts of a conversion, in bytes over all devices (sections 4.2, 4.5):
-/// needed minus held, by where each device's part lies;
+/// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices:
+/// the bytes that a device needs and does not have, by the location of its part.
 int64_t ghostBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
-/// and as its example counts: 0 where every device holds its part already, else all
-/// parts, held or not; partial results to parts all that is partial.
+/// The bytes of a conversion as the example of SoyBean's paper counts them, summed over all
+/// devices. 0 if every device has its part already; otherwise the bytes of all parts. From partial
+/// results to parts: the bytes of all partial results.
 int64_t paperBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 

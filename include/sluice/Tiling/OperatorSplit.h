@@ -76,8 +76,9 @@ struct SplitSolution {
 
 /// Splits the operators that take most of the critical path, one after the other and each
 /// with its followers, in the way that makes the program fastest, as long as some split
-/// gains. makespanNs is the makespan of the last trial kept, never above unsplitNs. Fails
-/// on an invalid program, and if `run` fails, except for Infeasible with splits.
+/// gains. makespanNs is the makespan of the last trial that was kept, and at most unsplitNs. Fails
+/// on an invalid program, and if `run` fails. One failure of `run` is allowed: if a trial with
+/// splits is Infeasible, these splits are not used.
 Expected<SplitSolution> solveSplits(const SplitProblem &problem, const SplitParams &params = {});
 
 } // namespace sluice

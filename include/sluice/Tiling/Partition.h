@@ -115,7 +115,7 @@ struct PartitionSolution {
 /// The names of solvers, the default first.
 ///  best            Solves all axes at once by elimination where that is feasible. Otherwise
 ///                  it starts from each other solver's result and from the axes solved one by
-///                  one (for programs of more than 6,000 operators, from the best of these),
+///                  one (with n operators: from the best 40,000 / (n + 1) of these, but at least two),
 ///                  and solves one axis at a time with the others fixed, until no axis
 ///                  improves. The result is never worse than another solver's.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
@@ -127,7 +127,8 @@ struct PartitionSolution {
 ///                  (TilingPropagation from the first dimension of the inputs) are split along
 ///                  it, and their operators run on a share of it. Gradients are summed over
 ///                  devices by an all-reduce, or by reduce-scatter, update of parts and
-///                  all-gather, which sends as many bytes. Other tensors are free.
+///                  all-gather, which sends as many bytes. The tilings of gradients and of
+///                  updates are chosen by least cost.
 ///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension, and
 ///                  operators that read one run on their part of it. The batch is replicated.
 std::vector<std::string> partitionSolverNames();

@@ -13,7 +13,7 @@ namespace sluice {
 /// The partition's name in the directory of a compiled model of several ranks.
 inline constexpr const char *kPartitionFileName = "partition.json";
 
-/// A mesh and what it does with a program.
+/// A mesh, and the tiling of a program on it.
 struct MeshTiling {
   Mesh mesh;
   Tiling tiling;

@@ -4,8 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Partition pruning (Albaqsami's thesis, chapter 8; Shahhosseini et al., arXiv
-// 1901.11391): a fully connected layer keeps the weights inside of blocks that
-// share no node, and loses all others. What it computes changes.
+// 1901.11391). The input neurons (rows of the weight matrix) and the output neurons (columns)
+// of a fully connected layer are divided into parts. Only weights between neurons of the same
+// part are kept, so the layer becomes independent blocks. This changes its results.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_PRUNING_H
@@ -18,40 +19,40 @@
 
 namespace sluice {
 
-/// Maximize the sum of magnitudes kept. Of n nodes of a side, n modulo `parts` parts
-/// have one more than the others.
+/// The problem is to maximize the sum of the magnitudes of the kept weights. A side with n neurons
+/// has n modulo `parts` parts with one neuron more than the others.
 struct PruneProblem {
-  int64_t rows = 0, columns = 0;  ///< Nodes the layer reads and writes.
+  int64_t rows = 0, columns = 0;  ///< Numbers of input neurons and of output neurons.
   std::span<const float> weights; ///< Row-major [rows, columns]; outlives the problem.
   int64_t parts = 2;
 
-  /// There are as many finite weights as said, and 2 to 1024 parts with a node each on
-  /// either side.
+  /// Checks that there are rows x columns finite weights, and 2 to 1024 parts, each with at least
+  /// one neuron on either side.
   Status check() const;
 };
 
 struct PruneParams {
-  int64_t restarts = 0; ///< 0: a number that falls with the layer's size.
+  int64_t restarts = 0; ///< 0: a number that decreases with the size of the layer.
   uint64_t seed = 0;
-  int threads = 1; ///< The result is the same on any number.
+  int threads = 1; ///< The result does not depend on it.
 };
 
 struct PruneSolution {
-  std::vector<uint32_t> rowPart, columnPart; ///< Per node.
-  double kept = 0, total = 0;                ///< Sums of magnitudes.
+  std::vector<uint32_t> rowPart, columnPart; ///< Per neuron: its part.
+  double kept = 0, total = 0;                ///< Sums of the magnitudes of the kept weights and of all weights.
 
-  /// The share that is lost; 0 of a layer of zeros.
+  /// The fraction of the magnitude that is lost; 0 for a layer of zeros.
   double weightLoss() const { return total > 0 ? 1 - kept / total : 0; }
 };
 
-/// The thesis's greedy from random rows on, several times; each then improved by
-/// dividing the rows, and the columns, of each two parts anew, in the best way given
-/// the other side, until nothing is gained. Fails on a problem that does not pass
-/// check(). The result passes validatePruning.
+/// Runs the thesis's greedy algorithm several times, from random rows, and improves each result:
+/// with the parts of the other side fixed, the rows (or columns) of two parts are distributed
+/// anew between the two, in the best way, until nothing improves. Returns the best result. Fails
+/// on a problem that does not pass check(). The result passes validatePruning.
 Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PruneParams &params = {});
 
-/// Independent of the solver: parts exist and are balanced, the sums are what the
-/// weights say.
+/// Checks a solution independently of the solver: parts exist and are balanced, and the sums are
+/// those of the weights.
 Status validatePruning(const PruneProblem &problem, const PruneSolution &solution);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- TensorProgram.h - What is to be split over devices -------*- C++ -*-===//
+//===- TensorProgram.h - A program to split over devices --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -17,11 +17,11 @@ namespace sluice {
 inline constexpr size_t kMostTiledDims = 24;
 
 enum class TensorRole : uint8_t {
-  Input,        ///< Given at each run.
+  Input,        ///< The caller passes it in each step.
   Parameter,    ///< Constant.
-  State,        ///< Kept from step to step.
-  Intermediate, ///< An operator's result.
-  Output,       ///< The same, handed out.
+  State,        ///< Lives from step to step.
+  Intermediate, ///< The result of an operator.
+  Output,       ///< The result of an operator that is returned to the caller.
 };
 
 struct ProgramTensor {
@@ -29,7 +29,7 @@ struct ProgramTensor {
   std::vector<int64_t> shape;
   int64_t elementBytes = 0;
   TensorRole role = TensorRole::Intermediate;
-  /// The state whose value in the next step this is: it is held as the state is.
+  /// If this tensor is the next value of a state: that state. Both have the same tiling.
   TensorId updates = {};
 
   int64_t bytes() const; ///< Saturating.
@@ -39,63 +39,65 @@ struct ProgramOperator {
   std::string name;
   std::vector<TensorId> operands, results; ///< A tensor may be an operand twice.
   int64_t flops = 0;
-  int64_t bytesMoved = 0;        ///< Read and written, by all of it.
+  int64_t bytesMoved = 0;        ///< Bytes that the whole operator reads and writes.
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
-  std::string kind = {};         ///< As Operator::kind: what a device's efficiency goes by.
+  std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
 };
 
-/// A model as tensors, and operators in an order they can run in.
+/// A model as tensors, and as operators in an order in which they can run.
 struct TensorProgram {
   std::string name;
   std::vector<ProgramTensor> tensors;
   std::vector<ProgramOperator> operators;
 
-  /// Ids exist; extents and element bytes are not negative; each tensor has one
-  /// producer, before its consumers, or none where its role says so; rules fit
-  /// operands and results, split dimensions that divide as they say, are named apart.
+  /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
+  /// outputs must have one producer, before their consumers, and other tensors none. Rules must
+  /// fit the operands and results, have distinct names, and split only dimensions that their
+  /// divisor divides.
   Status check() const;
 };
 
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
-  double bytesPerSec = 1e10;  ///< What a device sends to others along the axis.
-  int64_t latencyNs = 10'000; ///< Of one message.
+  double bytesPerSec = 1e10;  ///< Rate at which a device sends to others along the axis.
+  int64_t latencyNs = 10'000; ///< Latency of one message.
 };
 
-/// Devices as a grid. The first axis is the outermost: its devices are joined by
-/// the slowest links, and are the farthest apart in the numbering.
+/// The arrangement of devices in one or more axes. The first axis is the outermost one: its
+/// links are the slowest, and the numbers of its devices are the furthest apart.
 struct Mesh {
   std::vector<MeshAxis> axes;
 
   int64_t numDevices() const; ///< Saturating.
   /// The device's position along each axis.
   std::vector<int64_t> coordinates(int64_t device) const;
-  /// 1 to 12 axes of 1 to 65536 devices together; names that differ; rates above 0.
+  /// Checks that there are 1 to 12 axes with distinct names, 1 to 65536 devices in all, and
+  /// positive rates.
   Status check() const;
 };
 
-/// The answer: per axis of the mesh, how each tensor is held between operators
-/// and by which rule each operator runs. What differs is converted: a tensor is
-/// brought to an operand's tiling before the operator, a result (which may be
-/// partial) to its tensor's after it.
+/// A solution: for each axis of the mesh, the tiling of each tensor between operators, and the
+/// rule by which each operator runs. If a rule needs another tiling of an operand than the tensor
+/// has, the tensor is converted before the operator. A result, which may be partial, is converted
+/// to the tiling of its tensor after the operator.
 struct Tiling {
   std::vector<std::vector<AxisTiling>> tensors; ///< [tensor][axis]; never partial.
   std::vector<std::vector<uint32_t>> rules;     ///< [operator][axis]
 
-  /// How rules want operand (or result) `slot` of an operator, per axis.
+  /// Per axis: the tiling that the operator's rule has for operand (or result) `slot`.
   std::vector<AxisTiling> operandTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// The extents one device holds. Several axes may split one dimension, the outer
-/// one first. Extents divide (validateTiling).
+/// The shape of the part of one device. Several axes may split one dimension, the outer axis
+/// first. The numbers of parts must divide the extents (see validateTiling).
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh);
 
-/// Names the first rule broken: there is a tiling a tensor and a rule an operator
-/// along each axis, tensors divide evenly, rules allow as many parts as use them,
-/// a state's next value is held as the state is.
+/// Fails with the first broken condition. Along each axis there is a tiling for each tensor and a
+/// rule for each operator. The numbers of parts divide the extents of tensors. Each rule allows the
+/// number of devices that use it. A state and its next value have the same tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 
 } // namespace sluice

@@ -1,13 +1,14 @@
-//===- Tiling.h - One strategy a node, the least cost -----------*- C++ -*-===//
+//===- Tiling.h - Choosing strategies of nodes at least cost ----*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// How to split tensors over devices, as choices: a node (a tensor, or an operator)
-// has strategies (tilings, or aligned forms), an edge has the cost of each pair of
-// its ends' strategies (a conversion), and what is live at once must fit a device.
-// The problem of the ASPLOS 2025 contest on intra-operator parallelism (Moffitt and
-// Fegade); without the memory, energy minimization of a pairwise random field.
+// The choice of tilings as an abstract problem. A node is a tensor or an operator, and its
+// strategies are the tilings of the tensor or the rules of the operator. An edge has a cost for
+// each pair of strategies of its two nodes: the cost of a conversion. Nodes that are live at the
+// same time must fit the memory of a device. This is the problem of the ASPLOS 2025 contest on
+// intra-operator parallelism (Moffitt and Fegade). Without the memory limit it is energy
+// minimization of a pairwise Markov random field.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILING_H
@@ -23,38 +24,38 @@
 
 namespace sluice {
 
-/// Costs from here on forbid a choice; sums stick at the end of int64.
+/// A choice with this cost or more is forbidden. Sums of costs saturate at the limit of int64.
 inline constexpr int64_t kForbiddenTilingCost = 1'000'000'000'000'000'000;
 
 struct TilingNode {
   std::string name;
-  int64_t lower = 0, upper = 0; ///< Live in [lower, upper); never where that is empty.
+  int64_t lower = 0, upper = 0; ///< The node is live in [lower, upper); never if the interval is empty.
   std::vector<int64_t> costs;   ///< Per strategy, not negative.
   std::vector<int64_t> usages;  ///< Bytes of one device's memory per strategy, while live.
 };
 
-/// Costs of pairs of strategies; many edges share one.
+/// The costs of pairs of strategies. Several edges may share a matrix.
 struct TilingMatrix {
   uint32_t rows = 0, columns = 0;
   std::vector<int64_t> costs; ///< Row-major, not negative.
 };
 
 struct TilingEdge {
-  uint32_t from = 0, to = 0; ///< Nodes: strategies of `from` are the matrix's rows.
+  uint32_t from = 0, to = 0; ///< Nodes. Rows of the matrix are strategies of `from`, columns those of `to`.
   uint32_t matrix = 0;
 };
 
-/// Choose a strategy for every node: the least sum of the nodes' and edges' costs
-/// such that at no time the usages of live nodes sum to more than the limit.
+/// The problem is to choose a strategy for every node such that the sum of the costs of nodes and
+/// edges is minimal, and the usages of live nodes never sum to more than the limit.
 struct TilingProblem {
   std::string name;
   std::vector<TilingNode> nodes;
   std::vector<TilingMatrix> matrices;
-  std::vector<TilingEdge> edges; ///< Parallel edges add.
+  std::vector<TilingEdge> edges; ///< The costs of parallel edges are added.
   std::optional<int64_t> usageLimit;
 
-  /// Each node has 1 to 65535 strategies; edges join nodes with matrices of their
-  /// sizes; numbers are not negative; at most a million nodes.
+  /// Checks that each node has 1 to 65535 strategies, that matrices have the sizes of the nodes of
+  /// their edges, that no number is negative, and that there are at most a million nodes.
   Status check() const;
   /// Saturating.
   int64_t cost(const std::vector<uint32_t> &choice) const;
@@ -73,40 +74,42 @@ struct TilingSolution {
 
 struct TilingParams {
   std::string solver = "best"; ///< One of tilingSolverNames().
-  /// Evaluations: sub-problems solved and sweeps of message passing. At their
-  /// greatest: a number that falls with the problem's size.
+  /// Evaluations are solved sub-problems and sweeps of message passing. The greatest value of
+  /// `evaluations` stands for a number that decreases with the size of the problem.
   Budget budget = {};
   uint64_t seed = 1;
-  /// The search ends once nothing can be better by more than this part of the cost, in [0, 1).
+  /// The search ends when the bound proves that no solution is better by more than this fraction of
+  /// the cost, in [0, 1).
   double gap = 0;
-  int threads = 1; ///< The result is the same on any number, unless the clock stops it.
+  int threads = 1; ///< The result does not depend on it, unless the clock stops the search.
 };
 
-/// Names solveTiling knows, the default first.
-///  best    exact by variable elimination (Dechter 1999) where tables of 2^22
-///          entries do and the memory does not bind, and by branch and bound from
-///          there where it does and little is open; otherwise walks from several
-///          starts through large neighbourhoods, solved by elimination under the
-///          memory's multipliers (Polyak's subgradient step), with bounds by
-///          sequential tree-reweighted message passing (Kolmogorov, PAMI 2006).
-///          First, nodes whose strategies an edge allows only one to one become one
-///  greedy  each node's cheapest strategy given those before it, then less memory
-///          where it is exceeded, the cheapest a byte first: the baseline
+/// The names that solveTiling accepts, the default first.
+///  best    First, nodes are joined if an edge allows exactly one partner for each of their
+///          strategies. If tables of 2^22 entries suffice, variable elimination (Dechter 1999)
+///          finds the optimum without the memory limit; if this optimum exceeds the limit,
+///          branch and bound continues from there. Otherwise a search through large
+///          neighbourhoods improves several starts. Each neighbourhood is solved by elimination
+///          with multipliers for the memory (Polyak's subgradient step). Bounds come from
+///          sequential tree-reweighted message passing (Kolmogorov, PAMI 2006)
+///  greedy  The baseline: each node takes its cheapest strategy given those of the nodes
+///          before it. While the memory is exceeded, the change that costs least for each
+///          saved byte is made
 std::vector<std::string> tilingSolverNames();
 
-/// Fails on a problem that does not pass check(), on an unknown solver, where no
-/// choice keeps within the memory (naming the time and what is missing) or every
-/// such choice is forbidden, and where none was found. The result passes validateTiling.
+/// Fails on a problem that does not pass check(), on an unknown solver, if no choice keeps the
+/// memory limit (the message has the time and the missing bytes), if every such choice is
+/// forbidden, and if the search found none. The result passes validateTiling.
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params = {});
 
-/// Independent of the solvers: every node has one of its strategies, the cost is
-/// the sum, usages keep within the limit at all times, the bound is not above the
-/// cost. Names the first rule broken.
+/// Checks a solution independently of the solvers: every node has one of its strategies, the cost
+/// is the sum of costs, usages never exceed the limit, and the bound is not above the cost. The
+/// message names the first broken condition.
 Status validateTiling(const TilingProblem &problem, const TilingSolution &solution);
 
-/// The contest's format: { problem: { name, nodes: { intervals, costs, usages },
-/// edges: { nodes, costs }, usage_limit } }; edges' costs row-major. Fails naming
-/// what is wrong; the result passes check().
+/// Reads the contest's format: { problem: { name, nodes: { intervals, costs, usages },
+/// edges: { nodes, costs }, usage_limit } }. The costs of edges are row-major. Errors name the
+/// place in the file. The result passes check().
 Expected<TilingProblem> tilingFromJson(const JsonReader &reader);
 Json tilingToJson(const TilingProblem &problem);
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Devices form a mesh. Along each of its axes a tensor is held in one way, and an
-// operator runs by one rule: its aligned tilings, under which it needs no
-// communication (SoyBean, section 4.2; generalized from matmul to any operator).
+// Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator
+// runs by one rule. A rule has a tiling for each operand and result with which the operator
+// needs no communication: aligned tilings (SoyBean, section 4.2; here for any operator).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILINGRULE_H
@@ -19,15 +19,15 @@
 
 namespace sluice {
 
-/// How partial results become the result.
+/// The reduction that combines partial results.
 enum class PartialKind : uint8_t { Sum, Max, Min };
 
-/// How the devices along one axis of a mesh hold a tensor.
+/// The tiling of a tensor along one axis of a mesh.
 struct AxisTiling {
   enum class Kind : uint8_t {
-    Replicated, ///< Each all of it.
-    Split,      ///< Each an equal, contiguous part of dimension `dim`, in the devices' order.
-    Partial,    ///< Each a tensor of the full shape, to be reduced. Only of an operator's results.
+    Replicated, ///< Each device has the whole tensor.
+    Split,      ///< Each device has an equal, contiguous part along dimension `dim`, in the order of devices.
+    Partial,    ///< Each device has a tensor of the full shape, which is to be reduced. Only for results.
   };
   Kind kind = Kind::Replicated;
   uint32_t dim = 0;
@@ -42,35 +42,36 @@ struct AxisTiling {
   bool operator==(const AxisTiling &) const = default;
 };
 
-/// What a part of an operand needs of its neighbours along the split dimension.
+/// The elements of the neighbouring parts that a part of an operand needs, along the split dimension.
 struct Halo {
   enum class Fill : uint8_t { Zero, Lowest };
-  int64_t low = 0, high = 0; ///< Elements; at most a neighbour's part.
-  Fill fill = Fill::Zero;    ///< What lies beyond the tensor's own ends. Lowest: -infinity, or the type's least.
+  int64_t low = 0, high = 0; ///< Number of elements from the previous and the next part; at most a whole part.
+  Fill fill =
+      Fill::Zero; ///< The value beyond the ends of the tensor. Lowest: -infinity, or the least value of the type.
   bool empty() const { return low == 0 && high == 0; }
   bool operator==(const Halo &) const = default;
 };
 
-/// One way to run an operator on the parts that the devices along an axis hold.
-/// Several axes may use one rule: their devices then count as those of one axis,
-/// the outer one first. Different rules of an operator combine freely: no two of
-/// them split one dimension of a tensor.
+/// One way to run an operator on the parts of the devices along an axis. Several axes may use the
+/// same rule: their devices then count as the devices of one axis, with the outer axis first.
+/// Different axes may use different rules in any combination, because no two rules of an operator
+/// split the same dimension of a tensor.
 struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
-  std::vector<Halo> halos; ///< Per operand, or none.
-  /// The devices that use it are a divisor of this, and at most `mostParts`. An
-  /// extent that does not divide is no strategy: parts are never padded.
+  std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
+  /// The number of devices that use the rule must divide this number and be at most `mostParts`.
+  /// Parts are never padded.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
-  /// Each device does its share of the work; else each does all of it.
+  /// True: each device does its share of the work. False: each device does all of it.
   bool dividesWork = true;
 
   bool allows(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
   Halo halo(size_t operand) const { return operand < halos.size() ? halos[operand] : Halo(); }
 };
 
-/// Every operator's first rule: each device does everything.
+/// The first rule of every operator: each device computes the whole operator.
 inline TilingRule replicatedRule(size_t numOperands, size_t numResults) {
   TilingRule rule;
   rule.name = "replicated";
