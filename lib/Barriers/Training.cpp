@@ -21,6 +21,9 @@ int64_t nowNs() {
       .count();
 }
 
+/// An interrupt is noticed after this time.
+constexpr int64_t kMostNapNs = 20'000'000;
+
 /// Where the shard of rank `owner` begins; that of rank `numRanks` is the end.
 int64_t shardBegin(int64_t elements, int64_t owner, int64_t numRanks) {
   return elements / numRanks * owner + std::min(owner, elements % numRanks);
@@ -69,9 +72,11 @@ private:
       SLUICE_ASSIGN_OR_RETURN(const bool holds, test());
       if (holds)
         return {};
-      if (training.isStopped && training.isStopped())
-        return makeError(ErrorCode::Interrupted, "the run was interrupted at the barrier of rank ", windows.rank());
-      std::this_thread::sleep_for(std::chrono::nanoseconds(training.retestNs));
+      for (int64_t leftNs = training.retestNs; leftNs > 0; leftNs -= kMostNapNs) {
+        if (training.isStopped && training.isStopped())
+          return makeError(ErrorCode::Interrupted, "the run was interrupted at the barrier of rank ", windows.rank());
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(leftNs, kMostNapNs)));
+      }
     }
   }
 
@@ -224,6 +229,9 @@ Status BarrierTraining::check(int64_t numRanks) const {
   if (numRanks < 1 || steps < 1)
     return makeError(ErrorCode::InvalidInput, numRanks, " ranks do ", steps, " steps, barrier '", barrierText(barrier),
                      "', give at least one of each");
+  if (retestNs < 1)
+    return makeError(ErrorCode::InvalidInput, "ranks test every ", retestNs, " ns, barrier '", barrierText(barrier),
+                     "', give at least 1 ns");
   if (barrier.sample && *barrier.sample > numRanks - 1)
     return makeError(ErrorCode::InvalidInput, "a sample of ", *barrier.sample, " ranks is larger than the ",
                      numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller one");

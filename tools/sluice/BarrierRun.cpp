@@ -343,6 +343,7 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
   BarrierTraining training;
   training.barrier = options.barrier;
   training.steps = options.steps;
+  training.retestNs = options.retestNs;
   training.seed = options.seed;
   training.isStopped = [] { return interrupted.load(); };
   SLUICE_RETURN_IF_ERROR(training.check(options.numRanks));

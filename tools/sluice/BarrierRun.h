@@ -22,6 +22,7 @@ struct BarrierRunOptions {
   int64_t steps = 1;               ///< Of each rank.
   int64_t numRanks = 1;            ///< Threads of this process, or the processes that mpirun started.
   int64_t stepNs = 0;              ///< The least time of a step.
+  int64_t retestNs = 200'000;      ///< As BarrierTraining has it.
   std::optional<Disturbance> slow; ///< Its device is "rank0", "rank1" and so on.
   int threads = 0;                 ///< Of each rank; 0: the ranks here share the cores.
   std::string spill;

@@ -39,7 +39,7 @@ struct RunOptions {
   bool adaptive = false, watches = false;
   DriftParams drift;
   std::string slow, spill, barrier;
-  int64_t stepNs = 0;
+  int64_t stepNs = 0, retestNs = BarrierTraining().retestNs;
 
   bool traces() const { return adaptive || watches || !trace.empty(); }
   CompileOptions compile;
@@ -712,6 +712,7 @@ Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Dist
   SLUICE_ASSIGN_OR_RETURN(run.numRanks, ranksForBarrier(options));
   run.steps = options.steps;
   run.stepNs = options.stepNs;
+  run.retestNs = options.retestNs;
   run.slow = std::move(slow);
   run.threads = options.compile.threads();
   run.spill = options.spill;
@@ -840,17 +841,19 @@ void addRunCommand(CLI::App &app, Action &action) {
           "(in step), ssp:S (at most S steps ahead of any rank), asp (no waits), pbsp:B and pssp:S,B (compare with "
           "B ranks, drawn anew in each test)")
           ->type_name("BARRIER");
-  auto takeStepTime = [options](const std::string &text) {
-    Expected<int64_t> ns = parseDuration(text);
-    if (!ns)
-      throw CLI::ValidationError("--step-time", ns.error().message);
-    options->stepNs = *ns;
+  auto addTime = [&](const char *name, int64_t &ns, const char *description) {
+    auto take = [name, &ns](const std::string &text) {
+      Expected<int64_t> parsed = parseDuration(text);
+      if (!parsed || *parsed < 1)
+        throw CLI::ValidationError(name,
+                                   parsed ? concat("'", text, "' is not a positive time") : parsed.error().message);
+      ns = *parsed;
+    };
+    command->add_option_function<std::string>(name, take, description)->type_name("TIME")->needs(barrier);
   };
-  command
-      ->add_option_function<std::string>("--step-time", takeStepTime,
-                                         "let each step of --barrier take at least this long, for tests")
-      ->type_name("TIME")
-      ->needs(barrier);
+  addTime("--step-time", options->stepNs, "let each step of --barrier take at least this long, for tests");
+  addTime("--retest", options->retestNs,
+          "time from a test of --barrier that a rank does not pass to the next one, with a new sample (200us)");
   addOption(*command, "--slow", options->slow,
             "make an emulated device, or with --barrier a rank (rank0, rank1, ...), X times slower from a step on, for "
             "tests")

@@ -36,7 +36,7 @@ struct BarrierTraining {
   Barrier barrier;
   int64_t steps = 1; ///< Of each rank.
   std::vector<GradientRun> gradients;
-  /// Time from a test of the barrier that a rank does not pass to its next test, with a new sample.
+  /// Time from a test of the barrier that a rank does not pass to its next test, with a new sample; at least 1.
   int64_t retestNs = 200'000;
   uint64_t seed = 0;               ///< Of samples.
   std::function<bool()> isStopped; ///< Ends waits with ErrorCode::Interrupted; may be empty.

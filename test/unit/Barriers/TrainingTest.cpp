@@ -314,6 +314,9 @@ TEST_CASE("a training that cannot be is refused", "[barriers]") {
         "a sample of 3 ranks is larger than the 2 other ranks, barrier 'pbsp:3', give a smaller one");
   CHECK(fault("bsp", 0, 3) == "3 ranks do 0 steps, barrier 'bsp', give at least one of each");
   CHECK(fault("bsp", 1, 0) == "0 ranks do 1 steps, barrier 'bsp', give at least one of each");
+  BarrierTraining busy = trainingOf("bsp", 1);
+  busy.retestNs = 0;
+  CHECK_FALSE(busy.check(2));
   BarrierTraining negative = trainingOf("bsp", 1);
   negative.barrier.staleness = -1;
   CHECK_FALSE(negative.check(2));
