@@ -114,9 +114,8 @@ void addKernelsCommand(CLI::App &app, Action &action) {
   options->addTo(*command);
   options->vectors = hostVectors();
   driver::addOption(*command, "--vectors", options->vectors,
-                    "emit code for avx512, avx2 or sse2, which the host must support")
+                    "emit code for avx512, avx2 or sse2, which the host must support; by default the widest of them")
       ->check(driver::oneOf({"avx512", "avx2", "sse2"}))
-      ->capture_default_str()
       ->group("Code generation");
   driver::addOption(*command, "--dump-object", options->objectPath, "write the object file of the last kernel")
       ->type_name("FILE")
