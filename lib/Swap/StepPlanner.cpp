@@ -19,6 +19,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 using namespace sluice;
@@ -583,8 +584,13 @@ void StepPlanner::expectCommands(const std::vector<ResidentParameter> &initial) 
   }
 }
 
-Status StepPlanner::run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers,
+Status StepPlanner::run(const std::vector<ResidentParameter> &wanted, std::span<Placer *const> placers,
                         const WalkLimits &limits) {
+  // The first step copies what is there in the beginning from its home, over one link.
+  std::vector<ResidentParameter> initial;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(initial), [&](const ResidentParameter &parameter) {
+    return index.link(tierOf(parameter.tensor), parameter.memory).valid();
+  });
   expectCommands(initial);
   for (MemoryId memory : index.memories()) {
     const Placer *placer = index.isAccelerator(memory) ? placers[memory.index()] : nullptr;

@@ -98,9 +98,9 @@ class StepPlanner {
 public:
   StepPlanner(const ProblemIndex &index, const StepOptions &options);
 
-  /// Plans the step, with a placer for each memory. That of the host is not used. Stops if the limits make the plan
-  /// useless.
-  Status run(const std::vector<ResidentParameter> &initial, std::span<Placer *const> placers,
+  /// Plans the step, with a placer for each memory. That of the host is not used. Of the parameters that are to be in
+  /// place when it begins, those without a link from their home are not. Stops if the limits make the plan useless.
+  Status run(const std::vector<ResidentParameter> &wanted, std::span<Placer *const> placers,
              const WalkLimits &limits = {});
   /// Whether the plan is incomplete. Nothing below is valid then.
   bool stoppedEarly() const { return isStopped; }
