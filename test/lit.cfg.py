@@ -7,10 +7,11 @@ names. Substitutions:
   %json EXPRESSION [NAME=]FILE...: a Python expression of JSON documents must be true (check_json.py)
   %fill FILE WORD=EXPRESSION...: the file's text with words replaced by the values of Python expressions (fill.py)
   %tinybert, %jumperhard: a carried model with its dimensions
-  %runner_aarch64, %runner_riscv64: the runner that scripts/build --target made, under qemu's user-mode emulation
+  %emulate_aarch64, %emulate_riscv64 PROGRAM: under qemu's user-mode emulation; %runner_aarch64, %runner_riscv64: the
+    runner of scripts/build --target, so
   %generate_example: the application of test/unit/Runtime/GenerateExample.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: run-aarch64, run-riscv64 (where qemu and that runner are there), shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64 (where qemu and that runner, or libsluice_standalone.a, are there), shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -84,12 +85,19 @@ def has_cpu_flag(name):
 # Processors whose code an emulator runs; RISC-V with vectors of 128 bits.
 emulated = {"aarch64": "max", "riscv64": "rv64,v=true,vlen=128,elen=64,vext_spec=v1.0"}
 for architecture, cpu in emulated.items():
-    emulator = shutil.which(f"qemu-{architecture}") or shutil.which(f"qemu-{architecture}-static")
+    emulator = shutil.which(f"qemu-{architecture}") or shutil.which(f"qemu-{architecture}-static") or "qemu"
     runner = os.path.join(config.source_root, "build", architecture, "bin", "sluice-runner")
-    if emulator and os.path.exists(runner):
+    # qemu before version 8 does not report RISC-V's vectors.
+    environment = "env SLUICE_CPU_FEATURES=+v " if architecture == "riscv64" else ""
+    emulate = f"{environment}{emulator} -cpu {cpu} -L /usr/{architecture}-linux-gnu"
+    config.substitutions.insert(0, (f"%emulate_{architecture}", emulate))
+    standalone = os.path.join(config.source_root, "build", architecture, "lib", "libsluice_standalone.a")
+    if emulator != "qemu" and os.path.exists(standalone):
+        config.available_features.add(f"emulate-{architecture}")
+    if emulator != "qemu" and os.path.exists(runner):
         config.available_features.add(f"run-{architecture}")
         config.substitutions.insert(
-            0, (f"%runner_{architecture}", f"{emulator} -cpu {cpu} -L /usr/{architecture}-linux-gnu {runner}"))
+            0, (f"%runner_{architecture}", f"{emulate} {runner}"))
 
 if os.path.isdir(shared):
     config.available_features.add("shared")

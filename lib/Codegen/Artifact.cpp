@@ -275,15 +275,32 @@ void describeSymbols(std::ostringstream &out, MacroNames &names, const std::stri
   out << "\n";
 }
 
+/// Nothing of a model that is opened by its directory.
+void declareFunctions(std::ostringstream &out, const HeaderFunctions &functions) {
+  if (functions.model.empty() && functions.open.empty())
+    return;
+  out << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
+  if (!functions.model.empty())
+    out << "const sluice_model *" << functions.model << "(void);\n";
+  if (!functions.open.empty())
+    out << "/* As sluice_open_model, with the parameters that the library holds. */\nsluice_session *" << functions.open
+        << "(const sluice_options *options);\n";
+  out << "#ifdef __cplusplus\n}\n#endif\n\n";
+}
+
 } // namespace
 
-Status writeCHeader(const std::string &directory, const ManifestInfo &info) {
+Status writeCHeader(const std::string &directory, const ManifestInfo &info, const HeaderFunctions &functions) {
   MacroNames names;
   std::string prefix = names.unique("SLUICE_", info.name) + "_";
   std::ostringstream out;
   out << "/* Inputs and outputs of model '" << inComment(info.name) << "', written by " << compilerVersion()
       << ".\n *\n"
-         " *   sluice_session *session = sluice_open(\"DIR\", NULL);\n"
+      << " *   sluice_session *session = "
+      << (!functions.open.empty()    ? functions.open + "(NULL)"
+          : !functions.model.empty() ? "sluice_open_model(" + functions.model + "(), parameters, bytes, NULL)"
+                                     : std::string("sluice_open(\"DIR\", NULL)"))
+      << ";\n"
          " *   const void *inputs["
       << prefix
       << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
@@ -296,6 +313,7 @@ Status writeCHeader(const std::string &directory, const ManifestInfo &info) {
   describePorts(out, names, prefix, "INPUT", info.inputs);
   describePorts(out, names, prefix, "OUTPUT", info.outputs);
   describeSymbols(out, names, prefix, info);
+  declareFunctions(out, functions);
   out << "#endif\n";
   return writeFileAtomically(directory + "/" + kHeaderFile, out.str());
 }

@@ -11,6 +11,7 @@
 #include "dialects/Exec/ProgramSymbols.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/KernelLowering.h"
+#include "sluice/Codegen/Package.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -90,13 +91,6 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   return info;
 }
 
-Status writeArtifact(const ManifestInfo &info, const TargetSpec &target, std::span<const std::string> objects,
-                     const std::string &directory) {
-  SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, target, directory + "/" + kModelFile));
-  SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info));
-  return writeManifest(directory, info);
-}
-
 Status compileProgram(ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
                       const std::string &directory, const EmissionParams &params) {
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo info, describeProgram(module, target, parameters));
@@ -108,7 +102,7 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem.message());
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
-  return writeArtifact(info, target, objects, directory);
+  return writePackage(info, target, {}, objects, directory);
 }
 
 } // namespace sluice

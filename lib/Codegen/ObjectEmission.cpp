@@ -6,12 +6,15 @@
 
 #include "Optimize.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "sluice/Plan/ParameterSection.h"
 #include "sluice/Runtime/abi.h"
+#include "sluice/Support/Units.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -181,6 +184,35 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
     result.push_back(std::move(*object));
   }
   return result;
+}
+
+Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target) {
+  constexpr int optLevel = 1;
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target, optLevel));
+  llvm::LLVMContext context;
+  llvm::Module module("sluice", context);
+  module.setSourceFileName("sluice");
+  module.setTargetTriple(llvm::Triple(target.triple));
+  module.setDataLayout(machine->createDataLayout());
+  llvm::IRBuilder<> b(context);
+  llvm::Value *parameters = llvm::ConstantPointerNull::get(b.getPtrTy());
+  if (!open.parameters.empty()) {
+    auto *bytes = llvm::ConstantDataArray::getRaw(open.parameters, open.parameters.size(), b.getInt8Ty());
+    auto *global = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage, bytes, "parameters");
+    global->setAlignment(llvm::Align(kArenaAlignment));
+    parameters = global;
+  }
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(b.getPtrTy(), {b.getPtrTy()}, false),
+                                          llvm::GlobalValue::ExternalLinkage, open.name, module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value *model =
+      b.CreateCall(module.getOrInsertFunction(open.model, llvm::FunctionType::get(b.getPtrTy(), false)));
+  llvm::Value *size = b.getInt64(open.parameters.size());
+  auto *type = llvm::FunctionType::get(b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty(), b.getPtrTy()}, false);
+  b.CreateRet(b.CreateCall(module.getOrInsertFunction("sluice_open_model", type),
+                           {model, parameters, size, function->getArg(0)}));
+  return optimizeAndEmit(module, *machine, optLevel, llvm::CodeGenFileType::ObjectFile);
 }
 
 } // namespace sluice

@@ -79,6 +79,7 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
 
 Expected<Artifact> link(Program &program, const CompilerOptions &options, const std::string &directory) {
   const Planned &planned = *program.planned;
+  SLUICE_RETURN_IF_ERROR(checkPackage(options.package, program.origin->target, numRanksOf(planned.fused->main())));
   // As the program reads them.
   const ParameterLayout layout = layOutParameters(planned.fused->bridge, numRanksOf(planned.fused->main()));
   SLUICE_RETURN_IF_ERROR(checkEvaluationBudget(layout));
@@ -110,7 +111,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
           ? folder.str().str() + "/model"
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
-  SLUICE_RETURN_IF_ERROR(writeArtifact(description, program.origin->target, objects, directory));
+  SLUICE_RETURN_IF_ERROR(writePackage(description, program.origin->target, options.package, objects, directory));
   unmade.release();
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};

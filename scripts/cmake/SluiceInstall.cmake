@@ -41,6 +41,18 @@ write_basic_package_version_file(SluiceConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/SluiceConfigVersion.cmake
   DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT dev)
 
+# For pkg-config: of the installation, found by its own place, and of this build.
+file(RELATIVE_PATH SLUICE_PC_INCLUDEDIR /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
+set(SLUICE_PC_INCLUDEDIR "\${pcfiledir}/${SLUICE_PC_INCLUDEDIR}")
+set(SLUICE_PC_LIBDIR "\${pcfiledir}/..")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/sluice_runtime.pc.in ${PROJECT_BINARY_DIR}/install/sluice_runtime.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/install/sluice_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+set(SLUICE_PC_INCLUDEDIR ${PROJECT_SOURCE_DIR}/include)
+set(SLUICE_PC_LIBDIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/sluice_runtime.pc.in ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/pkgconfig/sluice_runtime.pc @ONLY)
+# What programs of `sluice compile --emit executable` link.
+install(TARGETS sluice_standalone ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tools)
+
 foreach(tool sluice sluice-opt sluice-translate sluice-solve sluice-bench sluice-reduce sluice-runner sluice-lsp-server)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)

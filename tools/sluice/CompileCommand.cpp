@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -20,7 +21,7 @@ namespace sluice::driver {
 namespace {
 
 struct CompileCommandOptions {
-  std::string model, output, compileTo = "link";
+  std::string model, output, compileTo = "link", emit = packageFormNames().front(), runtime;
   bool printPipeline = false;
   size_t measured = 0;
   CompileOptions compile;
@@ -71,6 +72,9 @@ Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
                           options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
+  const std::vector<std::string> &forms = packageFormNames();
+  resolved.package = {static_cast<PackageForm>(std::find(forms.begin(), forms.end(), options.emit) - forms.begin()),
+                      options.runtime};
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   if (last >= Phase::Place)
@@ -118,6 +122,16 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->check(oneOf(phaseNames()))
       ->type_name("PHASE")
       ->capture_default_str();
+  addOption(*command, "--emit", options->emit,
+            "form of the compiled model: shared, a directory to run; object and static, for an application's linker; "
+            "executable, a static program that reads and writes .npy files")
+      ->check(oneOf(packageFormNames()))
+      ->excludes(command->get_option("--compile-to"))
+      ->capture_default_str();
+  addOption(*command, "--runtime", options->runtime,
+            "directory of libsluice_standalone.a for the target of --emit executable")
+      ->type_name("DIR")
+      ->needs(command->get_option("--emit"));
   addFlag(*command, "--print-pipeline", options->printPipeline,
           "print the passes that made the model's objects, for sluice-opt on the IR of --compile-to import")
       ->excludes(command->get_option("--compile-to"));

@@ -114,10 +114,14 @@ struct ManifestInfo {
 /// Writes DIR/manifest.json.
 Status writeManifest(const std::string &directory, const ManifestInfo &info);
 
-/// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs, and symbols with their ranges, for
-/// applications in C and C++. Names that C cannot spell are mapped to ones it
-/// can, and kept distinct.
-Status writeCHeader(const std::string &directory, const ManifestInfo &info);
+/// Functions of a model that is linked into the application; both empty: it is opened by its directory.
+struct HeaderFunctions {
+  std::string model; ///< Returns the model, for sluice_open_model.
+  std::string open;  ///< Opens it with its parameters.
+};
+/// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs, symbols with their ranges, and the functions,
+/// for applications in C and C++. Names that C cannot spell are mapped to ones it can, and kept distinct.
+Status writeCHeader(const std::string &directory, const ManifestInfo &info, const HeaderFunctions &functions = {});
 
 } // namespace sluice
 

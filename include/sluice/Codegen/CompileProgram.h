@@ -15,11 +15,6 @@ namespace sluice {
 Expected<ManifestInfo> describeProgram(mlir::ModuleOp module, const TargetSpec &target,
                                        const ParameterFileWriter::Summary &parameters);
 
-/// Links objects of `target` to model.so and writes model.h and manifest.json, the manifest last:
-/// without it nothing loads.
-Status writeArtifact(const ManifestInfo &info, const TargetSpec &target, std::span<const std::string> objects,
-                     const std::string &directory);
-
 /// Writes model.so, manifest.json and model.h into an existing directory, from a
 /// module of one exec.program and its kernels (see lowerKernelsToLLVM), which is
 /// consumed. The parameter file is written already; `parameters` is what its

@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -28,6 +29,15 @@ struct EmissionParams {
 /// are linked into. The module is left as it was.
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
                                                const EmissionParams &params = {});
+
+/// A C function that opens a model with the parameters that its object holds.
+struct OpenFunction {
+  std::string model; ///< `const sluice_model *MODEL(void)`, of another object.
+  std::string name;  ///< `sluice_session *NAME(const sluice_options *options)`
+  std::string_view parameters;
+};
+/// The object of such a function, which calls sluice_open_model.
+Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target);
 
 /// Links objects of `target` into a shared library at `path` with LLVM's linker, or
 /// GNU's for the host's architecture, against the C library's libc, libm and

@@ -5,6 +5,7 @@
 #ifndef SLUICE_COMPILER_OPTIONS_H
 #define SLUICE_COMPILER_OPTIONS_H
 
+#include "sluice/Codegen/Package.h"
 #include "sluice/Compiler/TrainingOptions.h"
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Search/LeastMemory.h"
@@ -117,6 +118,7 @@ struct CompilerOptions {
   SolverChoices solvers;
   /// "native", "x86-64-v3" and so on, with or without "cpu:".
   std::string target = "native";
+  PackageOptions package;
   /// The type to which f32 operands of matrix products and convolutions are rounded on GPUs,
   /// from sm_80 on. The default is exact.
   dataflow::MatmulPrecision matmulPrecision{};

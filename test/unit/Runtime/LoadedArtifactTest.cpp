@@ -141,6 +141,13 @@ TEST_CASE("CPU features are checked by name", "[runtime]") {
 #if defined(__x86_64__)
   CHECK(checkCpuFeatures("x86-64").has_value());
   CHECK_FALSE(checkCpuFeatures("aarch64,+dotprod").has_value());
+  // A feature that the system does not report, and one that this runtime does not know.
+  setenv("SLUICE_CPU_FEATURES", "+tbm,+xop,+warp9", 1);
+  CHECK(checkCpuFeatures("+tbm").has_value());
+  CHECK(checkCpuFeatures("+xop").has_value());
+  CHECK_FALSE(checkCpuFeatures("+warp9").has_value());
+  unsetenv("SLUICE_CPU_FEATURES");
+  CHECK(checkCpuFeatures("+xop").has_value() == bool(__builtin_cpu_supports("xop")));
   CHECK(checkCpuFeatures("+sse2,-warp9,+cmov").has_value());
   __builtin_cpu_init();
   CHECK(checkCpuFeatures("+avx2").has_value() == bool(__builtin_cpu_supports("avx2")));

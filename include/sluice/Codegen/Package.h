@@ -1,0 +1,45 @@
+//===- Package.h - What a compiled model is linked to -----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_PACKAGE_H
+#define SLUICE_CODEGEN_PACKAGE_H
+
+#include "sluice/Codegen/Artifact.h"
+#include "sluice/Codegen/Target.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Forms of a compiled model. All but the first hold no manifest, so that nothing takes them for a directory to load.
+enum class PackageForm : uint8_t {
+  Shared,     ///< model.so, parameters.bin, manifest.json, model.h: what the Runtime and `sluice run` open.
+  Object,     ///< NAME.o, parameters.bin, model.h: for the application's own linker and sluice_open_model.
+  Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens it.
+  Executable, ///< NAME, a static program that reads and writes .npy files.
+};
+/// In the order of the values: "shared", "object", "static", "executable".
+const std::vector<std::string> &packageFormNames();
+
+struct PackageOptions {
+  PackageForm form = PackageForm::Shared;
+  /// Of libsluice_standalone.a for the target, which executables link; empty: where this program's build or
+  /// installation has it.
+  std::string runtimeDirectory;
+};
+
+/// Fails, and says what to do, if the form cannot be made for the target: other forms than shared hold no code of
+/// grids, and an executable needs the target's runtime. Call before the work of compiling.
+Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
+
+/// Links objects of `target` into the form, in an existing directory that has the parameter file. Forms that embed the
+/// parameters, of at most 1 GiB, remove that file. Files are written beside, then renamed; bit-reproducible.
+Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
+                    std::span<const std::string> objects, const std::string &directory);
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_PACKAGE_H

@@ -1,0 +1,43 @@
+//===- LinkJob.h - Running a linker -----------------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_LINKJOB_H
+#define SLUICE_CODEGEN_LINKJOB_H
+
+#include "sluice/Codegen/Target.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// LLVM's linker, or GNU's for the host's architecture.
+Expected<std::string> findLinker(const TargetSpec &target);
+
+/// A program by its path, from LLVM's folder or PATH; empty if there is none.
+std::string findTool(const char *name);
+
+/// A directory of a linker's files, which goes away with what is in it.
+class LinkJob {
+public:
+  static Expected<LinkJob> create();
+  LinkJob(LinkJob &&other) noexcept : path(std::exchange(other.path, {})) {}
+  LinkJob &operator=(LinkJob &&) = delete;
+  ~LinkJob();
+
+  std::string file(const std::string &name) const { return path + "/" + name; }
+  /// Writes objects into the directory; their paths.
+  Expected<std::vector<std::string>> writeObjects(std::span<const std::string> objects) const;
+  /// Runs a tool. Fails with the tool's own words.
+  Status run(const std::string &tool, const std::vector<std::string> &arguments) const;
+
+private:
+  explicit LinkJob(std::string path) : path(std::move(path)) {}
+  std::string path;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_LINKJOB_H
