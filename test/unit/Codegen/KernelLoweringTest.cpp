@@ -153,9 +153,10 @@ TEST_CASE("math on bf16 is computed in f32", "[codegen]") {
   checkMath(
       "f32",
       [](const Case &c) {
-        if (c.high > 60 || c.name == "tan" || c.name == "atanh" || c.name == "floor" || c.name == "ceil" ||
-            c.name == "trunc" || c.name == "roundeven" || c.name == "acosh" || c.name == "cosh" || c.name == "sinh" ||
-            c.name == "expm1")
+        // Kernels multiply bf16 as f32; LLVM's own product of bf16 needs a newer libgcc where the CPU has none.
+        if (c.operation.empty() || c.high > 60 || c.name == "tan" || c.name == "atanh" || c.name == "floor" ||
+            c.name == "ceil" || c.name == "trunc" || c.name == "roundeven" || c.name == "acosh" || c.name == "cosh" ||
+            c.name == "sinh" || c.name == "expm1")
           return apply(c, "f32", "%a", "%r"); // Rounding the argument alone moves these far.
         return "%narrow = arith.truncf %a : f32 to bf16\n" + apply(c, "bf16", "%narrow", "%half") +
                "%r = arith.extf %half : bf16 to f32\n";
