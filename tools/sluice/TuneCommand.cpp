@@ -223,7 +223,8 @@ void printComparison(const std::vector<TuningComparison> &kernels, const std::st
   size_t close = 0;
   for (const TuningComparison &kernel : kernels) {
     const auto ns = static_cast<double>(kernel.ns);
-    const double byDefault = ns / static_cast<double>(kernel.defaultNs), byOther = ns / static_cast<double>(kernel.otherNs);
+    const double byDefault = ns / static_cast<double>(kernel.defaultNs),
+                 byOther = ns / static_cast<double>(kernel.otherNs);
     ofDefault += std::log(byDefault);
     ofOther += std::log(byOther);
     close += byOther <= kClose;

@@ -181,8 +181,9 @@ bool isSameConstant(Value a, Value c) {
 bool undoes(const Quantization &by, Type type, const Dequantized &from) {
   constexpr double kMostScale = 1e30;
   const std::optional<double> scale = getSplat(by.scale);
-  if (elementTypeOf(from.bytes) != type || !isBytes(from.bytes) || from.block != 0 || !elementTypeOf(by.scale).isF32() ||
-      !scale || *scale <= 0 || *scale > kMostScale || !isSameConstant(by.scale, from.scale))
+  if (elementTypeOf(from.bytes) != type || !isBytes(from.bytes) || from.block != 0 ||
+      !elementTypeOf(by.scale).isF32() || !scale || *scale <= 0 || *scale > kMostScale ||
+      !isSameConstant(by.scale, from.scale))
     return false;
   return by.zeroPoint && from.zeroPoint
              ? isSameConstant(by.zeroPoint, from.zeroPoint)
@@ -196,8 +197,8 @@ bool movesElements(Operation *op) {
   return isa<ReshapeOp, TransposeOp, SliceOp, ConcatOp>(op);
 }
 
-/// The bytes that quantizing `x` by `by` returns, where they need no arithmetic: `x` was dequantized by the same numbers
-/// and has only been moved since. Null otherwise.
+/// The bytes that quantizing `x` by `by` returns, where they need no arithmetic: `x` was dequantized by the same
+/// numbers and has only been moved since. Null otherwise.
 Value movedBytes(NodeContext &node, Value x, const Quantization &by, Type type, int most = 8) {
   if (auto found = node.dequantized->find(x); found != node.dequantized->end())
     return undoes(by, type, found->second) ? found->second.bytes : Value();
