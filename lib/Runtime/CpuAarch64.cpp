@@ -37,10 +37,9 @@ const CpuDescription &thisCpu() {
 }
 
 Presence presenceOf(std::string_view name) {
-  for (const Feature &feature : kFeatures)
-    if (feature.name == name)
-      return (getauxval(feature.capability) & feature.bits) == feature.bits ? Presence::Present : Presence::Absent;
-  return Presence::Unknown;
+  return presenceAmong<Feature>(kFeatures, name, [](const Feature &feature) {
+    return (getauxval(feature.capability) & feature.bits) == feature.bits;
+  });
 }
 
 } // namespace sluice::runtime

@@ -36,6 +36,15 @@ enum class Presence : uint8_t {
 /// Of a feature by LLVM's name.
 Presence presenceOf(std::string_view name);
 
+/// Of the feature of `features` that has the name, as `isPresent` says.
+template <typename Feature, typename IsPresent>
+Presence presenceAmong(std::span<const Feature> features, std::string_view name, IsPresent isPresent) {
+  for (const Feature &feature : features)
+    if (feature.name == name)
+      return isPresent(feature) ? Presence::Present : Presence::Absent;
+  return Presence::Unknown;
+}
+
 } // namespace sluice::runtime
 
 #endif // SLUICE_RUNTIME_CPUPRESENCE_H

@@ -54,13 +54,10 @@ const CpuDescription &thisCpu() {
 }
 
 Presence presenceOf(std::string_view name) {
-  for (const Feature &feature : kFeatures)
-    if (feature.name == name) {
-      const bool isThere = (extensions() & feature.bit) != 0;
-      return isThere && (feature.vectorBytes == 0 || vectorBytes() >= feature.vectorBytes) ? Presence::Present
-                                                                                           : Presence::Absent;
-    }
-  return Presence::Unknown;
+  return presenceAmong<Feature>(kFeatures, name, [](const Feature &feature) {
+    const bool isThere = (extensions() & feature.bit) != 0;
+    return isThere && (feature.vectorBytes == 0 || vectorBytes() >= feature.vectorBytes);
+  });
 }
 
 } // namespace sluice::runtime

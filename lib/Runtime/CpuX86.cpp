@@ -174,10 +174,7 @@ const CpuDescription &thisCpu() {
 }
 
 Presence presenceOf(std::string_view name) {
-  for (const Feature &feature : kFeatures)
-    if (feature.name == name)
-      return present(feature) ? Presence::Present : Presence::Absent;
-  return Presence::Unknown;
+  return presenceAmong<Feature>(kFeatures, name, present);
 }
 
 } // namespace sluice::runtime

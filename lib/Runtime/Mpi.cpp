@@ -28,15 +28,7 @@ struct World {
   std::vector<MPI_Request> requests;
   std::vector<MPI_Status> statuses;
 
-  bool succeeded(int code) {
-    if (code == MPI_SUCCESS)
-      return true;
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    error = "MPI failed: " + std::string(text, static_cast<size_t>(length));
-    return false;
-  }
+  bool succeeded(int code) { return sluice::runtime::succeeded(code, error); }
 
   int32_t exchange(const uint32_t *members, uint32_t count, const void *const *send, const int64_t *sendBytes,
                    void *const *receive, const int64_t *receiveBytes) {
@@ -114,6 +106,16 @@ World &world() {
 } // namespace
 
 MPI_Comm sluice::runtime::mpiWorld() { return world().comm; }
+
+bool sluice::runtime::succeeded(int code, std::string &error) {
+  if (code == MPI_SUCCESS)
+    return true;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  error = "MPI failed: " + std::string(text, static_cast<size_t>(length));
+  return false;
+}
 
 extern "C" {
 

@@ -27,15 +27,7 @@ struct MpiWindows {
   sluice_windows interface {};
   std::string error;
 
-  bool succeeded(int code) {
-    if (code == MPI_SUCCESS)
-      return true;
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    error = "MPI failed: " + std::string(text, static_cast<size_t>(length));
-    return false;
-  }
+  bool succeeded(int code) { return sluice::runtime::succeeded(code, error); }
 
   bool create(uint32_t counters, int64_t doubles) {
     const MPI_Comm comm = sluice::runtime::mpiWorld();

@@ -7,10 +7,15 @@
 
 #include <mpi.h>
 
+#include <string>
+
 namespace sluice::runtime {
 
 /// The ranks of this library; MPI_COMM_NULL before sluice_mpi_start.
 MPI_Comm mpiWorld();
+
+/// Whether an MPI call returned success; otherwise the text of its error is in `error`.
+bool succeeded(int code, std::string &error);
 
 } // namespace sluice::runtime
 

@@ -165,35 +165,36 @@ private:
 
   Status writeScale(double scale) { return session.writeState(states.scale, &scale, sizeof scale); }
 
-  Status writeSum(std::span<const double> sum, double scale) {
+  /// Calls `visit` with each gradient's state, element type and part of `values`, until it fails.
+  template <typename T, typename Visit> Status forEachGradient(std::span<T> values, Visit visit) {
     size_t first = 0;
     for (size_t i = 0; i < states.gradients.size(); ++i) {
-      const auto bytes = tableEntry(model().states, states.gradients[i]).bytes;
-      const GradientRun &run = runs[i];
-      const auto part = sum.subspan(first, static_cast<size_t>(run.elements));
+      const auto part = values.subspan(first, static_cast<size_t>(runs[i].elements));
       first += part.size();
-      if (!run.isDouble)
-        floats.assign(part.begin(), part.end());
-      const void *data = run.isDouble ? static_cast<const void *>(part.data()) : floats.data();
-      SLUICE_RETURN_IF_ERROR(session.writeState(states.gradients[i], data, bytes));
+      SLUICE_RETURN_IF_ERROR(visit(states.gradients[i], runs[i].isDouble, part));
     }
+    return {};
+  }
+
+  Status writeSum(std::span<const double> sum, double scale) {
+    SLUICE_RETURN_IF_ERROR(forEachGradient(sum, [&](uint32_t state, bool isDouble, std::span<const double> part) {
+      if (isDouble)
+        return session.writeState(state, part.data(), static_cast<int64_t>(part.size_bytes()));
+      floats.assign(part.begin(), part.end());
+      return session.writeState(state, floats.data(), static_cast<int64_t>(floats.size() * sizeof(float)));
+    }));
     return writeScale(scale);
   }
 
   Status readGradients(std::span<double> gradients) {
-    size_t first = 0;
-    for (size_t i = 0; i < states.gradients.size(); ++i) {
-      const auto bytes = tableEntry(model().states, states.gradients[i]).bytes;
-      const GradientRun &run = runs[i];
-      const auto part = gradients.subspan(first, static_cast<size_t>(run.elements));
-      first += part.size();
+    return forEachGradient(gradients, [&](uint32_t state, bool isDouble, std::span<double> part) {
+      if (isDouble)
+        return session.readState(state, part.data(), static_cast<int64_t>(part.size_bytes()));
       floats.resize(part.size());
-      void *data = run.isDouble ? static_cast<void *>(part.data()) : floats.data();
-      SLUICE_RETURN_IF_ERROR(session.readState(states.gradients[i], data, bytes));
-      if (!run.isDouble)
-        std::copy(floats.begin(), floats.end(), part.begin());
-    }
-    return {};
+      Status read = session.readState(state, floats.data(), static_cast<int64_t>(floats.size() * sizeof(float)));
+      std::copy(floats.begin(), floats.end(), part.begin());
+      return read;
+    });
   }
 
   static Status sleepUntil(std::chrono::steady_clock::time_point begin, int64_t leastNs) {
