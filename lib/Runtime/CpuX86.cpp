@@ -173,9 +173,7 @@ const CpuDescription &thisCpu() {
   return description;
 }
 
-Presence presenceOf(std::string_view name) {
-  return presenceAmong<Feature>(kFeatures, name, present);
-}
+Presence presenceOf(std::string_view name) { return presenceAmong<Feature>(kFeatures, name, present); }
 
 } // namespace sluice::runtime
 

@@ -166,7 +166,8 @@ private:
   Status writeScale(double scale) { return session.writeState(states.scale, &scale, sizeof scale); }
 
   /// Calls `visit` with each gradient's state, element type and part of `values`, until it fails.
-  template <typename T, typename Visit> Status forEachGradient(std::span<T> values, Visit visit) {
+  template <typename T, typename Visit>
+  Status forEachGradient(std::span<T> values, Visit visit) {
     size_t first = 0;
     for (size_t i = 0; i < states.gradients.size(); ++i) {
       const auto part = values.subspan(first, static_cast<size_t>(runs[i].elements));
