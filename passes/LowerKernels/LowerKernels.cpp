@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/LowerKernels/Passes.h"
+#include "passes/LowerKernels/Patterns.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -118,6 +119,8 @@ struct SimplifyKernel : impl::SimplifyKernelPassBase<SimplifyKernel> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<ReducePower>(context);
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    populateRoundedQuotientPatterns(patterns, module && hasFusedMultiplyAdd(module));
     populateMathF32ExpansionPatterns(
         patterns, [](StringRef) { return true; }, /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);

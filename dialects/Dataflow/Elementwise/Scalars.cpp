@@ -328,12 +328,24 @@ static Value emitSaturatingToInt(OpBuilder &b, Location loc, Value x, unsigned w
   APFloat topDouble = top, bottomDouble = bottom;
   topDouble.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
   bottomDouble.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
-  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-  Value finite = f.select(isNan, f.c(0), x);
-  Value above = f.gt(finite, f.c(topDouble.convertToDouble()));
-  Value clamped = f.clamp(finite, bottomDouble.convertToDouble(), topDouble.convertToDouble());
+  // Where the least value is 0, the comparison that fails for NaN gives it too.
+  Value finite = x;
+  if (!lowest.isZero()) {
+    Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+    finite = f.select(isNan, f.c(0), x);
+  }
+  const double least = bottomDouble.convertToDouble(), most = topDouble.convertToDouble();
+  Value raised =
+      lowest.isZero() ? f.select(f.gt(x, f.c(0)), x, f.c(0)) : f.select(f.lt(finite, f.c(least)), f.c(least), finite);
+  Value clamped = f.select(f.gt(raised, f.c(most)), f.c(most), raised);
   Value integer = isUnsigned ? arith::FPToUIOp::create(b, loc, target, clamped).getResult()
                              : arith::FPToSIOp::create(b, loc, target, clamped).getResult();
+  APSInt reached(width, isUnsigned);
+  bool isExact;
+  top.convertToInteger(reached, APFloat::rmTowardZero, &isExact);
+  if (APInt(reached) == highest)
+    return integer;
+  Value above = f.gt(raised, f.c(most));
   return arith::SelectOp::create(b, loc, above, emitIntConstant(b, loc, target, highest.getSExtValue()), integer);
 }
 

@@ -1,0 +1,25 @@
+//===- Patterns.h - Patterns of kernel-simplify -----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_LOWERKERNELS_PATTERNS_H
+#define SLUICE_PASSES_LOWERKERNELS_PATTERNS_H
+
+namespace mlir {
+class Operation;
+class RewritePatternSet;
+} // namespace mlir
+
+namespace sluice {
+
+/// Whether the target of a module has an instruction for a product and a sum that are rounded once. Without a target
+/// there is none.
+bool hasFusedMultiplyAdd(mlir::Operation *module);
+
+/// Patterns for quantized values: a rounded quotient by a constant becomes multiplications, where `hasFma`, and a whole
+/// number that becomes an integer and a float again stays a float. The results have the same bits.
+void populateRoundedQuotientPatterns(mlir::RewritePatternSet &patterns, bool hasFma);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_LOWERKERNELS_PATTERNS_H

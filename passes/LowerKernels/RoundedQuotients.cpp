@@ -1,0 +1,189 @@
+//===- RoundedQuotients.cpp - Rounded quotients without divisions ---------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A value is quantized as clamp(round(x / scale) + zero point), and a division takes four times as long as all the
+// rest. Where the scale is a constant, multiplications by its reciprocal give the same quotient: if q differs from x /
+// c by less than one unit in the last place and r is the float next to 1 / c, then q + (x - q c) r, in two fused
+// operations, is the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC
+// System/6000 processor", IBM J. Res. Dev. 34(1), 1990, theorem 7). For this q must neither overflow nor lose digits
+// below the least normal number. So x is clamped where the quotient is 2^64; nobody may see the difference.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/LowerKernels/Patterns.h"
+
+#include "dialects/Exec/Exec.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace sluice {
+
+namespace {
+
+/// The value that all lanes of a constant have.
+std::optional<double> constantOf(Value value) {
+  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+    return constantOf(broadcast.getSource());
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+    constant = dense.getSplatValue<Attribute>();
+  auto number = dyn_cast<FloatAttr>(constant);
+  return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
+}
+
+Value splat(OpBuilder &b, Location loc, Type type, double value) {
+  TypedAttr attribute = b.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+  return arith::ConstantOp::create(b, loc, attribute);
+}
+
+/// What the users of a value see the same: numbers above 2^63, those below -2^63, zeros of both signs.
+struct Alike {
+  bool above = false, below = false, zeros = false;
+};
+
+/// Whether all that read `value` treat the numbers of each kind in Alike as one.
+bool isOnlyClamped(Value value, Alike alike = {}) {
+  if (alike.above && alike.below && alike.zeros)
+    return true;
+  auto isSmall = [](Value other) {
+    const std::optional<double> number = constantOf(other);
+    return number && std::abs(*number) < 0x1p63;
+  };
+  auto other = [&](Operation *user) { return user->getOperand(user->getOperand(0) == value ? 1 : 0); };
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<arith::FPToSIOp, arith::FPToUIOp>(user))
+      return true;
+    if (isa<arith::CmpFOp>(user))
+      return other(user) == value || isSmall(other(user));
+    if (auto sum = dyn_cast<arith::AddFOp>(user)) {
+      const std::optional<double> number = constantOf(other(user));
+      if (!number || !(std::abs(*number) < 0x1p63))
+        return false;
+      Alike after = alike;
+      after.zeros |= !std::signbit(*number);
+      return isOnlyClamped(sum, after);
+    }
+    auto choice = dyn_cast<arith::SelectOp>(user);
+    if (!choice)
+      return false;
+    const bool isChosen = choice.getTrueValue() == value;
+    if (!isSmall(isChosen ? choice.getFalseValue() : choice.getTrueValue()))
+      return false;
+    Alike after = alike;
+    if (auto compare = choice.getCondition().getDefiningOp<arith::CmpFOp>();
+        compare && compare.getLhs() == value && isSmall(compare.getRhs())) {
+      const auto predicate = compare.getPredicate();
+      after.above |= predicate == (isChosen ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT);
+      after.below |= predicate == (isChosen ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT);
+    }
+    return isOnlyClamped(choice, after);
+  });
+}
+
+/// Whether every finite number that `value` can be is an integer.
+bool isWhole(Value value) {
+  if (const std::optional<double> number = constantOf(value))
+    return std::trunc(*number) == *number;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<math::RoundEvenOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundOp>(op))
+    return true;
+  // A sum that is not exact has no bits below the point.
+  if (isa<arith::AddFOp>(op))
+    return isWhole(op->getOperand(0)) && isWhole(op->getOperand(1));
+  return isa<arith::SelectOp>(op) && isWhole(op->getOperand(1)) && isWhole(op->getOperand(2));
+}
+
+struct ReduceQuotient : OpRewritePattern<math::RoundEvenOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::RoundEvenOp op, PatternRewriter &rewriter) const override {
+    auto quotient = op.getOperand().getDefiningOp<arith::DivFOp>();
+    const Type type = op.getType();
+    if (!quotient || !getElementTypeOrSelf(type).isF32() || !isOnlyClamped(op))
+      return failure();
+    const std::optional<double> divisor = constantOf(quotient.getRhs());
+    if (!divisor || !(std::abs(*divisor) >= 0x1p-60 && std::abs(*divisor) <= 0x1p60))
+      return failure();
+    const Location loc = quotient.getLoc();
+    auto c = [&](double value) { return splat(rewriter, loc, type, value); };
+    auto select = [&](arith::CmpFPredicate predicate, Value x, Value bound) -> Value {
+      const Value beyond = arith::CmpFOp::create(rewriter, loc, predicate, x, bound);
+      return arith::SelectOp::create(rewriter, loc, beyond, bound, x);
+    };
+    auto fma = [&](Value x, Value y, Value z) -> Value { return math::FmaOp::create(rewriter, loc, x, y, z); };
+    const double bound = std::abs(*divisor) * 0x1p64, exact = 1 / *divisor;
+    const double nearest = static_cast<float>(exact), rest = static_cast<float>(exact - nearest);
+    Value x = select(arith::CmpFPredicate::OGT, quotient.getLhs(), c(bound));
+    x = select(arith::CmpFPredicate::OLT, x, c(-bound));
+    const Value first = fma(x, c(nearest), arith::MulFOp::create(rewriter, loc, x, c(rest)));
+    const Value left = fma(first, c(-*divisor), x);
+    rewriter.replaceOpWithNewOp<math::RoundEvenOp>(op, fma(left, c(nearest), first));
+    return success();
+  }
+};
+
+/// The float of an integer that was made from a whole float: the float. A sum with 0 makes -0 the 0 that the integer
+/// is.
+template <typename ToFloat, typename ToInteger>
+struct KeepWhole : OpRewritePattern<ToFloat> {
+  using OpRewritePattern<ToFloat>::OpRewritePattern;
+  LogicalResult matchAndRewrite(ToFloat op, PatternRewriter &rewriter) const override {
+    auto keep = [&](Value integer) -> Value {
+      auto made = integer.getDefiningOp<ToInteger>();
+      return made && made.getIn().getType() == op.getType() && isWhole(made.getIn())
+                 ? arith::AddFOp::create(rewriter, op.getLoc(), made.getIn(),
+                                         splat(rewriter, op.getLoc(), op.getType(), 0))
+                 : Value();
+    };
+    if (const Value whole = keep(op.getIn())) {
+      rewriter.replaceOp(op, whole);
+      return success();
+    }
+    auto choice = op.getIn().template getDefiningOp<arith::SelectOp>();
+    if (!choice)
+      return failure();
+    if (!choice.getTrueValue().template getDefiningOp<arith::ConstantOp>())
+      return failure();
+    const Value whole = keep(choice.getFalseValue());
+    if (!whole)
+      return failure();
+    const Value other = ToFloat::create(rewriter, op.getLoc(), op.getType(), choice.getTrueValue());
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, choice.getCondition(), other, whole);
+    return success();
+  }
+};
+
+} // namespace
+
+bool hasFusedMultiplyAdd(Operation *module) {
+  const auto target = exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module);
+  if (!target)
+    return false;
+  if (!llvm::Triple(target.getTriple()).isX86())
+    return true;
+  const StringRef cpu = target.getCpu();
+  return cpu == "x86-64-v3" || cpu == "x86-64-v4" || target.getFeatures().contains("+fma");
+}
+
+void populateRoundedQuotientPatterns(RewritePatternSet &patterns, bool hasFma) {
+  patterns.add<KeepWhole<arith::UIToFPOp, arith::FPToUIOp>, KeepWhole<arith::SIToFPOp, arith::FPToSIOp>>(
+      patterns.getContext());
+  if (hasFma)
+    patterns.add<ReduceQuotient>(patterns.getContext());
+}
+
+} // namespace sluice
