@@ -63,7 +63,7 @@ func.func @views(%x: tensor<2x3x4xf32>, %y: tensor<2x1x4xf32>) -> (tensor<2x3x4x
   return %1, %2, %3, %5, %6 : tensor<2x3x4xf32>, tensor<4x3x2xf32>, tensor<1x2x4xf32>, tensor<24xf32>, tensor<2x3x4xf32>
 }
 
-// Two transpositions around a reshape that only moves extents of 1 are one, or none, and other reshapes keep both.
+// Two transpositions around a reshape that splits, joins or adds dimensions are one, or none, and other reshapes keep both.
 // CHECK-LABEL: func.func @around
 // CHECK-SAME: (%[[X:.*]]: tensor<1x2x1x5xf32>, %[[Y:.*]]: tensor<2x3x4xf32>)
 func.func @around(%x: tensor<1x2x1x5xf32>, %y: tensor<2x3x4xf32>) -> (tensor<1x1x2x5xf32>, tensor<3x1x2x4xf32>, tensor<4x6xf32>) {
@@ -100,6 +100,42 @@ func.func @around_ranges(%x: tensor<1x9x1x5xf32, #one>) -> tensor<1x1x9x5xf32, #
   %1 = dataflow.reshape %0 : tensor<1x5x9x1xf32, #two> -> tensor<1x1x5x9xf32, #three>
   %2 = dataflow.transpose %1 [0, 1, 3, 2] : tensor<1x1x5x9xf32, #three>
   return %2 : tensor<1x1x9x5xf32, #four>
+}
+
+// A channel shuffle of an image with channels first, between kernels that have them last: one transposition.
+// CHECK-LABEL: func.func @shuffle
+// CHECK-SAME: (%[[X:.*]]: tensor<1x5x7x12xf32>)
+func.func @shuffle(%x: tensor<1x5x7x12xf32>) -> tensor<1x5x7x12xf32> {
+  // CHECK-NEXT: %[[GROUPS:.*]] = dataflow.reshape %[[X]] : tensor<1x5x7x12xf32> -> tensor<5x7x4x3xf32>
+  // CHECK-NEXT: %[[SHUFFLED:.*]] = dataflow.transpose %[[GROUPS]] [0, 1, 3, 2] : tensor<5x7x4x3xf32>
+  // CHECK-NEXT: %[[Y:.*]] = dataflow.reshape %[[SHUFFLED]] : tensor<5x7x3x4xf32> -> tensor<1x5x7x12xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = dataflow.transpose %x [0, 3, 1, 2] : tensor<1x5x7x12xf32>
+  %1 = dataflow.reshape %0 : tensor<1x12x5x7xf32> -> tensor<1x4x3x5x7xf32>
+  %2 = dataflow.transpose %1 [0, 2, 1, 3, 4] : tensor<1x4x3x5x7xf32>
+  %3 = dataflow.reshape %2 : tensor<1x3x4x5x7xf32> -> tensor<1x12x5x7xf32>
+  %4 = dataflow.transpose %3 [0, 2, 3, 1] : tensor<1x12x5x7xf32>
+  return %4 : tensor<1x5x7x12xf32>
+}
+
+// The same for a batch that steps give.
+#images = #dataflow.extents<()[s0] -> (s0, 5, 7, 12), <"n" = 1 to 9>>
+#first = #dataflow.extents<()[s0] -> (s0, 12, 5, 7), <"n" = 1 to 9>>
+#groups = #dataflow.extents<()[s0] -> (s0, 4, 3, 5, 7), <"n" = 1 to 9>>
+#shuffled = #dataflow.extents<()[s0] -> (s0, 3, 4, 5, 7), <"n" = 1 to 9>>
+// CHECK-LABEL: func.func @shuffle_ranges
+// CHECK-SAME: (%[[X:.*]]: tensor<9x5x7x12xf32,
+func.func @shuffle_ranges(%x: tensor<9x5x7x12xf32, #images>) -> tensor<9x5x7x12xf32, #images> {
+  // CHECK-NEXT: %[[GROUPS:.*]] = dataflow.reshape %[[X]]
+  // CHECK-NEXT: %[[SHUFFLED:.*]] = dataflow.transpose %[[GROUPS]] [0, 1, 2, 4, 3]
+  // CHECK-NEXT: %[[Y:.*]] = dataflow.reshape %[[SHUFFLED]]
+  // CHECK-NEXT: return %[[Y]]
+  %0 = dataflow.transpose %x [0, 3, 1, 2] : tensor<9x5x7x12xf32, #images>
+  %1 = dataflow.reshape %0 : tensor<9x12x5x7xf32, #first> -> tensor<9x4x3x5x7xf32, #groups>
+  %2 = dataflow.transpose %1 [0, 2, 1, 3, 4] : tensor<9x4x3x5x7xf32, #groups>
+  %3 = dataflow.reshape %2 : tensor<9x3x4x5x7xf32, #shuffled> -> tensor<9x12x5x7xf32, #first>
+  %4 = dataflow.transpose %3 [0, 2, 3, 1] : tensor<9x12x5x7xf32, #first>
+  return %4 : tensor<9x5x7x12xf32, #images>
 }
 
 // What changes nothing goes.

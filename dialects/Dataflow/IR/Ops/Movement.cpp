@@ -79,16 +79,50 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// The dimensions whose extents are not 1.
-SmallVector<int64_t> longDimensions(ArrayRef<Extent> extents) {
-  SmallVector<int64_t> dims;
-  for (auto [dim, extent] : llvm::enumerate(extents))
-    if (!extent.is(1))
-      dims.push_back(static_cast<int64_t>(dim));
-  return dims;
+/// Dimensions of two shapes with the same elements. On one side it is one dimension at most; each that is not 1 is part of
+/// one group.
+struct DimensionGroup {
+  SmallVector<int64_t, 2> from, to;
+};
+
+/// The groups of a reshape that splits and joins dimensions; nullopt where it does both to one.
+std::optional<SmallVector<DimensionGroup>> groupsOf(ArrayRef<Extent> from, ArrayRef<Extent> to) {
+  SmallVector<DimensionGroup> groups;
+  Extent fromProduct = 1, toProduct = 1;
+  size_t i = 0, j = 0;
+  bool isOpen = false;
+  auto take = [&](ArrayRef<Extent> extents, size_t &next, Extent &product, bool isFrom) {
+    if (!isOpen)
+      groups.emplace_back();
+    isOpen = true;
+    (isFrom ? groups.back().from : groups.back().to).push_back(static_cast<int64_t>(next));
+    product = product * extents[next++];
+  };
+  while (true) {
+    while (i < from.size() && from[i].is(1))
+      ++i;
+    while (j < to.size() && to[j].is(1))
+      ++j;
+    if (isOpen && fromProduct == toProduct) {
+      if (groups.back().from.size() > 1 && groups.back().to.size() > 1)
+        return std::nullopt;
+      isOpen = false;
+      fromProduct = toProduct = 1;
+    }
+    if (i == from.size() && j == to.size())
+      return isOpen ? std::nullopt : std::optional(std::move(groups));
+    const bool isFrom = !isOpen || fromProduct.most() < toProduct.most();
+    if (isFrom ? i == from.size() : j == to.size())
+      return std::nullopt;
+    if (isFrom)
+      take(from, i, fromProduct, true);
+    else
+      take(to, j, toProduct, false);
+  }
 }
 
-/// transpose(reshape(transpose(x))) is reshape(transpose(x)) if the first reshape only adds and removes extents of 1.
+/// transpose(reshape(transpose(x))) is reshape(transpose(reshape(x))) if the reshape between them splits and joins
+/// dimensions, as between the groups of a channel shuffle.
 struct MergeTransposesAroundReshape : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
@@ -97,21 +131,42 @@ struct MergeTransposesAroundReshape : OpRewritePattern<TransposeOp> {
     if (!producer)
       return failure();
     const Extents from = extentsOf(reshape.getInput()), to = extentsOf(reshape.getResult());
-    const SmallVector<int64_t> fromDims = longDimensions(from), toDims = longDimensions(to);
-    if (!llvm::equal(fromDims, toDims, [&](int64_t a, int64_t c) { return from[a] == to[c]; }))
+    const auto groups = groupsOf(from, to);
+    if (!groups)
       return failure();
-    // The dimension of x that each dimension of the reshape is; none for an extent of 1.
-    SmallVector<std::optional<int64_t>> origins(to.size());
-    for (auto [fromDim, toDim] : llvm::zip_equal(fromDims, toDims))
-      origins[toDim] = producer.getPermutation()[fromDim];
+    // The parts of x's dimensions, by the dimension of the first transpose's result that they are and that of the
+    // reshape's result that they become.
+    struct Part {
+      Extent extent;
+      int64_t becomes;
+    };
+    SmallVector<SmallVector<Part>> parts(from.size());
+    for (const DimensionGroup &group : *groups)
+      if (group.from.size() == 1)
+        for (int64_t dim : group.to)
+          parts[group.from[0]].push_back({to[dim], dim});
+      else
+        for (int64_t dim : group.from)
+          parts[dim].push_back({from[dim], group.to[0]});
+    // As x has them, and where each is there.
+    Extents split;
+    SmallVector<int64_t> firstOf(from.size());
+    const SmallVector<int64_t> order(producer.getPermutation());
+    for (int64_t xDim = 0; xDim < static_cast<int64_t>(order.size()); ++xDim) {
+      const int64_t dim = llvm::find(order, xDim) - order.begin();
+      firstOf[dim] = static_cast<int64_t>(split.size());
+      for (const Part &part : parts[dim])
+        split.push_back(part.extent);
+    }
     SmallVector<int64_t> permutation;
-    for (int64_t dim : op.getPermutation())
-      if (origins[dim])
-        permutation.push_back(*origins[dim]);
-    for (int64_t dim : producer.getPermutation())
-      if (!llvm::is_contained(permutation, dim))
-        permutation.push_back(dim);
-    Value moved = rewriter.createOrFold<TransposeOp>(op.getLoc(), producer.getInput(), permutation);
+    for (int64_t becomes : op.getPermutation())
+      for (auto [dim, ofDim] : llvm::enumerate(parts))
+        for (auto [index, part] : llvm::enumerate(ofDim))
+          if (part.becomes == becomes)
+            permutation.push_back(firstOf[dim] + static_cast<int64_t>(index));
+    const Type element = typeOf(op.getInput()).getElementType();
+    Value x = rewriter.createOrFold<ReshapeOp>(op.getLoc(), tensorOf(split, element), producer.getInput());
+    Value moved = rewriter.createOrFold<TransposeOp>(op.getLoc(), x, permutation);
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), moved);
     return success();
   }
