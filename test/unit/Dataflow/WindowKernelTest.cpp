@@ -55,6 +55,12 @@ TEST_CASE("pooling of every kind, both layouts, ragged windows", "[dataflow]") {
                          "kernel [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]", "", element, {0, 99}));
   cases.push_back(pool("max", {1, 6, 6, 40}, {1, 6, 6, 40},
                        "kernel [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]", last, "i8", {-99, 99}));
+  // Vectors of every width, and the next narrower ones for the rest.
+  for (const char *element : {"ui8", "i16", "f32", "f16"})
+    for (int64_t channels : {3, 4, 7, 24, 127})
+      cases.push_back(pool("max", {1, 6, 6, channels}, {1, 3, 3, channels},
+                           "kernel [3, 3] strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1]", last, element,
+                           {0, 99}));
   cases.push_back(
       pool("max", {0, 2, 6, 6}, {0, 2, 6, 6}, "kernel [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]"));
   checkKernels(cases);

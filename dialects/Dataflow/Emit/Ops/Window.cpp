@@ -34,7 +34,11 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
   // is a vector of channels, whose window is the same.
   const Extent inner = out.back();
   int64_t lanes = kernel.target().lanesF32;
-  if (!last || inner.most() < lanes || !kernel.isVectorizable(op.getInput()))
+  if (auto integer = dyn_cast<IntegerType>(compute); lanes > 1 && integer && integer.getWidth() < 32)
+    lanes = lanes * 32 / std::max(integer.getWidth(), 8U);
+  while (lanes > inner.most())
+    lanes /= 2;
+  if (!last || lanes < 4 || !kernel.isVectorizable(op.getInput()))
     lanes = 1;
 
   auto emitAt = [&](SmallVector<Value> at, int64_t width) {
@@ -108,6 +112,15 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
                         if (lanes > 1) {
                           rest = kernel.index(inner / lanes * lanes);
                           kernel.loop(from, rest, lanes, [&](Value i) { emitRun(i, lanes); });
+                        }
+                        if (lanes > 1 && inner.isConstant()) {
+                          int64_t done = inner.most() / lanes * lanes;
+                          for (int64_t width = lanes / 2; width > 0; width /= 2)
+                            if (inner.most() - done >= width) {
+                              emitRun(kernel.index(done), width);
+                              done += width;
+                            }
+                          return;
                         }
                         kernel.loop(rest, to, 1, [&](Value i) { emitRun(i, 1); });
                       });

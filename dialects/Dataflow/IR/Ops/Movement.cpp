@@ -79,8 +79,8 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Dimensions of two shapes with the same elements. On one side it is one dimension at most; each that is not 1 is part of
-/// one group.
+/// Dimensions of two shapes with the same elements. On one side it is one dimension at most; each that is not 1 is part
+/// of one group.
 struct DimensionGroup {
   SmallVector<int64_t, 2> from, to;
 };
