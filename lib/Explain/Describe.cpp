@@ -8,6 +8,7 @@
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace sluice {
@@ -130,8 +131,8 @@ static void describeLaunch(Sentences &sentences, const OperatorFacts &facts, siz
                       ? ""
                       : concat("; copying its results from the host's memory instead (", formatBytes(launch.againBytes),
                                ") would take ", formatDuration(launch.copyInsteadNs), " on an idle link"));
-  sentences.add("then", subject, " runs ", fromTo(interval), ", as launch ", launch.position, " of ",
-                launch.ofPositions, " on its stream");
+  sentences.add("then", subject, " runs ", describeSpan(interval, facts.stepNs), ", as launch ", launch.position,
+                " of ", launch.ofPositions, " on its stream");
   describeSlack(sentences, launch.timing, "then", subject);
   describeStart(sentences, launch.timing, subject);
   if (launch.timing.stallNs > 0)
@@ -175,7 +176,7 @@ static std::string place(const StayFact &stay) {
   return concat(inQuotes(stay.memory), " at bytes ", stay.offset, " to ", stay.offset + stay.bytes);
 }
 
-static void describeStay(Sentences &sentences, const StayFact &stay) {
+static void describeStay(Sentences &sentences, const StayFact &stay, int64_t stepNs) {
   const std::string read = stay.launches == 0 ? ""
                                               : concat("; ", countOf(stay.launches, "launch"),
                                                        stay.launches == 1 ? " reads" : " read", " it there");
@@ -197,7 +198,7 @@ static void describeStay(Sentences &sentences, const StayFact &stay) {
                              : stay.maker.isCopy     ? concat(", copied from ", inQuotes(stay.maker.from))
                              : stay.maker.id.valid() ? concat(", made by ", inQuotes(stay.maker.name))
                                                      : std::string();
-  sentences.add("here", "It is in ", place(stay), " ", fromTo(stay.interval), begins,
+  sentences.add("here", "It is in ", place(stay), " ", describeSpan(stay.interval, stepNs), begins,
                 stay.untilEnd ? ", and stays there for the next step" : "", read);
 }
 
@@ -320,10 +321,10 @@ static std::string rivalsOf(const AbsenceFact &absence) {
                 rivals.isAmong ? "including this one" : "not including this one", gain);
 }
 
-static void describeAbsence(Sentences &sentences, const AbsenceFact &absence) {
+static void describeAbsence(Sentences &sentences, const AbsenceFact &absence, int64_t stepNs) {
   std::string when;
   for (const Interval &interval : absence.times)
-    when += concat(when.empty() ? "" : ", and of the next step ", fromTo(interval));
+    when += concat(when.empty() ? "" : ", and of the next step ", describeSpan(interval, stepNs));
   if (!when.empty())
     sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; meanwhile ", guestsOf(absence));
   sentences.add("copied", capital(roomFor(absence)));
@@ -359,13 +360,15 @@ static void describeReader(Sentences &sentences, const CopyFact &copy) {
 }
 
 /// `isAbsenceKnown`: the copy out before it told why the tensor is away.
-static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbsenceKnown) {
+static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbsenceKnown, int64_t stepNs) {
   const CommandFact &command = copy.timing.command;
   const int64_t tookNs = command.interval.endNs - command.interval.startNs;
-  sentences.add("copied", "It is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
-                fromTo(command.interval), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
+  sentences.add("copied",
+                command.ofCopies > 1 ? concat("Copy ", command.copyNumber, " of ", command.ofCopies, ": it") : "It",
+                " is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
+                describeSpan(command.interval, stepNs), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
   if (copy.absence && !isAbsenceKnown)
-    describeAbsence(sentences, *copy.absence);
+    describeAbsence(sentences, *copy.absence, stepNs);
   if (tookNs > copy.aloneNs)
     sentences.add("copied", "The copy takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
                   ", because other copies share the link");
@@ -389,16 +392,27 @@ std::vector<Sentence> describe(const TensorFacts &facts) {
   else
     sentences.add("here", listOf(facts.consumers), facts.consumers.size() == 1 ? " reads it" : " read it");
   for (const StayFact &stay : facts.stays)
-    describeStay(sentences, stay);
+    describeStay(sentences, stay, facts.stepNs);
   if (facts.copies.empty())
     sentences.add("copied", "It is not copied in this plan");
+  std::vector<Sentence> all = sentences.take();
+  for (std::vector<Sentence> &copy : describeCopies(facts))
+    std::move(copy.begin(), copy.end(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts) {
+  std::vector<std::vector<Sentence>> copies;
   const CopyFact *previous = nullptr;
   for (const CopyFact &copy : facts.copies) {
+    Sentences sentences;
     describeCopy(sentences, copy,
-                 previous && previous->why == CopyFact::Why::Evicted && copy.why == CopyFact::Why::Returned);
+                 previous && previous->why == CopyFact::Why::Evicted && copy.why == CopyFact::Why::Returned,
+                 facts.stepNs);
     previous = &copy;
+    copies.push_back(sentences.take());
   }
-  return sentences.take();
+  return copies;
 }
 
 std::string whyCopied(const TensorFacts &facts) {

@@ -37,7 +37,7 @@ std::string formatFigure(const PlanDiff::Figure &figure, size_t which) {
 }
 
 static std::string ratioText(const Pair &values) {
-  if (values[0] <= 0)
+  if (values[0] <= 0 || values[1] <= 0)
     return "";
   char text[32];
   std::snprintf(text, sizeof text, ", %.3fx", static_cast<double>(values[1]) / static_cast<double>(values[0]));
@@ -76,8 +76,8 @@ public:
       writeCopies();
       writeAgain();
       if (diff.moved[0] > 0)
-        add("memory", "A and B differ only in addresses: ", diff.moved[0], " of ", diff.moved[1],
-            " residencies have other offsets");
+        add("memory", "A and B differ only in addresses", diff.movedWaits ? " and in what commands wait for" : "", ": ",
+            diff.moved[0], " of ", diff.moved[1], " residencies have other offsets");
     }
     if (diff.sameDecisions)
       writeLimits();
@@ -94,6 +94,8 @@ private:
   void add(std::string_view about, const Ts &...parts) {
     sentences.push_back({std::string(about), concat(parts..., ".")});
   }
+
+  bool sharesTensors() const { return diff.onlyTensors[0].empty() && diff.onlyTensors[1].empty(); }
 
   bool differs() const {
     auto differs = [](const auto &entry) { return entry.differs(); };
@@ -122,8 +124,13 @@ private:
       if (const std::vector<std::string> &only = diff.onlyOperators[i]; !only.empty())
         add("graph", countOf(only.size(), "operator"), only.size() == 1 ? " is" : " are", " in ", kPlans[i],
             " only: ", listOf(only, kMost));
-    if (!diff.onlyOperators[0].empty() || !diff.onlyOperators[1].empty())
-      add("graph", "The next sentences compare the ", countOf(diff.sharedOperators, "operator"),
+    for (size_t i = 0; i < 2; ++i)
+      if (const std::vector<std::string> &only = diff.onlyTensors[i]; !only.empty())
+        add("graph", countOf(only.size(), "tensor"), only.size() == 1 ? " is" : " are", " in ", kPlans[i],
+            " only: ", listOf(only, kMost));
+    if (!diff.onlyOperators[0].empty() || !diff.onlyOperators[1].empty() || !sharesTensors())
+      add("graph", "The sentences about places, order, copies and repeated operators compare the ",
+          countOf(diff.sharedOperators, "operator"), " and the ", countOf(diff.sharedTensors, "tensor"),
           " that both plans have");
     if (!diff.costs.empty())
       add("graph", countOf(diff.costs.size(), "operator"), diff.costs.size() == 1 ? " takes" : " take",
@@ -145,8 +152,9 @@ private:
     if (!diff.waiting.empty())
       add("time", "Devices are idle for different times before ", countOf(diff.waiting.size(), "operator"), ": ",
           some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
-            return concat("before ", inQuotes(waiting.op), " ", inBoth(waiting.waitNs), ", the largest part for ",
-                          commandWithDevice(waiting.longest));
+            return concat("before ", inQuotes(waiting.op), " ", inBoth(waiting.waitNs),
+                          ", the largest part of which is taken in ", waiting.waitNs[1] > waiting.waitNs[0] ? "B" : "A",
+                          " by ", commandWithDevice(waiting.longest));
           }));
   }
 
@@ -186,13 +194,14 @@ private:
   void writeOrder() {
     if (diff.orderedOperators == 0)
       return;
+    // An operator that runs again is ordered by its first run.
+    const bool isOnce = !diff.runsAgain;
     if (diff.reordered.empty())
-      add("order", diff.placed.empty()
-                       ? "The operators run in the same order"
-                       : "The operators that are on the same device in both plans run in the same order");
+      add("order", diff.placed.empty() ? "The operators" : "The operators that are on the same device in both plans",
+          isOnce ? " run" : " run for the first time", " in the same order");
     else
-      add("order", "The order is the same except for ", diff.reordered.size(), " of ",
-          countOf(diff.orderedOperators, "operator"), ": ",
+      add("order", isOnce ? "The order" : "The order of first runs", " is the same except for ", diff.reordered.size(),
+          " of ", countOf(diff.orderedOperators, "operator"), ": ",
           some<PlanDiff::Reordered>(diff.reordered, [](const PlanDiff::Reordered &op) {
             return concat(inQuotes(op.op), " is operator ", op.position[0], " of ", inQuotes(op.device),
                           " in A and operator ", op.position[1], " in B");
@@ -209,8 +218,8 @@ private:
           bytes = saturatingAdd(bytes, entry.bytes);
         }
       if (!kept.empty())
-        add("memory", inB ? "B" : "A", " keeps ", formatBytes(bytes), " between steps that ", inB ? "A" : "B",
-            " does not: ", some<PlanDiff::Kept>(kept, [](const PlanDiff::Kept &entry) {
+        add("memory", inB ? "B" : "A", " keeps ", formatBytes(bytes), " between steps and reads it there, which ",
+            inB ? "A" : "B", " does not: ", some<PlanDiff::Kept>(kept, [](const PlanDiff::Kept &entry) {
               return concat(inQuotes(entry.tensor), " in ", inQuotes(entry.memory), " (", formatBytes(entry.bytes),
                             ")");
             }));
@@ -246,9 +255,9 @@ private:
       if (!only.empty())
         add("copies", which == 1 ? "B" : "A", " copies ", countOf(only.size(), "tensor"), " that ",
             which == 1 ? "A" : "B", " does not, ", formatBytes(bytes),
-            " a step: ", some<PlanDiff::Copied>(only, [which](const PlanDiff::Copied &copied) {
-              return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(std::abs(copied.moreBytes)),
-                            ") ", directions(copied, which));
+            " in each step: ", some<PlanDiff::Copied>(only, [which](const PlanDiff::Copied &copied) {
+              return concat(copied.kind, " ", inQuotes(copied.tensor), " (", formatBytes(copied.bytes), ", ",
+                            directions(copied, which), ")");
             }));
     }
     std::vector<PlanDiff::Copied> both;
@@ -262,7 +271,8 @@ private:
                           directions(copied, 0), " by A, ", directions(copied, 1), " by B");
           }));
     if (diff.copied.empty())
-      add("copies", "A and B copy the same tensors the same number of times");
+      add("copies", sharesTensors() ? "A and B copy the same tensors the same number of times"
+                                    : "A and B copy the tensors that both have the same number of times");
   }
 
   void writeAgain() {
@@ -292,6 +302,9 @@ private:
     for (const PlanDiff::Setting &setting : diff.settings)
       if (setting.differs() && setting.name == "plans tried")
         add("made", "The search tried ", setting.values[0], " plans for A and ", setting.values[1], " for B");
+      else if (setting.differs() && setting.name == "end of the search")
+        add("made", "The time limit ended the search for ", setting.values[0] == "time limit" ? "A" : "B",
+            " and not the other one");
       else if (setting.differs())
         add("made", "The ", setting.name, " of A is ", inQuotes(setting.values[0]), ", of B ",
             inQuotes(setting.values[1]));

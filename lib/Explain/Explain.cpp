@@ -75,6 +75,8 @@ StepFacts explainStep(const PlanFile &file) {
   facts.fillSlack();
   const MemoryProfile profile = memoryProfile(facts.machine, facts.plan, facts.timeline);
   StepFacts step;
+  for (size_t i = 0; i < facts.plan.commands.size(); ++i)
+    step.slackNs.push_back(facts.slackOf(CommandId(i)));
   for (size_t i = 0; i < facts.plan.commands.size(); ++i) {
     CommandId waiter(i);
     // A device that only does not communicate may well compute.

@@ -20,6 +20,8 @@ Json words::factToJson(const CommandFact &command) {
   if (command.isCopy) {
     json["from"] = command.from;
     json["to"] = command.to;
+    json["copyNumber"] = command.copyNumber;
+    json["ofCopies"] = command.ofCopies;
   }
   json["device"] = command.device;
   json["startNs"] = command.interval.startNs;

@@ -110,6 +110,7 @@ OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile
   OperatorFacts result;
   result.name = facts.nameOf(id);
   result.kind = op.kind;
+  result.stepNs = facts.timeline.makespanNs;
   result.device = facts.machine.device(device).name;
   result.memory = facts.machine.memory(facts.memoryOf(id)).name;
   result.limitBytes = facts.arenaLimit(facts.memoryOf(id));

@@ -24,13 +24,12 @@ public:
       const bool homeA = isHome(a), homeB = isHome(b);
       return homeA != homeB ? homeA : times(a).startNs < times(b).startNs;
     });
-    std::stable_sort(copies.begin(), copies.end(),
-                     [&](CommandId a, CommandId b) { return facts.interval(a).startNs < facts.interval(b).startNs; });
     result.name = facts.nameOf(id);
   }
 
   TensorFacts explain() {
     result.type = tensor.type;
+    result.stepNs = facts.timeline.makespanNs;
     result.kind = kindOf(tensor);
     result.bytes = tensor.bytes;
     if (tensor.producer.valid())
@@ -48,8 +47,8 @@ private:
   const PlanFacts &facts;
   const MemoryProfile &profile;
   const Tensor &tensor;
-  std::vector<ResidencyId> stays; ///< Homes, then by start.
-  std::vector<CommandId> copies;  ///< By start.
+  std::vector<ResidencyId> stays;       ///< Homes, then by start.
+  const std::vector<CommandId> &copies; ///< By start.
   TensorFacts result;
 
   const Interval &times(ResidencyId id) const { return facts.times[id.index()]; }

@@ -32,6 +32,9 @@ public:
   PlanDiff run(const std::array<std::string, 2> &labels) {
     diff.labels = labels;
     diff.sharedOperators = operators.size();
+    diff.sharedTensors = tensors.size();
+    for (const PlanFacts &plan : plans)
+      diff.runsAgain |= !plan.plan.computedAgain().empty();
     diff.sameGraph = sameNames();
     fillSettings();
     fillFigures();
@@ -109,7 +112,7 @@ private:
     add("solver", [](const PlanFile &file) { return file.plan.solver; });
     add("seed", [](const PlanFile &file) { return concat(file.plan.seed); });
     add("plans tried", [](const PlanFile &file) { return concat(file.summary.evaluations); });
-    add("end of the search", [](const PlanFile &file) { return file.plan.stoppedByClock ? "the clock" : "its own"; });
+    add("end of the search", [](const PlanFile &file) { return file.plan.stoppedByClock ? "time limit" : "own"; });
   }
 
   void fillFigures() {
@@ -386,13 +389,16 @@ private:
       a["residencies"][i].erase("offset");
       b["residencies"][i].erase("offset");
     }
-    for (Json *json : {&a, &b}) {
-      json->erase("arenas");
+    a.erase("arenas");
+    b.erase("arenas");
+    const bool sameWaits = a == b;
+    for (Json *json : {&a, &b})
       for (Json &command : (*json)["commands"])
-        command.erase("waits"); // Which follow from the addresses.
-    }
-    if (a == b)
-      diff.moved = moved;
+        command.erase("waits");
+    if (a != b)
+      return;
+    diff.moved = moved;
+    diff.movedWaits = !sameWaits;
   }
 };
 

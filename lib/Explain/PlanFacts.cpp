@@ -30,7 +30,8 @@ PlanFacts::PlanFacts(const PlanFile &file)
       capacities(file.problem.capacities), operatorNames(graph.operators()), tensorNames(graph.tensors()),
       timeline(simulate(graph, machine, costs, plan)), before(plan.commands.size()), creators(plan.residencies.size()),
       readers(plan.residencies.size()), launches(graph.numOperators()), stays(graph.numTensors()),
-      copies(graph.numTensors()), byOffset(machine.memories.size()), times(residencyTimes(machine, plan, timeline)) {
+      copies(graph.numTensors()), copyNumber(plan.commands.size()), byOffset(machine.memories.size()),
+      times(residencyTimes(machine, plan, timeline)) {
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency &residency = plan.residencies[i];
     if (residency.tensor.valid())
@@ -53,6 +54,12 @@ PlanFacts::PlanFacts(const PlanFile &file)
       launches[command.op.index()].push_back(CommandId(i));
     else
       copies[residency(command.reads[0]).tensor.index()].push_back(CommandId(i));
+  }
+  for (std::vector<CommandId> &ids : copies) {
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](CommandId a, CommandId b) { return interval(a).startNs < interval(b).startNs; });
+    for (size_t i = 0; i < ids.size(); ++i)
+      copyNumber[ids[i].index()] = i + 1;
   }
 }
 
@@ -173,6 +180,8 @@ CommandFact PlanFacts::fact(CommandId id) const {
   fact.noun = nounOf(source.tensor);
   fact.from = machine.memory(source.memory).name;
   fact.to = machine.memory(target.memory).name;
+  fact.copyNumber = copyNumber[id.index()];
+  fact.ofCopies = copies[source.tensor.index()].size();
   return fact;
 }
 

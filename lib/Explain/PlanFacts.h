@@ -39,7 +39,8 @@ public:
   std::vector<std::vector<CommandId>> readers;    ///< Per residency.
   std::vector<std::vector<CommandId>> launches;   ///< Per operator.
   std::vector<std::vector<ResidencyId>> stays;    ///< Per tensor.
-  std::vector<std::vector<CommandId>> copies;     ///< Per tensor, in issue order.
+  std::vector<std::vector<CommandId>> copies;     ///< Per tensor, by start.
+  std::vector<size_t> copyNumber;                 ///< Per command: of a copy, its position in `copies`, from 1.
   std::vector<std::vector<ResidencyId>> byOffset; ///< Per memory: of its arena, by ascending offset.
   std::vector<Interval> times;                    ///< Per residency: residencyTimes.
 

@@ -41,7 +41,8 @@ std::string countOf(size_t count, std::string_view what) {
 std::string commandText(const CommandFact &command) {
   if (!command.isCopy)
     return named(command.noun, command.name);
-  return concat("the copy of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ",
+  return concat(command.ofCopies > 1 ? concat("copy ", command.copyNumber, " of ", command.ofCopies) : "the copy",
+                " of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ",
                 inQuotes(command.to));
 }
 
@@ -49,7 +50,17 @@ std::string commandWithDevice(const CommandFact &command) {
   return concat(commandText(command), command.isCopy ? "" : " on ", command.isCopy ? "" : inQuotes(command.device));
 }
 
-std::string fromTo(const Interval &interval) {
+} // namespace sluice::words
+
+namespace sluice {
+
+std::string describeSpan(const Interval &interval, int64_t stepNs) {
+  if (interval.startNs == interval.endNs)
+    return interval.startNs == 0        ? "at the start of the step"
+           : interval.startNs == stepNs ? "at the end of the step"
+                                        : concat("at ", formatDuration(interval.startNs));
+  if (interval.startNs == 0 && interval.endNs == stepNs)
+    return "during the whole step";
   static constexpr struct {
     int64_t ns;
     const char *name;
@@ -75,4 +86,4 @@ std::string fromTo(const Interval &interval) {
   return concat("from ", formatDuration(interval.startNs), " to ", formatDuration(interval.endNs));
 }
 
-} // namespace sluice::words
+} // namespace sluice

@@ -23,13 +23,11 @@ std::string countOf(size_t count, std::string_view what);
 std::string named(std::string_view noun, std::string_view name);
 /// With a capital at its start where that is a letter: the start of a sentence.
 std::string capital(std::string text);
-/// "'conv1'" or "the copy of 'w' from 'host' to 'gpu0'".
+/// "'conv1'", "the copy of 'w' from 'host' to 'gpu0'", or "copy 1 of 2 of 'w' from 'host' to 'gpu0'".
 std::string commandText(const CommandFact &command);
 /// The same, and of an operator the device: "'conv1' on 'gpu1'".
 std::string commandWithDevice(const CommandFact &command);
 Json factToJson(const CommandFact &command);
-/// "from 1.20 us to 3.40 us", with as many digits as tell the two apart: "from 23.1102 ms to 23.1105 ms".
-std::string fromTo(const Interval &interval);
 
 } // namespace sluice::words
 

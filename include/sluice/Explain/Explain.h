@@ -29,7 +29,9 @@ struct CommandFact {
   std::string name;     ///< The operator's; of a copy, the tensor's.
   std::string noun;     ///< "operator", or kindOf() the tensor, where operators and tensors have this name; else empty.
   std::string from, to; ///< Of a copy: memories.
-  std::string device;   ///< Whose stream it runs on.
+  /// Of a copy: its position among the copies of its tensor, from 1, by their starts; and their number.
+  size_t copyNumber = 0, ofCopies = 0;
+  std::string device; ///< Whose stream it runs on.
   Interval interval;
 };
 
@@ -97,6 +99,7 @@ struct LaunchFact {
 
 struct OperatorFacts {
   std::string name, kind;
+  int64_t stepNs = 0; ///< Of the whole step.
   std::string device, memory;
   bool isFixed = false; ///< Whether the problem fixes its device.
   /// The other operators of its colocation, which must be on the same device.
@@ -198,7 +201,8 @@ std::string kindOf(const Tensor &tensor);
 
 struct TensorFacts {
   std::string name, type;
-  std::string kind; ///< kindOf().
+  int64_t stepNs = 0; ///< Of the whole step.
+  std::string kind;   ///< kindOf().
   int64_t bytes = 0;
   std::string producer; ///< Empty: none.
   std::vector<std::string> consumers;
@@ -223,6 +227,7 @@ struct StallFact {
 /// The facts about a whole step.
 struct StepFacts {
   std::vector<StallFact> stalls; ///< In the order of the plan's commands.
+  std::vector<int64_t> slackNs;  ///< Per command: Timing::slackNs.
   /// The tensors that are copied, by their ids.
   std::vector<std::pair<TensorId, TensorFacts>> copied;
 };
@@ -250,10 +255,16 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
+/// Of these sentences those about copies, per copy.
+std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts);
 /// "'gpu0' runs nothing for 1.20 us before 'conv1', 0.90 us of it for the copy of 'x': it waits for the copy of 'w'
 /// from 'host' to 'gpu0', which waits for the copy of 'x'." At most four links of the chain; then what was missing how
 /// long.
 std::string describe(const StallFact &facts);
+/// "from 1.20 us to 3.40 us", with as many digits as tell the two apart: "from 23.1102 ms to 23.1105 ms"; "during the
+/// whole step"; of an empty interval the time alone: "at the start of the step", "at 3.40 us". `stepNs` is the
+/// length of the step.
+std::string describeSpan(const Interval &interval, int64_t stepNs);
 /// The reasons why a tensor is copied and could not stay, in one line without repetitions; empty if it is not copied.
 std::string whyCopied(const TensorFacts &facts);
 /// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".

@@ -22,7 +22,8 @@ namespace sluice {
 using Pair = std::array<int64_t, 2>;
 
 struct PlanDiff {
-  /// How a plan was made, and from what: model, machine, solver, seed, evaluations, stopped by the clock.
+  /// How a plan was made, and from what: model, machine, solver, seed, evaluations, and what ended the search ("own",
+  /// "time limit").
   struct Setting {
     std::string name;
     std::array<std::string, 2> values;
@@ -95,7 +96,8 @@ struct PlanDiff {
   std::vector<Figure> figures; ///< The first is the makespan.
   std::vector<DeviceTime> devices;
   std::array<std::vector<std::string>, 2> onlyOperators, onlyTensors; ///< That the other graph does not have.
-  size_t sharedOperators = 0;
+  size_t sharedOperators = 0, sharedTensors = 0;
+  bool runsAgain = false;           ///< In one of the plans an operator runs more than once.
   std::vector<Cost> costs;          ///< By descending difference.
   std::vector<Placed> placed;       ///< By descending time in A.
   size_t orderedOperators = 0;      ///< That are on one device in both plans.
@@ -108,6 +110,7 @@ struct PlanDiff {
   bool sameGraph = false;       ///< Operators and tensors of the same names, in the same order.
   /// Residencies at other addresses, of as many; counted where the plans differ in addresses alone.
   Pair moved{};
+  bool movedWaits = false; ///< In this case, whether commands wait for other commands as well.
 };
 
 /// O((commands + residencies) log).

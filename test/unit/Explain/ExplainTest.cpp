@@ -52,7 +52,7 @@ TEST_CASE("an operator starts after what held it back longest", "[explain]") {
   CHECK(after.after[1].command.name == "a");
   CHECK(after.stallNs == 74);
   std::string text = textOf(describe(b));
-  CHECK_THAT(text, Contains("after: It starts at the end of the copy of 't' from 'm1' to 'host', which uses the "
+  CHECK_THAT(text, Contains("after: It starts at the end of copy 1 of 2 of 't' from 'm1' to 'host', which uses the "
                             "addresses of 't' until then."));
   CHECK_THAT(text,
              Contains("after: It also depends on 'a', which makes 't' and ends 74 ns before this start; this does "
@@ -71,7 +71,7 @@ TEST_CASE("an operator starts after what held it back longest", "[explain]") {
   // d waits for its operand, and for the copy before it, which is as long.
   CHECK(d.launches[0].timing.after[0].why == Dependency::Why::Data);
   CHECK(d.launches[0].dataReadyNs == 596);
-  CHECK_THAT(textOf(describe(d)), Contains("It starts at the end of the copy of 't' from 'host' to 'm1'."));
+  CHECK_THAT(textOf(describe(d)), Contains("It starts at the end of copy 2 of 2 of 't' from 'host' to 'm1'."));
 }
 
 TEST_CASE("an operator's slack is the step's", "[explain]") {
@@ -143,9 +143,11 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK(t.copies[1].reader.name == "d");
   CHECK(t.copies[1].readerWaitNs == 148);
   const std::string text = textOf(describe(t));
-  CHECK_THAT(text,
-             Contains("It is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): it leaves 'm1' until a copy "
-                      "brings it back."));
+  CHECK_THAT(
+      text,
+      Contains(
+          "Copy 1 of 2: it is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): it leaves 'm1' until a copy "
+          "brings it back."));
   CHECK_THAT(text,
              Contains("It is not in 'm1' from 348 ns to 522 ns; meanwhile its addresses are used by 'u' (64 B)."));
   CHECK_THAT(text, Contains("no single range of this size is free throughout its absence"));
@@ -407,12 +409,13 @@ TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[
   CHECK(stalls["b"]->stallNs == 74);
   CHECK(describe(*stalls["b"]) ==
         "'acc1' runs nothing for 74 ns before 'b'. The operator waits for the addresses of 't', "
-        "which the copy of 't' from 'm1' to 'host' uses until 248 ns.");
+        "which copy 1 of 2 of 't' from 'm1' to 'host' uses until 248 ns.");
   REQUIRE(stalls.count("d") == 1);
   REQUIRE(stalls["d"]->chain.size() > 1);
   CHECK(stalls["d"]->chain[0].why == Dependency::Why::Data);
-  CHECK_THAT(describe(*stalls["d"]), Contains(". The operator waits for the copy of 't' from 'host' to 'm1'. This copy "
-                                              "waits for "));
+  CHECK_THAT(describe(*stalls["d"]),
+             Contains(". The operator waits for copy 2 of 2 of 't' from 'host' to 'm1'. This copy "
+                      "waits for "));
 }
 
 TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
@@ -611,6 +614,27 @@ TEST_CASE("short intervals are told with the digits that tell their ends apart",
   // 2010 to 2084 ns.
   CHECK_THAT(textOf(describe(tensorOf(b.file(), "w"))), Contains("from 2.010 us to 2.084 us"));
   CHECK_THAT(textOf(describe(tensorOf(b.file(), "big"))), Contains("from 0 ns to 2.01 us"));
+}
+
+TEST_CASE("the whole step and single times have words of their own", "[explain]") {
+  CHECK(describeSpan({0, 770}, 770) == "during the whole step");
+  CHECK(describeSpan({0, 0}, 770) == "at the start of the step");
+  CHECK(describeSpan({770, 770}, 770) == "at the end of the step");
+  CHECK(describeSpan({1500, 1500}, 2000) == "at 1.50 us");
+  CHECK(describeSpan({0, 769}, 770) == "from 0 ns to 769 ns");
+  CHECK(describeSpan({1, 770}, 770) == "from 1 ns to 770 ns");
+}
+
+TEST_CASE("a command's slack is told for all commands of a step", "[explain]") {
+  const PlanFile file = examplePlan(true);
+  const StepFacts step = explainStep(file);
+  REQUIRE(step.slackNs.size() == file.plan.commands.size());
+  for (const auto &[id, tensor] : step.copied)
+    for (const CopyFact &copy : tensor.copies) {
+      CHECK(copy.timing.slackNs == step.slackNs[copy.timing.command.id.index()]);
+      CHECK(copy.timing.command.ofCopies == tensor.copies.size());
+      CHECK(&tensor.copies[copy.timing.command.copyNumber - 1] == &copy);
+    }
 }
 
 namespace {

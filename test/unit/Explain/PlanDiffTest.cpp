@@ -61,7 +61,8 @@ TEST_CASE("a step that waits less for a copy says for which", "[plandiff]") {
   CHECK_THAT(text, Contains("Device 'acc1' waits for copies for 296 ns in A and 148 ns in B."));
   // The copies of w and t take as long; the last is named.
   CHECK_THAT(text, Contains("time: Devices are idle for different times before 1 operator: before 'd' 148 ns in A and "
-                            "0 ns in B, the largest part for the copy of 't' from 'host' to 'm1'."));
+                            "0 ns in B, the largest part of which is taken in A by copy 2 of 2 of 't' from 'host' to "
+                            "'m1'."));
   CHECK_THAT(text, Contains("place: All operators are on devices of the same names."));
   CHECK_THAT(text, Contains("order: The operators run in the same order."));
   CHECK_THAT(text, Contains("copies: A and B copy the same tensors the same number of times."));
@@ -139,7 +140,8 @@ TEST_CASE("time spent on another device's operator is not a copy's", "[plandiff]
   CHECK(diff.devices[1].otherWaitNs == Pair{0, 900});
   CHECK(diff.devices[1].copyWaitNs == Pair{0, 74});
   const std::string text = textOf(describe(diff));
-  CHECK_THAT(text, Contains("before 'q' 0 ns in A and 974 ns in B, the largest part for 'p' on 'cpu'."));
+  CHECK_THAT(text, Contains("before 'q' 0 ns in A and 974 ns in B, the largest part of which is taken in B by 'p' on "
+                            "'cpu'."));
   CHECK_THAT(text, Contains("memory: Only the machine of B has the memory 'm2'."));
   CHECK_THAT(text, Contains("B copies 2 tensors that A does not"));
 }
@@ -179,9 +181,10 @@ TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
   };
   const std::string swapped = sentencesOf(plan(Way::Keep), plan(Way::Swap));
   CHECK_THAT(swapped, Contains("memory: The limit of 'm1' is 512 B in A and 256 B in B."));
-  CHECK_THAT(swapped, Contains("memory: A keeps 64 B between steps that B does not: 'x' in 'm1' (64 B)."));
-  CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B a step: activation 't' (128 B) once "
-                               "in and once out; parameter 'x' (64 B) once in."));
+  CHECK_THAT(swapped, Contains("memory: A keeps 64 B between steps and reads it there, which B does not: 'x' in 'm1' "
+                               "(64 B)."));
+  CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B in each step: activation 't' (64 B, "
+                               "once in and once out); parameter 'x' (64 B, once in)."));
   CHECK_THAT(swapped, !Contains("A copies"));
   CHECK_THAT(swapped, !Contains("again:"));
   const std::string back = sentencesOf(plan(Way::Swap), plan(Way::Keep));
@@ -192,14 +195,22 @@ TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
                              "(100 ns each)."));
   CHECK_THAT(again, Contains("A and B copy the same tensors the same number of times."));
   CHECK_THAT(again, !Contains("keeps"));
+  // The second run of an operator has no place in the order.
+  CHECK_THAT(again, Contains("order: The operators run for the first time in the same order."));
+  CHECK_THAT(swapped, Contains("order: The operators run in the same order."));
 }
 
 TEST_CASE("plans that differ in addresses alone say so", "[plandiff]") {
   const PlanFile a = threeOperators({0, 1, 2});
   PlanFile b = a;
   b.plan.residencies[3].offset = 256; // z
-  const std::string text = sentencesOf(a, b);
-  CHECK_THAT(text, Contains("memory: A and B differ only in addresses: 1 of 5 residencies have other offsets."));
+  CHECK_THAT(sentencesOf(a, b),
+             Contains("memory: A and B differ only in addresses: 1 of 5 residencies have other offsets."));
+  // A wait for a command that ended long before orders nothing anew.
+  PlanFile waits = b;
+  waits.plan.commands.back().waits.push_back(CommandId(0u));
+  CHECK_THAT(sentencesOf(a, waits), Contains("memory: A and B differ only in addresses and in what commands wait for: "
+                                             "1 of 5 residencies have other offsets."));
   CHECK_THAT(sentencesOf(a, threeOperators({2, 0, 1})), !Contains("addresses"));
 }
 
@@ -212,9 +223,27 @@ TEST_CASE("plans of different graphs are compared as far as they share operators
   const std::string text = textOf(describe(diff));
   CHECK_THAT(text, Contains("graph: 1 operator is in A only: 'r'."));
   CHECK_THAT(text, Contains("graph: 1 operator is in B only: 'other'."));
-  CHECK_THAT(text, Contains("graph: The next sentences compare the 2 operators that both plans have."));
+  CHECK_THAT(text, Contains("graph: The sentences about places, order, copies and repeated operators compare the 2 "
+                            "operators and the 4 tensors that both plans have."));
   CHECK(sentencesOf(a, examplePlan()) ==
         "graph: The plans have no operator name in common, so they are plans of different models.\n");
+  // The same operators, of which one reads a tensor of another name.
+  PlanFile c = a;
+  c.problem.graph.mutableTensor(TensorId(0u)).name = "packed";
+  const std::string packed = sentencesOf(a, c);
+  CHECK_THAT(packed, Contains("graph: 1 tensor is in A only: 'w'."));
+  CHECK_THAT(packed, Contains("graph: 1 tensor is in B only: 'packed'."));
+  CHECK_THAT(packed, Contains("compare the 3 operators and the 3 tensors that both plans have."));
+  CHECK_THAT(packed, Contains("copies: A and B copy the tensors that both have the same number of times."));
+}
+
+TEST_CASE("what ended the search is told where it differs", "[plandiff]") {
+  const PlanFile a = examplePlan();
+  PlanFile b = a;
+  b.plan.stoppedByClock = true;
+  CHECK_THAT(sentencesOf(a, b), Contains("made: The time limit ended the search for B and not the other one."));
+  CHECK_THAT(sentencesOf(b, a), Contains("made: The time limit ended the search for A and not the other one."));
+  CHECK_THAT(sentencesOf(b, b), !Contains("time limit"));
 }
 
 TEST_CASE("names used twice are told apart as in plan files", "[plandiff]") {
