@@ -6,8 +6,6 @@
 #include "sluice/Compiler/Report.h"
 #include "ReportAssets.h"
 #include "ReportText.h"
-#include "sluice/Machine/FileTier.h"
-#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
@@ -72,20 +70,49 @@ static std::string card(const std::string &value, const std::string &label) {
   return concat("<div class=\"card\"><b>", escapeHtml(value), "</b><span>", escapeHtml(label), "</span></div>\n");
 }
 
-/// Of a memory: what the plan uses of it, beside the limit, what a step without a limit uses, and what it needs.
-static std::string memoryCard(const PlanFile &file, size_t memory) {
-  const PlanSummary &summary = file.summary;
+/// What each step copies into and out of each accelerator's memory, and reads from and writes to each file. A copy
+/// between accelerators counts for both.
+static std::string copyCards(const PlanFile &file) {
+  const Machine &machine = file.problem.machine;
+  std::vector<int64_t> into(machine.memories.size()), outOf(into);
+  for (const Command &command : file.plan.commands) {
+    if (command.kind != CommandKind::Copy)
+      continue;
+    const Residency &from = file.plan.residencies[command.reads[0].index()];
+    const Residency &to = file.plan.residencies[command.writes[0].index()];
+    const int64_t bytes = file.problem.graph.tensor(from.tensor).bytes;
+    into[to.memory.index()] = saturatingAdd(into[to.memory.index()], bytes);
+    outOf[from.memory.index()] = saturatingAdd(outOf[from.memory.index()], bytes);
+  }
+  std::string text;
+  for (size_t m = 0; m < machine.memories.size(); ++m) {
+    const bool isFile = machine.isFile(MemoryId(m)), isUsed = file.plan.arenaBytes[m] > 0 || into[m] > 0;
+    if (MemoryId(m) == Machine::hostMemory() || (!isFile && !isUsed))
+      continue;
+    const std::string name = concat(machine.memories[m].name, " in each step");
+    if (isFile) {
+      text += card(formatBytes(outOf[m]), concat("read from ", name));
+      text += card(formatBytes(into[m]), concat("written to ", name));
+    } else {
+      text += card(formatBytes(into[m]), concat("copied into ", name));
+      text += card(formatBytes(outOf[m]), concat("copied out of ", name));
+    }
+  }
+  return text;
+}
+
+/// Of a memory: what the plan uses of it, beside the limit and beside what a step without copies needs.
+static std::string memoryCards(const PlanFile &file, size_t memory) {
+  const std::string &name = file.problem.machine.memories[memory].name;
   const int64_t planned = file.plan.arenaBytes[memory], limit = file.problem.capacities[memory];
-  std::string label =
-      concat("of ", file.problem.machine.memories[memory].name, ", planned; ",
-             limit == std::numeric_limits<int64_t>::max() ? std::string("no limit")
-                                                          : concat("the limit is ", formatBytes(limit)));
-  if (const int64_t peak = summary.peakBytes[memory]; peak > 0)
-    label += concat("; ", percent(planned, peak), " of the ", formatBytes(peak),
-                    " that a step needs if nothing is copied out");
-  if (const int64_t least = summary.minimumBytes[memory]; least > 0)
-    label += concat("; the largest operator alone needs ", formatBytes(least));
-  return card(formatBytes(planned), label);
+  std::string text = card(formatBytes(planned), concat("used of ", name, "; ",
+                                                       limit == std::numeric_limits<int64_t>::max()
+                                                           ? std::string("it has no limit")
+                                                           : concat("the limit is ", formatBytes(limit))));
+  if (const int64_t peak = file.summary.peakBytes[memory]; peak > 0)
+    text += card(percent(planned, peak),
+                 concat("of what a step uses of ", name, " if nothing is copied out (", formatBytes(peak), ")"));
+  return text;
 }
 
 /// `data` as the page has it.
@@ -93,23 +120,14 @@ static std::string cards(const PlanFile &file, const Json &data) {
   const Graph &graph = file.problem.graph;
   const PlanSummary &summary = file.summary;
   std::string text = "<div class=\"cards\">\n";
-  text += card(formatDuration(summary.makespanNs), "a step, planned");
+  text += card(formatDuration(summary.makespanNs), "time of one step, simulated");
   text += card(percent(summary.idealNs, summary.makespanNs),
                concat("of the speed without a memory limit (", formatDuration(summary.idealNs), ")"));
-  text += card(formatDuration(summary.lowerBoundNs), "no plan is faster: lower bound");
-  const Machine &machine = file.problem.machine;
-  const CopiedBytes copiedBytesOf = copiedBytes(graph, machine, file.plan);
-  if (!fileBelowHost(machine).valid()) {
-    text += card(formatBytes(copiedBytesOf.in), "copied in a step");
-    text += card(formatBytes(copiedBytesOf.out), "copied out a step");
-  }
-  if (machine.hasFiles()) {
-    text += card(formatBytes(copiedBytesOf.read), "read from files a step");
-    text += card(formatBytes(copiedBytesOf.written), "written to files a step");
-  }
+  text += card(formatDuration(summary.lowerBoundNs), "lower bound: no plan with this placement is faster");
+  text += copyCards(file);
   for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
     if (file.plan.arenaBytes[m] > 0)
-      text += memoryCard(file, m);
+      text += memoryCards(file, m);
   const Json &stalls = data["stalls"]["ns"], &copied = data["why"]["tensor"];
   int64_t stalledNs = 0, copiedBytes = 0;
   for (const Json &ns : stalls)
@@ -119,7 +137,8 @@ static std::string cards(const PlanFile &file, const Json &data) {
   text += card(concat(stalls.size()), concat(stalls.size() == 1 ? "stall" : "stalls", ": devices run nothing for ",
                                              formatDuration(stalledNs), " before an operator"));
   text += card(concat(copied.size()),
-               concat(copied.size() == 1 ? "tensor is" : "tensors are", " copied, of ", formatBytes(copiedBytes)));
+               concat(copied.size() == 1 ? "tensor of " : "tensors, together ", formatBytes(copiedBytes),
+                      copied.size() == 1 ? ", is copied" : ", are copied", " in each step"));
   text += card(concat(graph.numOperators()), "operators");
   return text + "</div>\n";
 }

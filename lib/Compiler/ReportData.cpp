@@ -46,8 +46,8 @@ class DataWriter {
 public:
   explicit DataWriter(const PlanFile &file)
       : file(file), graph(file.problem.graph), machine(file.problem.machine), plan(file.plan), summary(file.summary),
-        timeline(simulate(graph, machine, file.problem.costs, plan)), operatorNames(graph.operators()),
-        tensorNames(graph.tensors()) {}
+        timeline(simulate(graph, machine, file.problem.costs, plan)), step(explainStep(file)),
+        operatorNames(graph.operators()), tensorNames(graph.tensors()) {}
 
   Json write() {
     Json json;
@@ -80,6 +80,7 @@ private:
   const Plan &plan;
   const PlanSummary &summary;
   const Timeline timeline;
+  const StepFacts step;
   const PlanNames operatorNames, tensorNames;
 
   void operators(Json &json) const {
@@ -123,13 +124,14 @@ private:
 
   Json commands() const {
     Json columns;
-    for (const char *name : {"stream", "startNs", "endNs", "operator", "reads", "writes", "waits"})
+    for (const char *name : {"stream", "startNs", "endNs", "slackNs", "operator", "reads", "writes", "waits"})
       columns[name] = Json::array();
     for (size_t c = 0; c < plan.commands.size(); ++c) {
       const Command &command = plan.commands[c];
       columns["stream"].push_back(command.stream.value);
       columns["startNs"].push_back(timeline.commands[c].startNs);
       columns["endNs"].push_back(timeline.commands[c].endNs);
+      columns["slackNs"].push_back(step.slackNs[c]);
       const bool isLaunch = command.kind == CommandKind::Launch;
       columns["operator"].push_back(isLaunch ? int64_t(command.op.value) : -1);
       columns["reads"].push_back(idsToJson(command.reads));
@@ -176,14 +178,13 @@ private:
     return list;
   }
 
-  /// The least slack of a tensor's copies; when its first absence begins and ends, -1 where it has none; the stays of
-  /// others on its bytes meanwhile, in time's order.
+  /// When a tensor's first absence begins and ends, -1 where it has none; the stays of others on its bytes meanwhile,
+  /// in time's order.
   static void writeAbsence(Json &why, const TensorFacts &facts) {
-    int64_t slackNs = -1, leftNs = -1, backNs = -1;
+    int64_t leftNs = -1, backNs = -1;
     std::set<ResidencyId> known;
     Json &guests = why["guests"].emplace_back(Json::array());
     for (const CopyFact &copy : facts.copies) {
-      slackNs = slackNs < 0 ? copy.timing.slackNs : std::min(slackNs, copy.timing.slackNs);
       if (!copy.absence)
         continue;
       if (leftNs < 0 && !copy.absence->times.empty()) {
@@ -194,14 +195,12 @@ private:
         if (known.insert(guest).second)
           guests.push_back(guest.value);
     }
-    why["slackNs"].push_back(slackNs);
     why["leftNs"].push_back(leftNs);
     why["backNs"].push_back(backNs);
   }
 
   /// Why streams stall and tensors are copied.
   void reasons(Json &json) const {
-    const StepFacts step = explainStep(file);
     Json stalls, why;
     for (const char *name : {"command", "ns", "text", "chain"})
       stalls[name] = Json::array();
@@ -213,16 +212,19 @@ private:
       for (const Dependency &held : stall.chain)
         chain.push_back(held.command.id.value);
     }
-    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "slackNs", "guests"})
+    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "guests"})
       why[name] = Json::array();
     for (const auto &[id, facts] : step.copied) {
       why["tensor"].push_back(id.value);
       why["text"].push_back(whyCopied(facts));
       writeAbsence(why, facts);
-      Json &sentences = why["sentences"].emplace_back(Json::array());
-      for (const Sentence &sentence : describe(facts))
-        if (sentence.about == "copied" || sentence.about == "after")
+      // Per copy, in the order of their starts.
+      Json &copies = why["sentences"].emplace_back(Json::array());
+      for (const std::vector<Sentence> &copy : describeCopies(facts)) {
+        Json &sentences = copies.emplace_back(Json::array());
+        for (const Sentence &sentence : copy)
           sentences.push_back(sentence.text);
+      }
     }
     json["stalls"] = std::move(stalls);
     json["why"] = std::move(why);

@@ -5,6 +5,7 @@
 
 #include "ReportText.h"
 #include "sluice/Compiler/Report.h"
+#include "sluice/Explain/Explain.h"
 #include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Text.h"
@@ -157,8 +158,8 @@ private:
                  isLaunch ? deviceColour(device)
                  : isIn   ? "#2f7ed8"
                           : "#e08a1e",
-                 "\"><title>", escapeHtml(excerpt(name)), isLaunch ? "" : ", copied", ", from ",
-                 formatDuration(interval.startNs), " to ", formatDuration(interval.endNs), "</title></rect>\n");
+                 "\"><title>", escapeHtml(excerpt(name)), isLaunch ? "" : ", copied", ", ",
+                 describeSpan(interval, timeline.makespanNs), "</title></rect>\n");
     }
     top += kRow;
   }
@@ -202,13 +203,12 @@ private:
         continue;
       const int64_t end = stay.offset + stay.bytes;
       const std::string name = stay.tensor.valid() ? graph.tensor(stay.tensor).name : "workspace";
-      body += concat("<rect x=\"", number(x(times[i].startNs)), "\" y=\"",
-                     number(top + kMap - scale * static_cast<double>(end)), "\" width=\"",
-                     number(std::max(x(times[i].endNs) - x(times[i].startNs), 0.2)), "\" height=\"",
-                     number(std::max(scale * static_cast<double>(stay.bytes), 0.2)), "\" fill=\"",
-                     kindColour(graph, stay.tensor), "\" stroke=\"#ffffff\" stroke-width=\"0.3\"><title>",
-                     escapeHtml(excerpt(name)), ", bytes ", stay.offset, " to ", end, ", from ",
-                     formatDuration(times[i].startNs), " to ", formatDuration(times[i].endNs), "</title></rect>\n");
+      body += concat(
+          "<rect x=\"", number(x(times[i].startNs)), "\" y=\"", number(top + kMap - scale * static_cast<double>(end)),
+          "\" width=\"", number(std::max(x(times[i].endNs) - x(times[i].startNs), 0.2)), "\" height=\"",
+          number(std::max(scale * static_cast<double>(stay.bytes), 0.2)), "\" fill=\"", kindColour(graph, stay.tensor),
+          "\" stroke=\"#ffffff\" stroke-width=\"0.3\"><title>", escapeHtml(excerpt(name)), ", bytes ", stay.offset,
+          " to ", end, ", ", describeSpan(times[i], timeline.makespanNs), "</title></rect>\n");
     }
     top += kMap;
   }

@@ -8,6 +8,7 @@ Exits with 77 where there is no chromium.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,23 @@ def even_out(trace, late):
         json.dump(events, file)
 
 
+def bring_together(plan, path):
+    """Copies a plan file, with figures so alike that their labels have the same height."""
+    with open(plan, encoding="utf-8") as file:
+        value = json.load(file)
+    summary = value["summary"]
+    summary["idealNs"], summary["lowerBoundNs"] = summary["makespanNs"] - 2, summary["makespanNs"] - 3
+    summary["history"] = [[1, summary["makespanNs"] + 1], *summary["history"][-1:]]
+    for name, memory in summary["memories"].items():
+        memory["peakBytes"] = value["problem"]["capacities"].get(name, memory["capacityBytes"]) + 1 if name != "host" else 0
+    for key in ("certificate", "onceCertificate", "onceBoundNs"):
+        summary.pop(key, None)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+
+
 def make_pages(folder):
-    """A plan alone; beside another, with a measured step twice; and a large one."""
+    """A plan alone; beside another, with a measured step twice; a training step; one that streams; and a large one."""
     model = [os.path.join(MODELS, TINYBERT[0]), *TINYBERT[1:]]
     path = lambda name: os.path.join(folder, name)
     for name, memory in (("less", "20%"), ("more", "60%")):
@@ -52,6 +68,12 @@ def make_pages(folder):
         tool("sluice", "run", path("compiled"), "--trace", path(f"{rank}.json"))
         even_out(path(f"{rank}.json"), late)
     tool("sluice", "report", path("less.json"), "-o", path("alone.html"))
+    tool("sluice", "plan", os.path.join(MODELS, "mnist_external/model.onnx"), "--train", "loss=softmax-cross-entropy",
+         "--optimizer", "adam", "--machine", "emulated", "--memory", "25%", "--search-evals", "100", "-o", path("train.json"))
+    tool("sluice", "plan", *model, "--memory", "16.45MiB", "--search-evals", "20", "-o", path("streamed.json"))
+    bring_together(path("train.json"), path("near.json"))
+    for name in ("train", "streamed", "near"):
+        tool("sluice", "report", path(f"{name}.json"), "-o", path(f"{name}.html"))
     tool("sluice", "report", path("less.json"), "--against", path("more.json"), "--measured", path("rank0.json"),
          "--measured", path("rank1.json"), "-o", path("both.html"))
     large = os.path.join(os.path.dirname(os.path.abspath(__file__)), "large_plan.py")
@@ -128,8 +150,28 @@ class PageTest(unittest.TestCase):
         self.tab.click(x, y)
 
     def rows(self, table):
-        return self.run_js(f"[...document.querySelectorAll('#{table} tbody tr')].map(row => "
-                           "[row.className, ...[...row.cells].map(cell => cell.textContent)])")
+        """Per row: its class, the texts of its cells, and the text below it if it has one."""
+        return self.run_js(f"[...document.querySelectorAll('#{table} tbody tr:not(.note)')].map(row => "
+                           "[row.className, ...[row, row.nextElementSibling].flatMap((part, i) => i === 0 || part?.matches('.note') ? "
+                           "[...part.cells].map(cell => cell.textContent) : [])])")
+
+    def all_texts(self):
+        """The page's text, and what panel and pointer say of each tensor and box."""
+        plan = "report.plans[0]"
+        return "\n".join(self.run_js(f"""(() => {{
+            const texts = [document.querySelector("main").textContent];
+            {plan}.tensors.name.forEach((name, tensor) => {{
+                report.select({plan}, 'tensor', tensor);
+                texts.push(document.getElementById('details').textContent);
+            }});
+            Object.values(report.charts).flat().forEach(chart => chart.boxes.forEach(box => texts.push(box.text())));
+            return texts;
+        }})()"""))
+
+    def assert_no_empty_interval(self, text):
+        spans = re.findall(r"from ([0-9.]+ [num]?s) to ([0-9.]+ [num]?s)", text)
+        self.assertGreater(len(spans), 100)
+        self.assertEqual([span for span in spans if span[0] == span[1]], [])
 
 
 class OnePlan(PageTest):
@@ -188,7 +230,7 @@ class OnePlan(PageTest):
         self.click_element("#graph-all")
         self.click_box("graph", "ReduceMean_20")
         self.assertEqual(self.selected_name(), "operator ReduceMean_20")
-        self.click_element("#swaps tbody tr:nth-child(2)")
+        self.click_element("#swaps tbody tr:nth-child(3)")
         self.assertEqual(self.selected_name(), "tensor MatMul_111")
         self.click_box("memory", "MatMul_111")
         self.assertEqual(self.selected_name(), "tensor MatMul_111")
@@ -263,12 +305,26 @@ class OnePlan(PageTest):
         limit = self.run_js("report.plans[0].memories[1].limitBytes")
         self.assertTrue([card for card in cards if f"the limit is {limit / 1024:.2f} KiB" in card], cards)
         copied = self.run_js("report.plans[0].why.tensor.length")
-        self.assertTrue([card for card in cards if card.startswith(f"{copied}tensors are copied, of ")], cards)
+        self.assertTrue([card for card in cards if re.fullmatch(f"{copied}tensors, together [0-9.]+ KiB, are copied in each step", card)], cards)
 
     def test_short_times_have_the_digits_that_tell_them_apart(self):
         self.assertEqual(self.run_js("report.spanText(23509824, 23518136)"), "from 23.5098 ms to 23.5181 ms")
         self.assertEqual(self.run_js("report.spanText(0, 46400)"), "from 0 ns to 46.40 us")
         self.assertEqual(self.run_js("report.spanText(1000, 2500)"), "from 1.00 us to 2.50 us")
+        self.assertEqual(self.run_js("report.spanText(0, 2500, 2500)"), "during the whole step")
+        self.assertEqual(self.run_js("report.spanText(0, 0, 2500)"), "at the start of the step")
+        self.assertEqual(self.run_js("report.spanText(2500, 2500, 2500)"), "at the end of the step")
+        self.assertEqual(self.run_js("report.spanText(1500, 1500, 2500)"), "at 1.50 us")
+
+    def test_the_whole_step_and_its_start_have_words_of_their_own(self):
+        text = self.all_texts()
+        self.assert_no_empty_interval(text)
+        stays = self.run_js("""(({startNs, endNs, home, memory}) => startNs.map((start, stay) => [start, endNs[stay]]).filter(
+            (span, stay) => !home[stay] && memory[stay] === 1))(report.plans[0].residencies)""")
+        step = self.run_js("report.plans[0].makespanNs")
+        for span, words in (([0, step], "during the whole step"), ([0, 0], "at the start of the step")):
+            self.assertIn(span, stays)
+            self.assertIn(words, text)
 
     def test_time_zooms_in_all_views(self):
         whole = self.view()
@@ -385,12 +441,12 @@ class OnePlan(PageTest):
         self.assertEqual({row[1] for row in self.rows("operators")}, {"MatMul_101", "MatMul_111"})
         why = {row[1]: row[10] for row in self.rows("swaps")}
         columns = self.run_js("[...document.querySelectorAll('#swaps th')].map(head => head.textContent)")
-        self.assertEqual(columns[6:], ["left", "back", "slack", "why"])
+        self.assertEqual(columns[6:], ["left", "back", "slack"])
         times = {row[1]: row[7:10] for row in self.rows("swaps")}
         self.assertEqual(times["input_ids"][:2], ["", ""])
         self.assertEqual(times[self.WEIGHT], ["76.32 us", "46.40 us", "0 ns"])
         self.assertEqual(why["input_ids"], "the caller gives it in the host's memory")
-        self.assertIn("operator 'MatMul_111' reads it, and it is not kept in 'accel0' between steps; while it is away, ", why["MatMul_111"])
+        self.assertIn("operator 'Gather_15' reads it, and it is not kept in 'accel0' between steps; while it is away, ", why[self.WEIGHT])
 
     def test_the_graph_moves_and_zooms(self):
         place = "(({x, y, scale}) => [x, y, scale])(report.charts.graph[0].view)"
@@ -461,6 +517,81 @@ class OnePlan(PageTest):
             self.assertLessEqual(self.run_js("document.documentElement.scrollWidth"), 600)
         finally:
             self.tab.resize(1500, 1000)
+
+
+class CopiedOften(PageTest):
+    """A training step, in which tensors are copied out and in again."""
+    page = "train.html"
+
+    def test_each_copy_has_its_number_its_reader_and_its_slack(self):
+        plan = "report.plans[0]"
+        often = self.run_js(f"{plan}.copies.findIndex(copies => copies.length > 1)")
+        self.assertGreaterEqual(often, 0)
+        self.run_js(f"report.select({plan}, 'tensor', {often})")
+        self.tab.settle()
+        name, copies = self.run_js(f"[{plan}.tensors.name[{often}], {plan}.copies[{often}]]")
+        starts = self.run_js(f"{plan}.copies[{often}].map(copy => {plan}.commands.startNs[copy])")
+        self.assertEqual(starts, sorted(starts))
+        told = self.run_js("[...document.querySelectorAll('#details details .fact')].map(fact => fact.textContent)")
+        self.assertEqual(len(told), len(copies))
+        for number, (copy, text) in enumerate(zip(copies, told), 1):
+            self.assertTrue(text.startswith(f"copy {number} of {len(copies)} of {name} from "), text)
+            # By the plan: the first command that reads what the copy wrote.
+            early, slack = self.run_js(f"""(() => {{
+                const {{reads, writes, startNs, endNs, slackNs}} = {plan}.commands, written = writes[{copy}][0];
+                const starts = startNs.filter((start, command) => reads[command].includes(written));
+                return [starts.length ? Math.min(...starts) - endNs[{copy}] : null, slackNs[{copy}]];
+            }})()""")
+            time = lambda ns: self.run_js(f"report.timeText({ns})")
+            self.assertIn("no command reads it in this step" if early is None else f"ends {time(early)} before the start of " if early else
+                          "ends at the start of ", text)
+            self.assertIn(f"could end {time(slack)} later without a longer step" if slack else "no slack", text)
+            self.assertIn(f"Copy {number} of {len(copies)}: it is copied from ", text)
+        box = self.run_js(f"report.charts.timeline[0].boxes.find(box => box.level === 2).text()")
+        self.assertRegex(box, f"^copy [0-9]+ of {len(copies)} of ")
+
+    def test_cards_say_where_bytes_go(self):
+        cards = self.run_js("[...document.querySelectorAll('.card')].map(card => card.textContent)")
+        for words in ("copied into accel0 in each step", "copied out of accel0 in each step"):
+            self.assertEqual(len([card for card in cards if card.endswith(words)]), 1, cards)
+
+    def test_no_text_has_an_empty_interval(self):
+        self.assert_no_empty_interval(self.all_texts())
+
+
+class Streamed(PageTest):
+    page = "streamed.html"
+
+    def test_cards_name_the_file(self):
+        cards = self.run_js("[...document.querySelectorAll('.card')].map(card => card.textContent)")
+        self.assertEqual(len([card for card in cards if card.endswith("read from disk in each step")]), 1, cards)
+        self.assertFalse([card for card in cards if "copied into" in card], cards)
+
+
+class NearLabels(PageTest):
+    """Figures so alike that labels at their heights would print over each other."""
+    page = "near.html"
+
+    def test_labels_do_not_print_over_each_other(self):
+        for width in (1200, 800):
+            self.tab.resize(width, 900)
+            self.run_js("window.dispatchEvent(new Event('resize'))")
+            self.tab.settle()
+            for kind in ("timeline", "memory", "history"):
+                charts = self.run_js(f"""report.charts.{kind}.map(({{pen, texts}}) => texts.filter(({{boxed}}) => !boxed).map(({{text, x, y, align}}) => {{
+                        const w = pen.measureText(text).width;
+                        return {{text, from: x - (align === 'right' ? w : align === 'center' ? w / 2 : 0), w, y}};
+                    }}))""")
+                self.assertTrue(all(charts), kind)
+                for texts in charts:
+                    for i, a in enumerate(texts):
+                        for b in texts[:i]:
+                            apart = a["from"] >= b["from"] + b["w"] or b["from"] >= a["from"] + a["w"] or abs(a["y"] - b["y"]) >= 10
+                            self.assertTrue(apart, f"{kind}, {width} wide: '{a['text']}' is over '{b['text']}'")
+        self.tab.resize(1500, 1000)
+        labels = self.run_js("report.charts.history[0].texts.map(({text}) => text)")
+        for start in ("without a memory limit", "lower bound", "first", "this plan"):
+            self.assertEqual(len([label for label in labels if label.startswith(start)]), 1, labels)
 
 
 class TwoPlans(PageTest):

@@ -32,6 +32,7 @@ class Chart {
     holder.append(this.canvas);
     this.holder = holder;
     this.boxes = [];
+    this.texts = [];
     this.canvas.addEventListener('pointermove', event => {
       const box = this.drag ? null : this.hit(event);
       this.canvas.classList.toggle('hits', Boolean(box));
@@ -59,7 +60,7 @@ class Chart {
       this.canvas.height = Math.round(height * sharp);
       this.canvas.style.height = height + 'px';
     }
-    this.boxes.length = 0;
+    this.boxes.length = this.texts.length = 0;
     this.cells = new Map();
     this.pen = this.canvas.getContext('2d');
     this.pen.setTransform(sharp, 0, 0, sharp, 0, 0);
@@ -68,10 +69,28 @@ class Chart {
     this.pen.globalAlpha = 1;
   }
 
-  text(text, x, y, {colour = colours.soft, align = 'left'} = {}) {
+  // `boxed`: it lies within a box.
+  text(text, x, y, {colour = colours.soft, align = 'left', boxed = false} = {}) {
+    this.texts.push({text, x, y, align, boxed});
     this.pen.fillStyle = colour;
     this.pen.textAlign = align;
     this.pen.fillText(text, x, y);
+  }
+
+  // Texts below one another, each as near to its `y` as the others allow, within a height.
+  column(entries, x, {top, bottom, ...style}) {
+    const kLine = 12, sorted = [...entries].sort((a, b) => a.y - b.y);
+    sorted.forEach((entry, i) => { entry.at = Math.max(entry.y, i ? sorted[i - 1].at + kLine : top); });
+    sorted.reverse().forEach((entry, i) => { entry.at = Math.min(entry.at, i ? sorted[i - 1].at - kLine : bottom); });
+    for (const {text, at} of sorted) {
+      // Lines do not run through it.
+      const width = this.pen.measureText(text).width + 4;
+      this.pen.globalAlpha = 0.75;
+      this.pen.fillStyle = colours.paper;
+      this.pen.fillRect(style.align === 'right' ? x - width + 2 : x - 2, at - 10, width, 13);
+      this.pen.globalAlpha = 1;
+      this.text(text, x, at, style);
+    }
   }
 
   line(x1, y1, x2, y2, colour, dashes = []) {
@@ -101,7 +120,7 @@ class Chart {
     this.paint({x, y, w, h, colour, level, text, act});
     if (w > 46 && h > 11)
       this.text(nameText(name, Math.floor((w - 8) / 6.4)), x + 4, y + Math.min(h / 2, 60) + 4,
-                {colour: level ? '#ffffff' : colours.soft});
+                {colour: level ? '#ffffff' : colours.soft, boxed: true});
   }
 
   paint({x, y, w, h, colour, level, text, act}) {

@@ -43,9 +43,20 @@ const lines = rows => {
 const commandTimes = (plan, command) => {
   const {startNs, endNs} = plan.commands;
   const measured = plan.measured.filter(step => step.startNs[command] >= 0).map(
-      step => '; measured (' + step.name + ') ' + spanText(step.startNs[command], step.endNs[command]) + ', ' +
+      step => '; measured (' + step.name + ') ' + spanText(step.startNs[command], step.endNs[command], step.makespanNs) + ', ' +
           timeText(step.endNs[command] - step.startNs[command]));
-  return 'planned ' + spanText(startNs[command], endNs[command]) + ', ' + timeText(plan.tookNs(command)) + measured.join('');
+  return 'planned ' + plan.spanText(startNs[command], endNs[command]) + ', ' + timeText(plan.tookNs(command)) + measured.join('');
+};
+// Of a command: by how much it could end later.
+const slackText = slackNs => slackNs > 0 ? 'could end ' + timeText(slackNs) + ' later without a longer step' :
+                                           'no slack: the step gets longer if it ends later';
+// Of a copy: how much earlier it ends than its first reader starts.
+const tellReader = (plan, copy) => {
+  const reader = plan.readerOfCopy(copy);
+  if (reader === undefined) return ['no command reads it in this step'];
+  const early = plan.commands.startNs[reader] - plan.commands.endNs[copy];
+  return [early > 0 ? 'ends ' + timeText(early) + ' before the start of ' : 'ends at the start of ',
+          linkCommand(plan, reader), ', which reads it first'];
 };
 
 // Who has a tensor's bytes while it is away.
@@ -53,32 +64,35 @@ const tellGuest = (plan, stay) => {
   const {tensor, bytes, startNs, endNs} = plan.residencies;
   const who = tensor[stay] >= 0 ? [linkTensor(plan, tensor[stay])] :
                                   ['the workspace of ', linkOperator(plan, plan.commands.operator[plan.creator[stay]])];
-  return [...who, ', ' + bytesText(bytes[stay]) + ', ' + spanText(startNs[stay], endNs[stay])];
+  return [...who, ', ' + bytesText(bytes[stay]) + ', ' + plan.spanText(startNs[stay], endNs[stay])];
 };
+
+const tellCopy = (plan, command, sentences, isSelected) => fact('',
+    html(isSelected ? 'strong' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command) + '; ',
+    ...tellReader(plan, command), '; ' + slackText(plan.commands.slackNs[command]),
+    html('ul', {}, ...sentences.map(textContent => html('li', {textContent}))));
 
 const tellTensor = (plan, tensor, copy) => {
   const {tensors, residencies} = plan, nodes = [];
   nodes.push(html('p', {textContent: plan.tensorKinds[tensors.kind[tensor]] + ' of ' + bytesText(tensors.bytes[tensor]) +
                                      (plan.types[tensors.type[tensor]] ? ', ' + plan.types[tensors.type[tensor]] : '')}));
   if (plan.whyOf.has(tensor)) {
-    nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
-    const guests = plan.guests(tensor);
-    if (guests.length)
-      nodes.push(fact('while it is away, its addresses are used, in the order of time, by ', lines(guests.map(stay => tellGuest(plan, stay)))));
-    nodes.push(html('details', {open: true}, html('summary', {textContent: 'each copy'}), html('ul', {},
-        ...plan.why.sentences[plan.whyOf.get(tensor)].map(textContent => html('li', {textContent})))));
+    // Each of several copies has a reason of its own below.
+    if (plan.copies[tensor].length === 1) nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
+    nodes.push(html('details', {open: true}, html('summary', {textContent: 'each copy'}),
+                    ...plan.copies[tensor].map((each, i) => tellCopy(plan, each, plan.why.sentences[plan.whyOf.get(tensor)][i], each === copy))));
   }
+  const guests = plan.guests(tensor);
+  if (guests.length)
+    nodes.push(fact('while it is away, its addresses are used, in the order of time, by ', lines(guests.map(stay => tellGuest(plan, stay)))));
   nodes.push(fact('made by ', ...(plan.maker[tensor] >= 0 ? [linkOperator(plan, plan.maker[tensor])] : ['none'])));
   nodes.push(fact('read by ', ...(plan.readers[tensor].length ?
       linksOf(plan.readers[tensor], op => linkOperator(plan, op)) : ['none'])));
-  if (plan.copies[tensor].length)
-    nodes.push(fact('copies ', lines(plan.copies[tensor].map(
-        command => [html(command === copy ? 'strong' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command)]))));
   if (copy !== undefined) nodes.push(...tellOrder(plan, copy));
   nodes.push(fact('lies in ', lines(plan.stays[tensor].map(stay => [
-    plan.memoryName(stay) + (residencies.home[stay] ? ', at home' :
+    plan.memoryName(stay) + (residencies.home[stay] ? ', its permanent place' :
       ' at bytes ' + countText(residencies.offset[stay]) + ' to ' + countText(residencies.offset[stay] + residencies.bytes[stay]) +
-      ', ' + spanText(residencies.startNs[stay], residencies.endNs[stay]))]))));
+      ', ' + plan.spanText(residencies.startNs[stay], residencies.endNs[stay]))]))));
   return nodes;
 };
 
@@ -108,7 +122,8 @@ const tellOperator = (plan, op, command) => {
   nodes.push(html('p', {textContent: plan.kinds[operators.kind[op]] + ' on ' + plan.devices[operators.device[op]] + ', working set ' +
                                      bytesText(operators.workingSetBytes[op])}));
   for (const launch of plan.launches[op]) {
-    nodes.push(fact('runs ', html(launch === command ? 'strong' : 'span', {textContent: commandTimes(plan, launch)})));
+    nodes.push(fact('runs ', html(launch === command ? 'strong' : 'span', {textContent: commandTimes(plan, launch)}),
+                    '; ' + slackText(plan.commands.slackNs[launch])));
     if (command === undefined || launch === command) nodes.push(...tellOrder(plan, launch));
   }
   nodes.push(fact('reads ', ...linksOf([...new Set(operators.inputs[op])], tensor => linkTensor(plan, tensor))));

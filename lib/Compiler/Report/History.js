@@ -11,11 +11,8 @@ const drawHistory = (chart, plan) => {
   const low = 0.95 * Math.min(plan.makespanNs, lowerBoundNs || plan.makespanNs, idealNs || plan.makespanNs);
   const x = count => kLeft + count / last * (chart.width - kLeft - kRight);
   const y = ns => kTop + (high - ns) / (high - low) * (kHeight - kTop - kBottom);
-  for (const [ns, text] of [[idealNs, 'unlimited memory'], [lowerBoundNs, 'lower bound']]) {
-    if (!ns) continue;
-    chart.line(kLeft, y(ns), chart.width - kRight, y(ns), colours.many, [2, 3]);
-    chart.text(text + ' ' + timeText(ns), chart.width - kRight, y(ns) - 3, {align: 'right'});
-  }
+  const marks = [[idealNs, 'without a memory limit'], [lowerBoundNs, 'lower bound']].filter(([ns]) => ns > 0);
+  for (const [ns] of marks) chart.line(kLeft, y(ns), chart.width - kRight, y(ns), colours.many, [2, 3]);
   history.forEach(([count, ns], i) => {
     const to = i + 1 < history.length ? history[i + 1][0] : last;
     chart.line(x(count), y(ns), x(to), y(ns), colours.in);
@@ -25,6 +22,10 @@ const drawHistory = (chart, plan) => {
   });
   chart.text('0', kLeft, kHeight - 6);
   chart.text(countText(last) + ' plans', chart.width - kRight, kHeight - 6, {align: 'right'});
-  chart.text(timeText(history[0][1]), 0, y(history[0][1]) + 4);
-  chart.text(timeText(plan.makespanNs), 0, Math.max(y(plan.makespanNs) + 4, y(history[0][1]) + 18));
+  const within = {top: kTop - 4, bottom: kHeight - kBottom};
+  chart.column(marks.map(([ns, text]) => ({y: y(ns) - 3, text: text + ' ' + timeText(ns)})), chart.width - kRight,
+               {...within, align: 'right'});
+  const first = history[0][1] === plan.makespanNs ? [] : [[history[0][1], 'first ']];
+  chart.column([...first, [plan.makespanNs, 'this plan ']].map(
+      ([ns, text]) => ({y: y(ns) + 4, text: text + timeText(ns)})), 0, within);
 };

@@ -62,12 +62,14 @@ const drawMemory = (chart, plan, memory) => {
   pen.globalAlpha = 1;
   pen.strokeStyle = colours.in;
   pen.stroke();
-  const mark = (bytes, colour, dashes, text, above) => {
+  const marks = [];
+  const mark = (bytes, colour, dashes, text) => {
     chart.line(kLeft, y(bytes), chart.right, y(bytes), colour, dashes);
-    chart.text(text + ' ' + bytesText(bytes), chart.right, y(bytes) + (above ? -3 : 11), {align: 'right'});
+    marks.push({y: y(bytes) - 3, text: text + ' ' + bytesText(bytes)});
   };
-  if (peakBytes > 0) mark(peakBytes, colours.many, [2, 3], 'peak without swapping', true);
-  if (isLimited) mark(limitBytes, colours.limit, [6, 3], 'limit', limitBytes >= peakBytes);
+  if (peakBytes > 0) mark(peakBytes, colours.many, [2, 3], 'peak if nothing were copied out');
+  if (isLimited) mark(limitBytes, colours.limit, [6, 3], 'limit');
+  chart.column(marks, chart.right, {align: 'right', top: kTop + 3, bottom: kHeight - 8});
   drawSelectedStays(chart, plan, memory, y);
 };
 
@@ -91,7 +93,7 @@ const stayColour = (plan, stay) => {
 const stayText = (plan, stay) => {
   const {offset, bytes, startNs, endNs} = plan.residencies;
   return plan.stayName(stay) + '\nbytes ' + countText(offset[stay]) + ' to ' + countText(offset[stay] + bytes[stay]) +
-      ', ' + bytesText(bytes[stay]) + '\n' + spanText(startNs[stay], endNs[stay]);
+      ', ' + bytesText(bytes[stay]) + '\n' + plan.spanText(startNs[stay], endNs[stay]);
 };
 const selectStay = (plan, stay) => {
   const tensor = plan.residencies.tensor[stay];

@@ -20,12 +20,18 @@ class Plan {
     this.copies = lists(tensors.name.length);
     this.rows = lists(this.streams.length);
     this.creator = new Int32Array(residencies.tensor.length).fill(-1);
+    this.readersOfStay = lists(residencies.tensor.length);
     commands.operator.forEach((op, command) => {
       this.rows[commands.stream[command]].push(command);
       commands.writes[command].forEach(written => { this.creator[written] = command; });
+      commands.reads[command].forEach(read => this.readersOfStay[read].push(command));
       if (op >= 0) this.launches[op].push(command);
       else this.copies[residencies.tensor[commands.reads[command][0]]].push(command);
     });
+    // The nth of its tensor's copies, by their starts.
+    this.copyNumber = new Map();
+    this.copies.forEach(copies => copies.sort((a, b) => commands.startNs[a] - commands.startNs[b]).forEach(
+        (copy, i) => this.copyNumber.set(copy, i + 1)));
     this.stays = lists(tensors.name.length);
     residencies.tensor.forEach((tensor, stay) => { if (tensor >= 0) this.stays[tensor].push(stay); });
     this.stallOf = new Map(this.stalls.command.map((command, i) => [command, i]));
@@ -50,9 +56,20 @@ class Plan {
   commandText(command) {
     if (this.isLaunch(command)) return this.commandName(command);
     const {reads, writes} = this.commands;
-    return 'copy of ' + this.commandName(command) + ' from ' + this.memoryName(reads[command][0]) + ' to ' +
+    return this.copyText(command) + ' of ' + this.commandName(command) + ' from ' + this.memoryName(reads[command][0]) + ' to ' +
         this.memoryName(writes[command][0]);
   }
+  // 'copy 1 of 2' where the tensor is copied several times.
+  copyText(copy) {
+    const count = this.copies[this.tensorOfCopy(copy)].length;
+    return count > 1 ? 'copy ' + this.copyNumber.get(copy) + ' of ' + count : 'copy';
+  }
+  // The first command that reads what a copy wrote; undefined: none in this step.
+  readerOfCopy(copy) {
+    const {startNs} = this.commands, readers = this.readersOfStay[this.commands.writes[copy][0]];
+    return readers.length ? readers.reduce((best, reader) => startNs[reader] < startNs[best] ? reader : best) : undefined;
+  }
+  spanText(from, to) { return spanText(from, to, this.makespanNs); }
   // A workspace is written by the launch that it is for.
   stayName(stay) {
     const tensor = this.residencies.tensor[stay];

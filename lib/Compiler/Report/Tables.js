@@ -5,11 +5,11 @@
 const kPage = 100, kPrinted = 25;
 
 class Table {
-  // `entries` have the columns' keys and `index`; `kind` is what a row selects, of `plan`.
-  constructor(holder, plan, kind, columns, entries) {
-    Object.assign(this, {plan, kind, columns, entries, sorted: entries, hits: entries, by: -1, up: true, page: 0});
+  // `entries` have the columns' keys and `index`; `kind` is what a row selects, of `plan`; `note` is the key of a text.
+  constructor(holder, plan, kind, columns, entries, note) {
+    Object.assign(this, {plan, kind, columns, entries, note, sorted: entries, hits: entries, by: -1, up: true, page: 0});
     this.body = html('tbody');
-    this.note = html('span');
+    this.count = html('span');
     this.printed = html('p', {className: 'printed'});
     this.find = html('input', {placeholder: 'filter', type: 'search', ariaLabel: 'filter ' + holder.id});
     const turn = (textContent, ariaLabel, by) => {
@@ -33,7 +33,7 @@ class Table {
     };
     this.body.addEventListener('click', choose);
     this.body.addEventListener('keydown', event => { if (event.key === 'Enter') choose(event); });
-    holder.append(this.printed, html('div', {className: 'tools'}, this.find, this.back, this.note, this.next),
+    holder.append(this.printed, html('div', {className: 'tools'}, this.find, this.back, this.count, this.next),
                   html('div', {className: 'scroll', tabIndex: 0},
                        html('table', {}, html('thead', {}, html('tr', {}, ...this.heads)), this.body)));
     followers.push(() => this.follow());
@@ -52,8 +52,9 @@ class Table {
 
   filter() {
     const wanted = this.find.value.toLowerCase();
+    const keys = [...this.columns.map(({key}) => key), ...(this.note ? [this.note] : [])];
     this.hits = this.sorted.filter(
-        entry => !wanted || this.columns.some(({key}) => String(entry[key]).toLowerCase().includes(wanted)));
+        entry => !wanted || keys.some(key => String(entry[key]).toLowerCase().includes(wanted)));
     this.fill();
   }
 
@@ -61,13 +62,17 @@ class Table {
     const pages = Math.max(Math.ceil(this.hits.length / kPage), 1);
     this.page = Math.min(Math.max(this.page, 0), pages - 1);
     const first = this.page * kPage, listed = this.hits.slice(first, first + kPage);
-    this.body.replaceChildren(...listed.map(entry => {
+    this.body.replaceChildren(...listed.flatMap(entry => {
       const row = html('tr', {tabIndex: 0}, ...this.columns.map(({key, text, short}) => html('td', {
         textContent: text ? text(entry[key]) : entry[key], className: text ? 'number' : short ? 'short' : ''})));
       row.dataset.index = entry.index;
-      return row;
+      if (!this.note) return [row];
+      // A long text has a line of its own below the figures.
+      const note = html('tr', {className: 'note'}, html('td', {colSpan: this.columns.length, textContent: entry[this.note]}));
+      note.dataset.index = entry.index;
+      return [row, note];
     }));
-    this.note.textContent = (listed.length ? countText(first + 1) + ' to ' + countText(first + listed.length) : 'none') +
+    this.count.textContent = (listed.length ? countText(first + 1) + ' to ' + countText(first + listed.length) : 'none') +
         ' of ' + countText(this.hits.length) +
         (this.hits.length < this.entries.length ? ', filtered from ' + countText(this.entries.length) : '');
     this.printed.textContent = listed.length > kPrinted ?
@@ -88,7 +93,8 @@ class Table {
     const {main, near} = this.wanted();
     for (const row of this.body.children) {
       const index = Number(row.dataset.index);
-      row.className = main.has(index) ? 'main' : near.has(index) ? 'near' : '';
+      row.classList.toggle('main', main.has(index));
+      row.classList.toggle('near', !main.has(index) && near.has(index));
       if (main.has(index)) row.ariaSelected = 'true';
       else row.removeAttribute('aria-selected');
     }
@@ -115,7 +121,7 @@ const copiedTensors = plan => plan.why.tensor.map((tensor, i) => {
   const isOut = copy => [kStream.swapOut, kStream.fileOut].includes(plan.streams[plan.commands.stream[copy]][1]);
   const copies = plan.copies[tensor], bytes = plan.tensors.bytes[tensor], out = copies.filter(isOut).length;
   return {index: tensor, name: plan.tensors.name[tensor], kind: plan.tensorKinds[plan.tensors.kind[tensor]],
-          leftNs: plan.why.leftNs[i], backNs: plan.why.backNs[i], slackNs: plan.why.slackNs[i], bytes, copiesIn: copies.length - out, copiesOut: out,
+          leftNs: plan.why.leftNs[i], backNs: plan.why.backNs[i], slackNs: Math.min(...copies.map(copy => plan.commands.slackNs[copy])), bytes, copiesIn: copies.length - out, copiesOut: out,
           movedBytes: bytes * copies.length, why: plan.why.text[i]};
 }).sort((a, b) => b.movedBytes - a.movedBytes);
 
@@ -125,15 +131,15 @@ const makeTables = plan => {
     {title: 'size', key: 'bytes', text: bytesText}, {title: 'in', key: 'copiesIn', text: countText},
     {title: 'out', key: 'copiesOut', text: countText}, {title: 'moved', key: 'movedBytes', text: bytesText},
     {title: 'left', key: 'leftNs', text: optionalTimeText}, {title: 'back', key: 'backNs', text: optionalTimeText},
-    {title: 'slack', key: 'slackNs', text: timeText}, {title: 'why', key: 'why'},
-  ], copiedTensors(plan));
+    {title: 'slack', key: 'slackNs', text: timeText},
+  ], copiedTensors(plan), 'why');
   new Table(byId('stalls'), plan, 'command', [
     {title: 'before', key: 'name'}, {title: 'device', key: 'device', short: true}, {title: 'at', key: 'at', text: timeText},
-    {title: 'waits', key: 'ns', text: timeText}, {title: 'why', key: 'why'},
+    {title: 'waits', key: 'ns', text: timeText},
   ], plan.stalls.command.map((command, i) => ({
     index: command, name: plan.commandName(command), device: plan.devices[plan.streams[plan.commands.stream[command]][0]],
     at: plan.commands.startNs[command] - plan.stalls.ns[i], ns: plan.stalls.ns[i], why: plan.stalls.text[i],
-  })).sort((a, b) => b.ns - a.ns));
+  })).sort((a, b) => b.ns - a.ns), 'why');
   const {operators} = plan;
   const measured = plan.measured.map((step, i) => ({
     title: 'measured' + (plan.measured.length > 1 ? ' ' + (i + 1) : ''), key: 'measured' + i, text: timeText}));

@@ -19,8 +19,10 @@ const scaled = (value, step, units, plain) => {
 const bytesText = value => scaled(value, 1024, ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 'B');
 const timeText = value => scaled(Math.round(value), 1000, ['us', 'ms', 's'], 'ns');
 const countText = value => value.toLocaleString('en');
-// With as many digits as tell the two apart.
-const spanText = (from, to) => {
+// With as many digits as tell the two apart; of an empty span the time alone. `end` is the step's.
+const spanText = (from, to, end) => {
+  if (from === to) return from === 0 ? 'at the start of the step' : to === end ? 'at the end of the step' : 'at ' + timeText(from);
+  if (from === 0 && to === end) return 'during the whole step';
   const [ns, name, most] = [[1e9, ' s', 9], [1e6, ' ms', 6], [1e3, ' us', 3]].find(([unit]) => from >= unit) ?? [1, '', 0];
   let digits = 2;
   while (digits < most && Math.round(to - from) * 10 ** digits < 10 * ns) ++digits;

@@ -11,10 +11,10 @@ const drawTimeline = (chart, plan) => {
   const shown = plan.streams.map((stream, i) => i).filter(i => plan.rows[i].length > 0);
   const rowHeight = kRow + kMeasured * plan.measured.length;
   chart.begin(20 + shown.length * rowHeight);
-  const commandBox = (command, from, to, y, h, note) => chart.span({
+  const commandBox = (command, from, to, y, h, note, stepNs) => chart.span({
     from, to, y, h, colour: streamColour(plan.streams[commands.stream[command]]), name: plan.commandName(command),
     level: litLevel(plan, 'commands', command), act: () => select(plan, 'command', command),
-    text: () => plan.commandText(command) + '\n' + note + ' ' + spanText(from, to) + ', ' + timeText(to - from),
+    text: () => plan.commandText(command) + '\n' + note + ' ' + spanText(from, to, stepNs) + ', ' + timeText(to - from),
   });
   shown.forEach((stream, line) => {
     const y = 18 + line * rowHeight;
@@ -27,14 +27,14 @@ const drawTimeline = (chart, plan) => {
                     level: litLevel(plan, 'commands', command), act: () => select(plan, 'command', command),
                     text: () => stalls.text[stall]});
       }
-      commandBox(command, from, commands.endNs[command], y, kRow - 6, 'planned');
+      commandBox(command, from, commands.endNs[command], y, kRow - 6, 'planned', plan.makespanNs);
     }
     plan.measured.forEach((step, i) => {
       const top = y + kRow - 5 + i * kMeasured;
       chart.text(step.name.slice(-18), 8, top + 9);
       for (const command of plan.rows[stream])
         if (step.startNs[command] >= 0)
-          commandBox(command, step.startNs[command], step.endNs[command], top, kMeasured - 2, 'measured');
+          commandBox(command, step.startNs[command], step.endNs[command], top, kMeasured - 2, 'measured', step.makespanNs);
     });
   });
 };

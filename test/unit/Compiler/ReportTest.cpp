@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/Report.h"
 #include "Example.h"
+#include "sluice/Plan/CopiedBytes.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Rng.h"
 #include "sluice/Support/Units.h"
@@ -60,6 +61,18 @@ TEST_CASE("copied tensors say why", "[report]") {
                     std::string::npos &&
                 text.find("; it could not stay: at ") != std::string::npos;
   CHECK(streamed >= 1);
+}
+
+TEST_CASE("the page says what each step copies, by memory", "[report]") {
+  const PlanFile file = test::chainPlan(6);
+  const CopiedBytes copied = copiedBytes(file.problem.graph, file.problem.machine, file.plan);
+  REQUIRE(copied.in > copied.out);
+  REQUIRE(copied.out > 0);
+  const std::string page = reportHtml(file);
+  CHECK_THAT(page, Contains("<b>" + formatBytes(copied.in) + "</b><span>copied into accel0 in each step</span>"));
+  CHECK_THAT(page, Contains("<b>" + formatBytes(copied.out) + "</b><span>copied out of accel0 in each step</span>"));
+  CHECK_THAT(page, !Contains("into host"));
+  CHECK_THAT(page, !Contains("read from"));
 }
 
 TEST_CASE("stalls are the times in which nothing is computed", "[report]") {
