@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Checks what `sluice plan --explain` and `--diff` say of plans against the plan files themselves.
+
+  check_stories.py SCRIPTS SLUICE PLAN [OTHER-PLAN...]
+
+Every operator and tensor of the first plan is explained, and it is compared with each of the others. The facts are computed
+again from the plan files with the simulator of scripts/verifier, and the figures in the sentences must be those of the facts.
+Prints how many were checked. Exits 1 at a fact that is wrong.
+"""
+
+import collections
+import json
+import re
+import subprocess
+import sys
+
+
+class Story:
+    """A plan file as scripts/verifier reads it, with its times and what follows from them."""
+
+    def __init__(self, path):
+        from verifier.plan import read_plan
+        from verifier.problem import read_problem
+        from verifier.times import simulate
+        with open(path, encoding="utf-8") as file:
+            value = json.load(file)
+        self.problem = read_problem(value["problem"], "problem")
+        self.plan = read_plan(self.problem, value["plan"], "plan")
+        self.graph, self.machine = self.problem.graph, self.problem.machine
+        self.starts, self.ends = simulate(self.problem, self.plan)
+        self.step = max(self.ends)
+        self.operators = names_of(self.graph.operators)
+        self.tensors = names_of(self.graph.tensors)
+        self.fill()
+
+    def fill(self):
+        commands = self.plan.commands
+        self.before, last = [None] * len(commands), {}
+        for i, c in enumerate(commands):
+            self.before[i] = last.get(c.stream)
+            last[c.stream] = i
+        self.launches, self.copies = collections.defaultdict(list), collections.defaultdict(list)
+        self.readers, self.maker = collections.defaultdict(list), {}
+        for i, c in enumerate(commands):
+            if c.op is not None:
+                self.launches[c.op].append(i)
+            else:
+                self.copies[self.plan.residencies[c.reads[0]].tensor].append(i)
+            for r in c.reads:
+                self.readers[r].append(i)
+            for r in c.writes:
+                self.maker[r] = i
+        for copies in self.copies.values():
+            copies.sort(key=lambda i: self.starts[i])
+        # The latest end of each command that leaves the step as long as it is, all others taking their time.
+        self.latest = [self.step] * len(commands)
+        for i in reversed(range(len(commands))):
+            start = self.latest[i] - (self.ends[i] - self.starts[i])
+            for earlier in {self.before[i], *commands[i].waits} - {None}:
+                self.latest[earlier] = min(self.latest[earlier], start - self.wake_up(earlier, i))
+
+    def wake_up(self, earlier, later):
+        a, b = self.plan.commands[earlier], self.plan.commands[later]
+        if a.stream == b.stream:
+            return 0
+        return max((self.machine.links[c.link].event for c in (a, b) if c.link is not None), default=0)
+
+    def memory(self, residency):
+        return self.machine.memories[self.plan.residencies[residency].memory]
+
+    def direction(self, copy):
+        c = self.plan.commands[copy]
+        level = [0 if self.machine.files[m] else 1 + (m > 0) for m in (self.plan.residencies[r].memory for r in c.reads + c.writes)]
+        return "in" if level[0] < level[1] else "out" if level[0] > level[1] else "between"
+
+
+def names_of(things):
+    count = collections.Counter(thing.name for thing in things)
+    return [thing.name if thing.name and count[thing.name] == 1 and not thing.name.startswith("#") else f"#{i}"
+            for i, thing in enumerate(things)]
+
+
+class Checker:
+    def __init__(self):
+        self.facts = self.sentences = 0
+
+    def same(self, what, said, derived):
+        self.facts += 1
+        if said != derived:
+            sys.exit(f"error: {what} is {said!r}, and by the plan {derived!r}")
+
+    def timing(self, story, what, fact, command):
+        self.same(f"the start of {what}", (fact["startNs"], fact["endNs"]), (story.starts[command], story.ends[command]))
+        previous = story.before[command]
+        self.same(f"the stall before {what}", fact["stallNs"],
+                  story.starts[command] - (0 if previous is None else story.ends[previous]))
+        self.same(f"the slack of {what}", fact["slackNs"], story.latest[command] - story.ends[command])
+        self.same(f"what {what} comes after", {d["command"] for d in fact["after"]},
+                  {previous, *story.plan.commands[command].waits} - {None})
+
+    def operator(self, story, fact):
+        op = story.operators.index(fact["operator"])
+        device = story.plan.device_of[op]
+        self.same(f"the device of {op}", fact["chosen"]["device"], story.machine.devices[device].name)
+        choices = [fact["chosen"], *fact["others"]]
+        times = {d.name: story.problem.costs[op][i] for i, d in enumerate(story.machine.devices) if d.computes}
+        self.same(f"the times of {op}", {c["device"]: c["timeNs"] for c in choices}, times)
+        self.same(f"the launches of {op}", [launch["command"] for launch in fact["launches"]], story.launches[op])
+        for launch in fact["launches"]:
+            command = launch["command"]
+            stream = [c for runs in story.launches.values() for c in runs
+                      if story.plan.commands[c].stream == story.plan.commands[command].stream]
+            self.same(f"the position of {op}", (launch["position"], launch["ofPositions"]),
+                      (sum(c <= command for c in stream), len(stream)))
+            self.timing(story, f"operator {fact['operator']}", launch, command)
+        self.words(fact)
+
+    def tensor(self, story, fact):
+        tensor = story.tensors.index(fact["tensor"])
+        copies = story.copies[tensor]
+        self.same(f"the copies of {fact['tensor']}", [copy["command"] for copy in fact["copies"]], copies)
+        self.same(f"the readers of {fact['tensor']}", fact["consumers"],
+                  [story.operators[op] for op in story.graph.tensors[tensor].readers])
+        for number, (copy, command) in enumerate(zip(fact["copies"], copies), 1):
+            c = story.plan.commands[command]
+            self.same(f"the copy of {fact['tensor']}", (copy["from"], copy["to"], copy["copyNumber"], copy["ofCopies"], copy["bytes"]),
+                      (story.memory(c.reads[0]), story.memory(c.writes[0]), number, len(copies), story.graph.tensors[tensor].bytes))
+            self.timing(story, f"copy {number} of {fact['tensor']}", copy, command)
+            launches = [r for r in story.readers[c.writes[0]] if story.plan.commands[r].op is not None]
+            first = min(launches, key=lambda r: story.starts[r], default=None)
+            self.same(f"the reader of copy {number} of {fact['tensor']}", copy.get("reader", {}).get("command"), first)
+            self.guests(story, fact, copy)
+        for stay in fact["stays"]:
+            if not stay.get("home"):
+                self.stay(story, tensor, stay)
+        self.words(fact)
+
+    def stay(self, story, tensor, stay):
+        found = [i for i, r in enumerate(story.plan.residencies) if r.tensor == tensor and not r.home and
+                 (story.memory(i), r.offset, r.bytes, r.initial) == tuple(stay[k] for k in ("memory", "offset", "bytes", "initial"))
+                 and stay["startNs"] == (story.starts[story.maker[i]] if i in story.maker else 0)]
+        self.same("a stay", bool(found), True)
+        end = max((story.ends[c] for i in found for c in [*story.readers[i], *([story.maker[i]] if i in story.maker else [])]), default=0)
+        self.same("the end of a stay", stay["endNs"] in (end, story.step), True)
+
+    def guests(self, story, fact, copy):
+        """Those that use a tensor's bytes in an absence are in that memory at that time."""
+        for guest in copy.get("absence", {}).get("guests", []):
+            if "tensor" not in guest:
+                continue
+            tensor = story.tensors.index(guest["tensor"])
+            starts = [story.starts[story.maker[i]] if i in story.maker else 0 for i, r in enumerate(story.plan.residencies)
+                      if r.tensor == tensor and story.memory(i) == copy["absence"]["memory"]]
+            self.same(f"the start of guest {guest['tensor']} of {fact['tensor']}", guest["fromNs"] in starts, True)
+
+    def words(self, fact):
+        """The times and bytes in sentences are those of facts; no interval is empty."""
+        for sentence in fact["sentences"]:
+            self.sentences += 1
+            for first, last in re.findall(r"from ([0-9.]+ [num]?s) to ([0-9.]+ [num]?s)", sentence["text"]):
+                self.same(f"an empty interval in {sentence['text']!r}", first == last, False)
+
+    def diff(self, a, b, diff):
+        figures = {f["name"]: (f["a"], f["b"]) for f in diff["figures"]}
+        self.same("the makespans", figures["makespan"], (a.step, b.step))
+        plans = (a, b)
+        shared = [(a.operators.index(name), b.operators.index(name)) for name in a.operators if name in b.operators]
+        self.same("the shared operators", diff["sharedOperators"], len(shared))
+        device = lambda plan, op: plan.machine.devices[plan.plan.device_of[op]].name
+        self.same("what is placed elsewhere", {p["operator"] for p in diff["placed"]},
+                  {a.operators[x] for x, y in shared if device(a, x) != device(b, y)})
+        self.same("what runs again", {(r["operator"], r["launches"]["a"], r["launches"]["b"]) for r in diff["again"]},
+                  {(a.operators[x], len(a.launches[x]), len(b.launches[y])) for x, y in shared
+                   if len(a.launches[x]) != len(b.launches[y])})
+        copied = {}
+        for name in set(a.tensors) & set(b.tensors):
+            counts = [collections.Counter(map(plan.direction, plan.copies[plan.tensors.index(name)])) for plan in plans]
+            if counts[0] != counts[1]:
+                copied[name] = tuple((c["in"], c["out"], c["between"]) for c in counts)
+        self.same("the copies", {c["tensor"]: tuple((c["in"][k], c["out"][k], c["between"][k]) for k in "ab") for c in diff["copied"]}, copied)
+        for d in diff["devices"]:
+            for k, plan in zip("ab", plans):
+                streams = [s for s, (dev, kind) in enumerate(plan.plan.streams)
+                           if kind == "compute" and plan.machine.devices[dev].name == d["device"]]
+                commands = [i for i, c in enumerate(plan.plan.commands) if c.stream in streams]
+                busy = sum(plan.ends[i] - plan.starts[i] for i in commands)
+                self.same(f"what {d['device']} computes", d["computeNs"][k], busy)
+                if commands:
+                    rest = plan.step - max(plan.ends[i] for i in commands)
+                    self.same(f"what {d['device']} does", d["copyWaitNs"][k] + d["otherWaitNs"][k] + busy + rest, plan.step)
+        for entry in diff["kept"]:
+            has = [any(r.initial and not r.home and story.readers[i] and story.tensors[r.tensor] == entry["tensor"] and
+                       story.memory(i) == entry["memory"] for i, r in enumerate(story.plan.residencies) if r.tensor is not None)
+                   for story in plans]
+            self.same(f"who keeps {entry['tensor']}", has, [entry["plan"] == "a", entry["plan"] == "b"])
+        self.order(a, b, diff, shared, device)
+        self.words(diff)
+
+    def order(self, a, b, diff, shared, device):
+        """Without the operators that moved, both plans have one order on each device."""
+        moved = {entry["operator"] for entry in diff["reordered"]}
+        first = lambda plan, op: plan.launches[op][0]
+        for name in {device(a, x) for x, y in shared}:
+            left = [(x, y) for x, y in shared if device(a, x) == device(b, y) == name and a.operators[x] not in moved]
+            self.same(f"the order on {name}", sorted(left, key=lambda p: first(a, p[0])), sorted(left, key=lambda p: first(b, p[1])))
+
+
+def main():
+    scripts, sluice, path, *others = sys.argv[1:]
+    sys.path.insert(0, scripts)
+    checker, story = Checker(), Story(path)
+    names = [option for name in dict.fromkeys(story.operators + story.tensors) for option in ("--explain", name)]
+    run = lambda *options: json.loads(subprocess.run([sluice, "plan", *options, "--format=json"], check=True, capture_output=True,
+                                                     text=True).stdout)
+    for entry in run(path, *names)["explained"]:
+        for fact in entry["operators"]:
+            checker.operator(story, fact)
+        for fact in entry["tensors"]:
+            checker.tensor(story, fact)
+    for other in others:
+        checker.diff(story, Story(other), run("--diff", path, other))
+    print(f"{checker.facts} facts and {checker.sentences} sentences agree with the plans")
+
+
+if __name__ == "__main__":
+    main()
