@@ -87,6 +87,11 @@ static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, Program
   for (auto [decided, op] : llvm::zip(function.front(), whole.front()))
     for (NamedAttribute attribute : decided.getDiscardableAttrs())
       op.setAttr(attribute.getName(), attribute.getValue());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (Attribute memory = function.getArgAttr(i, dataflow::DataflowDialect::MemoryAttrHelper::getNameStr()))
+      whole.setArgAttr(i, dataflow::DataflowDialect::MemoryAttrHelper::getNameStr(), memory);
+  for (NamedAttribute attribute : (*file.module)->getDiscardableAttrs())
+    (**module)->setAttr(attribute.getName(), attribute.getValue());
   return module;
 }
 

@@ -7,6 +7,8 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "sluice/Explain/Explain.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
@@ -17,7 +19,10 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 
 using namespace mlir;
@@ -53,96 +58,211 @@ void collectMarks(Location location, std::set<size_t> &marks) {
 namespace {
 /// What one planned operator's commands do, for people.
 struct Annotations {
-  int64_t order = -1; ///< Of the first launch.
-  std::string memory, swappedIn, swappedOut;
+  int64_t order = -1;        ///< Of the first launch.
   std::string time;          ///< Of the first launch.
   std::string computedAgain; ///< Orders of further launches.
+  std::string swappedIn, swappedOut;
 };
 
-void append(std::string &list, const std::string &item) { list += (list.empty() ? "" : "; ") + item; }
-
-/// "from 1.20 us to 3.40 us".
-std::string fromTo(const Interval &interval) {
-  return concat("from ", formatDuration(interval.startNs), " to ", formatDuration(interval.endNs));
+void append(std::string &list, const std::string &item) {
+  if (!item.empty())
+    list += (list.empty() ? "" : "; ") + item;
 }
 
-std::vector<Annotations> describe(const Graph &graph, const Machine &machine, const CostTable &costs,
-                                  const Plan &plan) {
-  std::vector<Annotations> result(graph.numOperators());
-  const Timeline timeline = simulate(graph, machine, costs, plan);
-  const std::vector<Interval> times = residencyTimes(machine, plan, timeline);
-  // The copy that made a residency, and the launch that did.
-  std::vector<const Command *> copied(plan.residencies.size()), launched(plan.residencies.size());
-  auto what = [&](const Residency &residency) {
-    const Tensor &tensor = graph.tensor(residency.tensor);
-    return concat(tensor.name, " (", formatBytes(tensor.bytes), ")");
-  };
-  auto memoryOf = [&](ResidencyId id) { return machine.memory(plan.residencies[id.index()].memory).name; };
-  int64_t order = 0;
-  for (auto [c, command] : llvm::enumerate(plan.commands)) {
-    if (command.kind == CommandKind::Copy) {
-      copied[command.writes[0].index()] = &command;
-      if (const Command *producer = launched[command.reads[0].index()])
-        append(result[producer->op.index()].swappedOut,
-               concat(what(plan.residencies[command.reads[0].index()]), " to ", memoryOf(command.writes[0])));
-      continue;
-    }
-    Annotations &decisions = result[command.op.index()];
-    if (decisions.order < 0) {
-      decisions.order = order++;
-      decisions.time = fromTo(timeline.commands[c]);
-    } else {
-      append(decisions.computedAgain, std::to_string(order++));
-    }
-    for (ResidencyId read : command.reads)
-      if (const Command *copy = copied[read.index()])
-        append(decisions.swappedIn, concat(what(plan.residencies[read.index()]), " from ", memoryOf(copy->reads[0])));
-    for (ResidencyId written : command.writes) {
-      launched[written.index()] = &command;
-      const Residency &residency = plan.residencies[written.index()];
-      if (residency.tensor.valid() && residency.segment == Segment::Arena)
-        append(decisions.memory, concat(memoryOf(written), " [", residency.offset, ", ",
-                                        residency.offset + residency.bytes, ") ", fromTo(times[written.index()])));
+/// A plan's decisions as text. Times are simulated.
+class Decisions {
+public:
+  Decisions(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan)
+      : graph(graph), machine(machine), plan(plan), timeline(simulate(graph, machine, costs, plan)),
+        operators(graph.numOperators()), places(graph.numTensors()) {
+    describeCommands();
+    describePlaces();
+  }
+
+  const Graph &graph;
+  const Machine &machine;
+  const Plan &plan;
+  const Timeline timeline;
+  std::vector<Annotations> operators;
+  std::vector<std::string> places; ///< Per tensor: its homes, then its stays by their starts.
+
+  /// Of all results of an operator.
+  std::string placesOf(const Operator &op) const {
+    std::string list;
+    for (TensorId output : op.outputs)
+      append(list, places[output.index()]);
+    return list;
+  }
+
+private:
+  const std::string &memoryOf(ResidencyId id) const { return machine.memory(plan.residencies[id.index()].memory).name; }
+  /// "accel0 [0, 64)".
+  std::string place(ResidencyId id) const {
+    const Residency &residency = plan.residencies[id.index()];
+    if (residency.segment == Segment::Home)
+      return concat("home in ", memoryOf(id));
+    return concat(memoryOf(id), " [", residency.offset, ", ", residency.offset + residency.bytes, ")");
+  }
+
+  /// "w (1.00 KiB) from host to accel0 [0, 1024) from 0 ns to 46.40 us".
+  std::string copyText(size_t copy) const {
+    const Command &command = plan.commands[copy];
+    const Tensor &tensor = graph.tensor(plan.residencies[command.reads[0].index()].tensor);
+    return concat(tensor.name, " (", formatBytes(tensor.bytes), ") from ", memoryOf(command.reads[0]), " to ",
+                  place(command.writes[0]), " ", describeSpan(timeline.commands[copy], timeline.makespanNs));
+  }
+
+  void describeCommands() {
+    // The copy that made a residency, and the launch that did.
+    std::vector<std::optional<size_t>> copied(plan.residencies.size());
+    std::vector<const Command *> launched(plan.residencies.size());
+    int64_t order = 0;
+    for (auto [c, command] : llvm::enumerate(plan.commands)) {
+      if (command.kind == CommandKind::Copy) {
+        copied[command.writes[0].index()] = c;
+        if (const Command *producer = launched[command.reads[0].index()])
+          append(operators[producer->op.index()].swappedOut, copyText(c));
+        continue;
+      }
+      Annotations &decisions = operators[command.op.index()];
+      if (decisions.order < 0) {
+        decisions.order = order++;
+        decisions.time = describeSpan(timeline.commands[c], timeline.makespanNs);
+      } else {
+        append(decisions.computedAgain, std::to_string(order++));
+      }
+      for (ResidencyId read : command.reads)
+        if (std::optional<size_t> copy = copied[read.index()])
+          append(decisions.swappedIn, copyText(*copy));
+      for (ResidencyId written : command.writes)
+        launched[written.index()] = &command;
     }
   }
-  return result;
+
+  void describePlaces() {
+    const std::vector<Interval> times = residencyTimes(machine, plan, timeline);
+    std::vector<std::vector<ResidencyId>> stays(graph.numTensors());
+    for (size_t i = 0; i < plan.residencies.size(); ++i)
+      if (TensorId tensor = plan.residencies[i].tensor; tensor.valid())
+        stays[tensor.index()].push_back(ResidencyId(i));
+    auto key = [&](ResidencyId id) {
+      const bool isArena = plan.residencies[id.index()].segment == Segment::Arena;
+      return std::pair(isArena, isArena ? times[id.index()].startNs : 0);
+    };
+    for (auto [tensor, ids] : llvm::enumerate(stays)) {
+      std::stable_sort(ids.begin(), ids.end(), [&](ResidencyId x, ResidencyId y) { return key(x) < key(y); });
+      for (ResidencyId id : ids)
+        append(places[tensor], plan.residencies[id.index()].segment == Segment::Home
+                                   ? place(id)
+                                   : concat(place(id), " ", describeSpan(times[id.index()], timeline.makespanNs)));
+    }
+  }
+};
+
+/// Per mark behind the results of a planned operator, and per result of the marked operator: the operator's result.
+/// Without those of which it is not known.
+std::map<std::pair<size_t, unsigned>, size_t> resultsOf(Operation *planned) {
+  std::map<std::pair<size_t, unsigned>, size_t> results;
+  for (OpResult result : planned->getResults()) {
+    OpResult made = result;
+    while (made && isa<FusedOp, ConcurrentOp>(made.getOwner()))
+      made =
+          dyn_cast<OpResult>(made.getOwner()->getRegion(0).front().getTerminator()->getOperand(made.getResultNumber()));
+    std::set<size_t> marks;
+    if (made)
+      collectMarks(made.getOwner()->getLoc(), marks);
+    for (size_t mark : marks)
+      results[{mark, made.getResultNumber()}] = result.getResultNumber();
+  }
+  return results;
+}
+
+/// Sets the decisions about planned operator `op` on a member of it. `isFirst`: no other planned operator has this
+/// member; otherwise their decisions are joined.
+void setDecisions(Operation *member, size_t mark, const std::map<std::pair<size_t, unsigned>, size_t> &results,
+                  const Decisions &decisions, size_t op, bool isFirst) {
+  Builder builder(member->getContext());
+  auto set = [&](StringRef name, std::string value) {
+    if (auto before = member->getAttrOfType<StringAttr>(name); before && !isFirst && before != value)
+      value = concat(before.str(), "; ", value);
+    if (!value.empty())
+      member->setAttr(name, builder.getStringAttr(value));
+  };
+  const Operator &entry = decisions.graph.operators()[op];
+  const Annotations &annotations = decisions.operators[op];
+  set(DataflowDialect::DeviceAttrHelper::getNameStr(), decisions.machine.device(decisions.plan.placement[op]).name);
+  set(DataflowDialect::KernelAttrHelper::getNameStr(), entry.name);
+  if (isFirst)
+    DataflowDialect::OrderAttrHelper(member->getContext())
+        .setAttr(member, builder.getI64IntegerAttr(annotations.order));
+  set(DataflowDialect::ComputedAgainAttrHelper::getNameStr(), annotations.computedAgain);
+  set(DataflowDialect::SwappedInAttrHelper::getNameStr(), annotations.swappedIn);
+  set(DataflowDialect::SwappedOutAttrHelper::getNameStr(), annotations.swappedOut);
+  set(DataflowDialect::TimeAttrHelper::getNameStr(), annotations.time);
+
+  // Per result of the member, where it is a result of the kernel too.
+  const StringRef memory = DataflowDialect::MemoryAttrHelper::getNameStr();
+  std::vector<std::string> places(member->getNumResults());
+  if (auto before = isFirst ? ArrayAttr() : member->getAttrOfType<ArrayAttr>(memory))
+    for (auto [place, known] : llvm::zip_equal(places, before))
+      place = cast<StringAttr>(known).str();
+  for (auto [k, place] : llvm::enumerate(places))
+    if (auto result = results.find({mark, k}); result != results.end() && result->second < entry.outputs.size())
+      append(place, decisions.places[entry.outputs[result->second].index()]);
+  const SmallVector<StringRef> texts(places.begin(), places.end());
+  member->setAttr(memory, builder.getStrArrayAttr(texts));
 }
 } // namespace
 
+/// Where inputs and weights are, and what holds for the whole step.
+static void decideInputs(ModuleOp module, const Decisions &decisions) {
+  const StringRef memory = DataflowDialect::MemoryAttrHelper::getNameStr();
+  Builder builder(module.getContext());
+  llvm::StringMap<std::string> inputs, weights;
+  for (auto [tensor, places] : llvm::zip_equal(decisions.graph.tensors(), decisions.places))
+    if (!tensor.producer.valid())
+      (tensor.kind == TensorKind::Input ? inputs : weights)[tensor.name] = places;
+  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto name = inputName(function, i))
+      if (auto places = inputs.find(name.getValue()); places != inputs.end() && !places->second.empty())
+        function.setArgAttr(i, memory, builder.getStringAttr(places->second));
+  for (auto constant : function.getOps<ConstantOp>())
+    if (auto places = weights.find(nodeName(constant.getLoc())); places != weights.end() && !places->second.empty())
+      constant->setAttr(memory, builder.getStrArrayAttr({places->second}));
+
+  std::string used;
+  for (auto [m, bytes] : llvm::enumerate(decisions.plan.arenaBytes))
+    if (bytes > 0)
+      append(used, concat(decisions.machine.memories[m].name, " ", formatBytes(bytes)));
+  std::set<std::string> devices;
+  for (DeviceId device : decisions.plan.placement)
+    devices.insert(decisions.machine.device(device).name);
+  module->setAttr(memory, builder.getStringAttr(used));
+  module->setAttr(DataflowDialect::DeviceAttrHelper::getNameStr(), builder.getStringAttr(llvm::join(devices, "; ")));
+  module->setAttr(DataflowDialect::TimeAttrHelper::getNameStr(),
+                  builder.getStringAttr(concat(formatDuration(decisions.timeline.makespanNs), " a step, simulated")));
+}
+
 void ImportedProgram::decide(ArrayRef<Operation *> planned, const Graph &graph, const Machine &machine,
                              const CostTable &costs, const Plan &plan) {
-  std::vector<Annotations> decisions = describe(graph, machine, costs, plan);
-  Builder builder(copy->getContext());
+  const Decisions decisions(graph, machine, costs, plan);
   std::set<size_t> decided;
   for (auto [i, op] : llvm::enumerate(planned)) {
     std::set<size_t> marks;
     collectMarks(op->getLoc(), marks);
+    const auto results = resultsOf(op);
     for (size_t mark : marks) {
       Operation *member = operators[mark];
       if (isa<ConstantOp>(member) || member->hasTrait<OpTrait::IsTerminator>())
         continue;
       // One operator may be several now.
       const bool isFirst = decided.insert(mark).second;
-      auto set = [&](StringRef name, std::string value) {
-        if (auto before = member->getAttrOfType<StringAttr>(name); before && !isFirst && before != value)
-          value = concat(before.str(), "; ", value);
-        if (!value.empty())
-          member->setAttr(name, builder.getStringAttr(value));
-      };
-      set(DataflowDialect::DeviceAttrHelper::getNameStr(), machine.device(plan.placement[i]).name);
-      set(DataflowDialect::KernelAttrHelper::getNameStr(), graph.operators()[i].name);
-      if (isFirst)
-        DataflowDialect::OrderAttrHelper(member->getContext())
-            .setAttr(member, builder.getI64IntegerAttr(decisions[i].order));
-      set(DataflowDialect::ComputedAgainAttrHelper::getNameStr(), decisions[i].computedAgain);
-      set(DataflowDialect::MemoryAttrHelper::getNameStr(), decisions[i].memory);
-      set(DataflowDialect::SwappedInAttrHelper::getNameStr(), decisions[i].swappedIn);
-      set(DataflowDialect::SwappedOutAttrHelper::getNameStr(), decisions[i].swappedOut);
-      set(DataflowDialect::TimeAttrHelper::getNameStr(), decisions[i].time);
+      setDecisions(member, mark, results, decisions, i, isFirst);
     }
   }
+  decideInputs(*copy, decisions);
 }
-
 /// Resources' data left out.
 static Expected<std::string> toBytecode(ModuleOp module) {
   std::string bytes;
@@ -158,6 +278,9 @@ Expected<std::string> digestProgram(ModuleOp module) {
   OwningOpRef<ModuleOp> bare = module.clone();
   // Names of resources are made unique in a process; constants go by their order.
   std::vector<ElementsAttr> weights;
+  for (auto function : bare->getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, DataflowDialect::MemoryAttrHelper::getNameStr());
   bare->walk([&](Operation *op) {
     for (StringRef name :
          {DataflowDialect::DeviceAttrHelper::getNameStr(), DataflowDialect::KernelAttrHelper::getNameStr(),

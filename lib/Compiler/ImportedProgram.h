@@ -38,7 +38,8 @@ public:
   mlir::ModuleOp module() { return *copy; }
 
   /// Makes a plan's decisions attributes of the operators that became part of its: `dataflow.device`, `.kernel` (the
-  /// planned operator), `.order`, `.time`, `.memory`, `.swapped_in`, `.swapped_out`; times are simulated. `planned`:
+  /// planned operator), `.order`, `.time`, `.memory` (per result), `.swapped_in`, `.swapped_out`; times are simulated.
+  /// Inputs and weights get `.memory`, and the module what holds for the whole step. `planned`:
   /// per operator of `graph`, what became of the marked module.
   void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine,
               const CostTable &costs, const Plan &plan);

@@ -178,11 +178,14 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
       name == DataflowDialect::DigestAttrHelper::getNameStr() ||
       name == DataflowDialect::OperatorAttrHelper::getNameStr() ||
       name == DataflowDialect::ComputedAgainAttrHelper::getNameStr() ||
-      name == DataflowDialect::MemoryAttrHelper::getNameStr() ||
       name == DataflowDialect::SwappedInAttrHelper::getNameStr() ||
       name == DataflowDialect::TimeAttrHelper::getNameStr() ||
       name == DataflowDialect::SwappedOutAttrHelper::getNameStr())
     return is(isa<StringAttr>(value), "a string");
+  // A module and an input have one text, an operator has one for each result.
+  if (name == DataflowDialect::MemoryAttrHelper::getNameStr())
+    return is(isa<StringAttr>(value) || isListOf<StringAttr>(value),
+              "a string, or a list with a string for each result");
   if (name == DataflowDialect::SharedAttrHelper::getNameStr() ||
       name == DataflowDialect::ArchitectureAttrHelper::getNameStr())
     return is(isNumber(value, 0, UINT32_MAX), "a number of at least 0, 0 : i64");

@@ -58,6 +58,9 @@ static std::string rawData(Type elementType, ArrayRef<char> bytes) {
   return packed;
 }
 
+/// The numbers of the field `metadata_props` of a value and of a tensor.
+static constexpr int kValueMetadata = 4, kTensorMetadata = 16;
+
 /// Adds an entry to `metadata_props`, which is newer than the installed schema: a field of entries of a key and a
 /// value.
 static void addEntry(::google::protobuf::Message &message, int field, StringRef key, std::string value) {
@@ -65,6 +68,16 @@ static void addEntry(::google::protobuf::Message &message, int field, StringRef 
   entry.set_key(concat("sluice", key.str()));
   entry.set_value(std::move(value));
   message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(field, entry.SerializeAsString());
+}
+
+/// The texts of a list that are not empty; empty for everything else.
+static std::string joined(Attribute value) {
+  std::string text;
+  if (auto list = dyn_cast<ArrayAttr>(value))
+    for (Attribute each : list)
+      if (auto part = dyn_cast<StringAttr>(each); part && !part.empty())
+        text += concat(text.empty() ? "" : "; ", part.str());
+  return text;
 }
 
 static void addMetadata(::onnx::NodeProto &node, Operation &op) {
@@ -75,23 +88,40 @@ static void addMetadata(::onnx::NodeProto &node, Operation &op) {
       continue;
     if (auto text = dyn_cast<StringAttr>(attribute.getValue()))
       addEntry(node, kMetadataProps, name, text.str());
+    else if (std::string places = joined(attribute.getValue()); !places.empty())
+      addEntry(node, kMetadataProps, name, std::move(places));
     else if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
       addEntry(node, kMetadataProps, name, std::to_string(number.getInt()));
   }
 }
 
+static void addMetadata(::onnx::ModelProto &model, Operation &module) {
+  for (NamedAttribute attribute : module.getDiscardableAttrs()) {
+    StringRef name = attribute.getName().getValue();
+    auto text = dyn_cast<StringAttr>(attribute.getValue());
+    if (!text || !name.consume_front(DataflowDialect::getDialectNamespace()))
+      continue;
+    ::onnx::StringStringEntryProto &entry = *model.add_metadata_props();
+    entry.set_key(concat("sluice", name.str()));
+    entry.set_value(text.str());
+  }
+}
+
 /// Where a value lies, if it leaves its kernel: what the kernel alone reads is in no memory.
 static void addMetadata(::onnx::ValueInfoProto &info, Value value) {
-  constexpr int kMetadataProps = 4;
   Operation *op = value.getDefiningOp();
-  auto place = op ? op->getAttrOfType<StringAttr>(DataflowDialect::MemoryAttrHelper::getNameStr()) : StringAttr();
+  auto places = op ? op->getAttrOfType<ArrayAttr>(DataflowDialect::MemoryAttrHelper::getNameStr()) : ArrayAttr();
   const StringRef kernel = DataflowDialect::KernelAttrHelper::getNameStr();
   const bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
     const Attribute reader = user->getDiscardableAttr(kernel);
     return user->hasTrait<OpTrait::IsTerminator>() || (reader && reader != op->getDiscardableAttr(kernel));
   });
-  if (place && leaves)
-    addEntry(info, kMetadataProps, ".memory", place.str());
+  // A file's list may have another length than the operator has results.
+  const unsigned number = places ? cast<OpResult>(value).getResultNumber() : 0;
+  if (!places || !leaves || number >= places.size())
+    return;
+  if (auto place = dyn_cast<StringAttr>(places[number]); place && !place.empty())
+    addEntry(info, kValueMetadata, ".memory", place.str());
 }
 
 static void setType(::onnx::ValueInfoProto &info, const std::string &name, Type type) {
@@ -339,7 +369,11 @@ void ProgramWriter::declareInputs() {
     auto given = inputName(function, argument.getArgNumber());
     std::string name = given ? given.str() : concat("input", argument.getArgNumber());
     names[argument] = uniqueName(name, valueNames);
-    setType(*graph().add_input(), names[argument], argument.getType());
+    ::onnx::ValueInfoProto &info = *graph().add_input();
+    setType(info, names[argument], argument.getType());
+    if (auto place = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                           DataflowDialect::MemoryAttrHelper::getNameStr()))
+      addEntry(info, kValueMetadata, ".memory", place.str());
   }
 }
 
@@ -444,6 +478,8 @@ Status ProgramWriter::addConstant(ConstantOp constant) {
     return {};
   }
   ::onnx::TensorProto &tensor = addInitializer(name, elementType, type.getShape());
+  if (Attribute places = constant->getDiscardableAttr(DataflowDialect::MemoryAttrHelper::getNameStr()))
+    addEntry(tensor, kTensorMetadata, ".memory", joined(places));
   if (bytes > onnxtensor::kInlineBytes && type.getElementType().getIntOrFloatBitWidth() != 4 &&
       type.getElementType().getIntOrFloatBitWidth() != 2) {
     weights.push_back({model.graph().initializer_size() - 1, constant.getValue(), bytes});
@@ -476,6 +512,7 @@ Status ProgramWriter::run() {
   model.add_opset_import()->set_version(opset);
   std::string name = nodeName(function.getLoc());
   graph().set_name(name.empty() ? "main" : name);
+  addMetadata(model, *function->getParentOp());
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   declareInputs();

@@ -73,8 +73,16 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{attribute 'dataflow.memory' is 3 : i64, write a string}}
+  // expected-error @+1 {{attribute 'dataflow.memory' is 3 : i64, write a string, or a list with a string for each result}}
   %0 = dataflow.unary tanh %x {dataflow.memory = 3 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.memory' is [3], write a string, or a list with a string for each result}}
+  %0 = dataflow.unary tanh %x {dataflow.memory = [3]} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the metadata of an ONNX file's nodes, and of its values behind their names.
+"""Prints the metadata of an ONNX file, of its nodes, and of its values and weights behind their names.
 
-Fields 9 of NodeProto and 4 of ValueInfoProto, which older schemas do not have.
+Fields 14 of ModelProto, 9 of NodeProto, 4 of ValueInfoProto and 16 of TensorProto, some of which older schemas do not have.
 """
 
 import sys
@@ -35,17 +35,27 @@ def fields(data):
             at += width
 
 
+def show(name, entry):
+    pair = dict(fields(entry))
+    print(name + pair[1].decode(), "=", pair[2].decode())
+
+
 def main():
     with open(sys.argv[1], "rb") as file:
         model = file.read()
+    # Nodes; weights; inputs, outputs and other values. Per kind: its metadata, its name and what it is called.
+    kinds = {1: (9, None, ""), 5: (16, 8, "weight"), 11: (4, 1, "input"), 12: (4, 1, "value"), 13: (4, 1, "value")}
+    for kind, part in fields(model):
+        if kind == 14:
+            show("model ", part)
     for graph in (value for field, value in fields(model) if field == 7):
         for kind, part in fields(graph):
-            # Nodes; outputs and other values, whose first field is their name.
-            where = {1: 9, 12: 4, 13: 4}.get(kind)
-            name = "" if kind == 1 else "value " + dict(fields(part))[1].decode() + " " if where else ""
-            for entry in (value for field, value in fields(part) if field == where) if where else ():
-                pair = dict(fields(entry))
-                print(name + pair[1].decode(), "=", pair[2].decode())
+            where, named, what = kinds.get(kind, (None, None, None))
+            if where is None:
+                continue
+            name = f"{what} {dict(fields(part))[named].decode()} " if named else ""
+            for entry in (value for field, value in fields(part) if field == where):
+                show(name, entry)
 
 
 if __name__ == "__main__":
