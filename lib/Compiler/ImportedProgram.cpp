@@ -183,10 +183,11 @@ void setDecisions(Operation *member, size_t mark, const std::map<std::pair<size_
                   const Decisions &decisions, size_t op, bool isFirst) {
   Builder builder(member->getContext());
   auto set = [&](StringRef name, std::string value) {
+    if (value.empty())
+      return;
     if (auto before = member->getAttrOfType<StringAttr>(name); before && !isFirst && before != value)
       value = concat(before.str(), "; ", value);
-    if (!value.empty())
-      member->setAttr(name, builder.getStringAttr(value));
+    member->setAttr(name, builder.getStringAttr(value));
   };
   const Operator &entry = decisions.graph.operators()[op];
   const Annotations &annotations = decisions.operators[op];

@@ -19,18 +19,22 @@ def main():
     with open(sys.argv[1], "rb") as file:
         graph = next(value for field, value in fields(file.read()) if field == 7)
     nodes = [value for field, value in fields(graph) if field == 1]
-    kernel_of = {name: entries(node, 9).get("sluice.kernel") for node in nodes for name in strings(node, 2)}
+    kernels = lambda node: set(filter(None, entries(node, 9).get("sluice.kernel", "").split("; ")))
+    kernels_of = {name: kernels(node) for node in nodes for name in strings(node, 2)}
     readers = {}
     for node in nodes:
         for name in strings(node, 1):
-            readers.setdefault(name, set()).add(entries(node, 9).get("sluice.kernel"))
+            readers.setdefault(name, []).append(kernels(node))
     placed = unplaced = 0
     for kind in (12, 13):
         for value in (value for field, value in fields(graph) if field == kind):
             name = strings(value, 1)[0]
-            leaves = kind == 12 or bool(readers.get(name, set()) - {kernel_of.get(name), None})
+            own, others = kernels_of.get(name, set()), readers.get(name, [])
+            # A node may be a part of several kernels, which may read each other's results.
+            leaves = kind == 12 or any(reader and not reader & own for reader in others)
+            may_leave = leaves or len(own) > 1 or any(reader - own for reader in others)
             has_place = "sluice.memory" in entries(value, 4)
-            if kernel_of.get(name) is not None and leaves != has_place:
+            if own and (leaves and not has_place or has_place and not may_leave):
                 sys.exit(f"value '{name}' leaves its kernel: {leaves}, has a place: {has_place}")
             placed += has_place
             unplaced += not has_place
