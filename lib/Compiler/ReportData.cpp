@@ -178,12 +178,13 @@ private:
     return list;
   }
 
-  /// When a tensor's first absence begins and ends, -1 where it has none; the stays of others on its bytes meanwhile,
-  /// in time's order.
+  /// When a tensor's first absence begins and ends, -1 where it has none; of each time of an absence the stay whose
+  /// bytes others may use, its start and its end. Who uses them follows from the residencies; there may be thousands
+  /// for each tensor.
   static void writeAbsence(Json &why, const TensorFacts &facts) {
     int64_t leftNs = -1, backNs = -1;
     std::set<ResidencyId> known;
-    Json &guests = why["guests"].emplace_back(Json::array());
+    Json &absences = why["absences"].emplace_back(Json::array());
     for (const CopyFact &copy : facts.copies) {
       if (!copy.absence)
         continue;
@@ -191,9 +192,12 @@ private:
         leftNs = copy.absence->times[0].startNs;
         backNs = copy.absence->backNs;
       }
-      for (ResidencyId guest : copy.absence->guestStays)
-        if (known.insert(guest).second)
-          guests.push_back(guest.value);
+      // A copy out and the copy back have the same absence.
+      if (!known.insert(copy.absence->back).second)
+        continue;
+      for (size_t i = 0; i < copy.absence->times.size(); ++i)
+        absences.push_back(
+            {copy.absence->places[i].value, copy.absence->times[i].startNs, copy.absence->times[i].endNs});
     }
     why["leftNs"].push_back(leftNs);
     why["backNs"].push_back(backNs);
@@ -212,7 +216,7 @@ private:
       for (const Dependency &held : stall.chain)
         chain.push_back(held.command.id.value);
     }
-    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "guests"})
+    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "absences"})
       why[name] = Json::array();
     for (const auto &[id, facts] : step.copied) {
       why["tensor"].push_back(id.value);

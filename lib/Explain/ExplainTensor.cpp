@@ -209,6 +209,7 @@ private:
     if (interval.endNs <= interval.startNs)
       return;
     fact.times.push_back(interval);
+    fact.places.push_back(place);
     const std::vector<MemoryProfile::Sample> &samples = profile.perMemory[facts.residency(place).memory.index()];
     auto at = std::upper_bound(samples.begin(), samples.end(), interval.startNs,
                                [](int64_t ns, const MemoryProfile::Sample &sample) { return ns < sample.timeNs; });
@@ -231,7 +232,6 @@ private:
     });
     for (ResidencyId id : found)
       addGuest(fact, known, id);
-    fact.guestStays.insert(fact.guestStays.end(), found.begin(), found.end());
   }
 
   void addGuest(AbsenceFact &fact, Guests &known, ResidencyId id) const {

@@ -131,14 +131,15 @@ struct RivalsFact {
 /// Bytes that a tensor leaves to others while it is away.
 struct AbsenceFact {
   std::string memory;
-  ResidencyId left, back;      ///< The stays before it and after it.
-  bool isOverEnd = false;      ///< It is away when the step ends.
-  int64_t backNs = 0;          ///< When the copy that brings it back has ended.
-  int64_t backSlackNs = 0;     ///< That copy's slack.
-  std::vector<Interval> times; ///< One, or two around the end of the step, the later first.
-  int64_t limitBytes = 0;      ///< Of the memory's arena; max() where there is none.
-  int64_t homeBytes = 0;       ///< As OperatorFacts::homeBytes.
-  int64_t needBytes = 0;       ///< The tensor's, aligned.
+  ResidencyId left, back;          ///< The stays before it and after it.
+  bool isOverEnd = false;          ///< It is away when the step ends.
+  int64_t backNs = 0;              ///< When the copy that brings it back has ended.
+  int64_t backSlackNs = 0;         ///< That copy's slack.
+  std::vector<Interval> times;     ///< One, or two around the end of the step, the later first.
+  std::vector<ResidencyId> places; ///< Per interval: the stay whose bytes others may use.
+  int64_t limitBytes = 0;          ///< Of the memory's arena; max() where there is none.
+  int64_t homeBytes = 0;           ///< As OperatorFacts::homeBytes.
+  int64_t needBytes = 0;           ///< The tensor's, aligned.
   int64_t mostInUseBytes = 0, atNs = 0;
   /// An offset at which needBytes within the limit were free all the time.
   std::optional<int64_t> freeOffset;
@@ -153,7 +154,6 @@ struct AbsenceFact {
     int64_t fromNs = 0;
   };
   std::vector<Guest> guests;
-  std::vector<ResidencyId> guestStays; ///< All of their stays there, in the same order.
 };
 
 /// One copy of a tensor.

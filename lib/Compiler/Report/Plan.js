@@ -76,11 +76,23 @@ class Plan {
     return tensor >= 0 ? this.tensors.name[tensor] : 'workspace of ' + this.commandName(this.creator[stay]);
   }
 
-  // Who used a copied tensor's bytes while it was away, in time's order: each once, by its first stay there.
+  // The stays of others on a copied tensor's bytes while it was away, in time's order.
+  guestStays(tensor) {
+    const {memory, home, offset, bytes, startNs, endNs} = this.residencies, found = new Set();
+    for (const [place, from, to] of this.whyOf.has(tensor) ? this.why.absences[this.whyOf.get(tensor)] : []) {
+      const low = offset[place], high = low + bytes[place], here = [];
+      for (let stay = 0; stay < memory.length; ++stay)
+        if (memory[stay] === memory[place] && !home[stay] && this.residencies.tensor[stay] !== tensor && offset[stay] < high &&
+            offset[stay] + bytes[stay] > low && startNs[stay] < to && endNs[stay] > from)
+          here.push(stay);
+      here.sort((a, b) => startNs[a] - startNs[b] || a - b).forEach(stay => found.add(stay));
+    }
+    return [...found];
+  }
+  // Who they are: each once, by its first stay there.
   guests(tensor) {
-    const stays = this.whyOf.has(tensor) ? this.why.guests[this.whyOf.get(tensor)] : [];
     const known = new Set();
-    return stays.filter(stay => {
+    return this.guestStays(tensor).filter(stay => {
       const name = this.residencies.tensor[stay] >= 0 ? this.residencies.tensor[stay] : 'workspace ' + this.creator[stay];
       return !known.has(name) && known.add(name);
     });
@@ -109,7 +121,7 @@ class Plan {
       const tensor = kind === 'tensor' ? index : this.tensorOfCopy(index);
       main.tensors.add(tensor);
       this.stays[tensor].forEach(stay => main.stays.add(stay));
-      if (this.whyOf.has(tensor)) this.why.guests[this.whyOf.get(tensor)].forEach(stay => near.stays.add(stay));
+      this.guestStays(tensor).forEach(stay => near.stays.add(stay));
       this.copies[tensor].forEach(copy => (kind === 'tensor' || copy === index ? main : near).commands.add(copy));
       [...this.readers[tensor], ...(this.maker[tensor] >= 0 ? [this.maker[tensor]] : [])].forEach(op => {
         near.operators.add(op);
