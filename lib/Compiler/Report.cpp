@@ -92,7 +92,8 @@ static std::string copyCards(const PlanFile &file) {
     const std::string name = concat(machine.memories[m].name, " in each step");
     if (isFile) {
       text += card(formatBytes(outOf[m]), concat("read from ", name));
-      text += card(formatBytes(into[m]), concat("written to ", name));
+      if (into[m] > 0)
+        text += card(formatBytes(into[m]), concat("written to ", name));
     } else {
       text += card(formatBytes(into[m]), concat("copied into ", name));
       text += card(formatBytes(outOf[m]), concat("copied out of ", name));

@@ -567,7 +567,8 @@ class Streamed(PageTest):
     def test_cards_name_the_file(self):
         cards = self.run_js("[...document.querySelectorAll('.card')].map(card => card.textContent)")
         self.assertEqual(len([card for card in cards if card.endswith("read from disk in each step")]), 1, cards)
-        self.assertFalse([card for card in cards if "copied into" in card], cards)
+        self.assertFalse([card for card in cards if "copied into" in card or "written to" in card], cards)
+        self.assertEqual(self.run_js("document.getElementById('legend').textContent"), "cpuread from a filestall")
 
 
 class NearLabels(PageTest):

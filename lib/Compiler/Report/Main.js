@@ -46,9 +46,13 @@ const key = (colour, text) => {
 };
 [...new Set(plans.flatMap(plan => plan.operators.device))].sort((a, b) => a - b).forEach(
     device => key(deviceColour(device), plans[0].devices[device] ?? 'device ' + device));
-key('var(--in)', 'copy in');
-key('var(--out)', 'copy out');
-key('var(--limit)', 'stall');
+// What the plans have.
+const hasStream = kinds => plans.some(plan => plan.streams.some(([, kind], i) => kinds.includes(kind) && plan.rows[i].length));
+if (hasStream([kStream.swapIn])) key('var(--in)', 'copy in');
+if (hasStream([kStream.fileIn])) key('var(--in)', 'read from a file');
+if (hasStream([kStream.swapOut])) key('var(--out)', 'copy out');
+if (hasStream([kStream.fileOut])) key('var(--out)', 'written to a file');
+if (plans.some(plan => plan.stalls.command.length)) key('var(--limit)', 'stall');
 byId('map-legend').append(...['parameter', 'activation', 'state', 'workspace'].flatMap(kind => {
   const mark = html('span', {className: 'key'});
   mark.style.background = 'var(--' + kind + ')';
