@@ -59,6 +59,28 @@ class Story:
             for earlier in {self.before[i], *commands[i].waits} - {None}:
                 self.latest[earlier] = min(self.latest[earlier], start - self.wake_up(earlier, i))
 
+        self.spans = []
+        for i in range(len(self.plan.residencies)):
+            users = [*self.readers[i], *([self.maker[i]] if i in self.maker else [])]
+            self.spans.append([self.starts[self.maker[i]] if i in self.maker else 0, max((self.ends[c] for c in users), default=0)])
+        # What the next step finds in its place is there until the end: of those that hold it, the one that came last.
+        for r in self.plan.residencies:
+            if r.initial and not r.home:
+                new = self.graph.tensors[r.tensor].updated_by
+                same = [i for i, other in enumerate(self.plan.residencies) if not other.home and
+                        (other.memory, other.offset, other.tensor) == (r.memory, r.offset, r.tensor if new is None else new)]
+                self.spans[max(same, key=lambda i: self.spans[i][0])][1] = self.step
+
+    def in_use(self, memory, ns):
+        """Bytes of an arena at which something is at a time; what is over one another counts once."""
+        ranges = sorted((r.offset, r.end) for r, (start, end) in zip(self.plan.residencies, self.spans)
+                        if self.machine.memories[r.memory] == memory and not r.home and start <= ns < end)
+        total = high = 0
+        for low, end in ranges:
+            total += max(end - max(low, high), 0)
+            high = max(high, end)
+        return total
+
     def wake_up(self, earlier, later):
         a, b = self.plan.commands[earlier], self.plan.commands[later]
         if a.stream == b.stream:
@@ -89,8 +111,26 @@ class Checker:
         if said != derived:
             sys.exit(f"error: {what} is {said!r}, and by the plan {derived!r}")
 
+    def command(self, story, fact):
+        """A command that a fact names."""
+        command = fact["command"]
+        c = story.plan.commands[command]
+        device = story.machine.devices[story.plan.streams[c.stream][0]].name
+        derived = {"device": device, "startNs": story.starts[command], "endNs": story.ends[command]}
+        if c.op is not None:
+            derived["launch"] = story.operators[c.op]
+        else:
+            tensor = story.plan.residencies[c.reads[0]].tensor
+            copies = story.copies[tensor]
+            derived.update({"copy": story.tensors[tensor], "from": story.memory(c.reads[0]), "to": story.memory(c.writes[0]),
+                            "copyNumber": copies.index(command) + 1, "ofCopies": len(copies)})
+        self.same(f"command {command}", {key: fact.get(key) for key in derived}, derived)
+
     def timing(self, story, what, fact, command):
-        self.same(f"the start of {what}", (fact["startNs"], fact["endNs"]), (story.starts[command], story.ends[command]))
+        self.same(f"the command of {what}", fact["command"], command)
+        for named in (fact, *fact["after"], *(fact[key] for key in ("dataMaker", "stallFor", "reader", "readerAfter") if key in fact),
+                      *fact.get("readerMissing", [])):
+            self.command(story, named)
         previous = story.before[command]
         self.same(f"the stall before {what}", fact["stallNs"],
                   story.starts[command] - (0 if previous is None else story.ends[previous]))
@@ -113,18 +153,19 @@ class Checker:
             self.same(f"the position of {op}", (launch["position"], launch["ofPositions"]),
                       (sum(c <= command for c in stream), len(stream)))
             self.timing(story, f"operator {fact['operator']}", launch, command)
+            self.same(f"the bytes in use at the start of {op}", launch["inUseBytes"], story.in_use(fact["memory"], story.starts[command]))
         self.words(fact)
 
     def tensor(self, story, fact):
         tensor = story.tensors.index(fact["tensor"])
         copies = story.copies[tensor]
+        self.same(f"the bytes of {fact['tensor']}", fact["bytes"], story.graph.tensors[tensor].bytes)
         self.same(f"the copies of {fact['tensor']}", [copy["command"] for copy in fact["copies"]], copies)
         self.same(f"the readers of {fact['tensor']}", fact["consumers"],
                   [story.operators[op] for op in story.graph.tensors[tensor].readers])
         for number, (copy, command) in enumerate(zip(fact["copies"], copies), 1):
             c = story.plan.commands[command]
-            self.same(f"the copy of {fact['tensor']}", (copy["from"], copy["to"], copy["copyNumber"], copy["ofCopies"], copy["bytes"]),
-                      (story.memory(c.reads[0]), story.memory(c.writes[0]), number, len(copies), story.graph.tensors[tensor].bytes))
+            self.same(f"the bytes of copy {number} of {fact['tensor']}", copy["bytes"], story.graph.tensors[tensor].bytes)
             self.timing(story, f"copy {number} of {fact['tensor']}", copy, command)
             launches = [r for r in story.readers[c.writes[0]] if story.plan.commands[r].op is not None]
             first = min(launches, key=lambda r: story.starts[r], default=None)
@@ -136,12 +177,10 @@ class Checker:
         self.words(fact)
 
     def stay(self, story, tensor, stay):
-        found = [i for i, r in enumerate(story.plan.residencies) if r.tensor == tensor and not r.home and
-                 (story.memory(i), r.offset, r.bytes, r.initial) == tuple(stay[k] for k in ("memory", "offset", "bytes", "initial"))
-                 and stay["startNs"] == (story.starts[story.maker[i]] if i in story.maker else 0)]
-        self.same("a stay", bool(found), True)
-        end = max((story.ends[c] for i in found for c in [*story.readers[i], *([story.maker[i]] if i in story.maker else [])]), default=0)
-        self.same("the end of a stay", stay["endNs"] in (end, story.step), True)
+        keys = ("memory", "offset", "bytes", "initial", "startNs", "endNs")
+        stays = [(story.memory(i), r.offset, r.bytes, r.initial, *story.spans[i]) for i, r in enumerate(story.plan.residencies)
+                 if r.tensor == tensor and not r.home]
+        self.same(f"a stay of {tensor}", tuple(stay[key] for key in keys) in stays, True)
 
     def guests(self, story, fact, copy):
         """Those that use a tensor's bytes in an absence are in that memory at that time."""
