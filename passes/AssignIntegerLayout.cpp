@@ -67,7 +67,7 @@ struct PackIntegerMatmul : OpRewritePattern<IntegerMatmulOp> {
       return failure();
     ArrayRef<int64_t> shape = rhs.getShape();
     const int64_t columns = shape.back(), rows = shape[shape.size() - 2];
-    const bool isOne = elementCount(rhs) == columns * rows;
+    const bool isOne = llvm::all_of(shape.drop_back(2), [](int64_t extent) { return extent == 1; });
     ArrayRef<int64_t> lhs = typeOf(op.getLhs()).getShape();
     const int64_t taller = isOne ? elementCount(op.getLhs().getType()).value() / rows : lhs[lhs.size() - 2];
     auto panels =

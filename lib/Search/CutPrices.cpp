@@ -374,16 +374,18 @@ static BoundCertificate certify(const Ascent &ascent, const Point &point, bool r
   certificate.repeats = repeats;
   certificate.operators = model.cuts;
   certificate.memories = model.memories;
-  auto price = [](double nsPerByte) {
-    return static_cast<int64_t>(std::clamp(std::floor(nsPerByte * 1e9), 0.0, static_cast<double>(kMaxPrice)));
+  // The prices of what no plan can do grow without end.
+  auto whole = [](double value, int64_t most) {
+    return static_cast<int64_t>(std::clamp(std::floor(value), 0.0, static_cast<double>(most)));
   };
+  auto price = [&](double nsPerByte) { return whole(nsPerByte * 1e9, kMaxPrice); };
   // The checker takes links for a little faster.
   constexpr double kSlack = 1 - 1.1e-6;
   for (int s = 0; s < ascent.segments; ++s) {
     SegmentPrices prices;
     const double *shares = &point.shares[s * ascent.stride];
     for (int load = 0; load < ascent.loads; ++load)
-      if (const auto share = static_cast<int64_t>(std::floor(shares[load] * kWholeShare + 1e-6)); share > 0)
+      if (const auto share = whole(shares[load] * kWholeShare + 1e-6, kMaxPrice); share > 0)
         prices.work.push_back({model.loads[load].device, model.loads[load].communicates, share});
     const BorderRates &rates = model.rates;
     const double both = rates.both > 0 ? shares[ascent.loads + 2] / rates.both : 0;

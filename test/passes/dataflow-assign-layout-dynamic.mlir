@@ -25,7 +25,7 @@ func.func @phases(%x: tensor<1x4x5x5xf32>, %w: tensor<4x6x4x4xf32>) -> tensor<1x
   // CHECK: dataflow.slice {{.*}} from [0, 0, 1, 1] by [1, 1, -1, -1] : tensor<24x4x2x2xf32>
   // CHECK-NOT: dataflow.pad
   // CHECK: dataflow.conv {{.*}} strides [1, 1] pads [1, 1, 1, 1] {{.*}} -> tensor<1x6x6x24xf32>
-  // CHECK: dataflow.transpose {{.*}} [0, 1, 3, 2, 4, 5] : tensor<1x6x6x2x2x6xf32>
+  // CHECK: dataflow.transpose {{.*}} [0, 2, 1, 3, 4] : tensor<6x6x2x2x6xf32>
   // CHECK: dataflow.slice {{.*}} from [0, 1, 1, 0] by [1, 1, 1, 1] : tensor<1x12x12x6xf32> -> tensor<1x10x10x6xf32>
   // CONSTANT: dataflow.conv_transpose
   %y = dataflow.conv_transpose %x, %w strides [2, 2] pads_low [1, 1] dilations [1, 1]

@@ -22,7 +22,7 @@ func.func @deep(%x: tensor<1x512x8x8xf32, #dataflow.extents<()[s0, s1] -> (1, 51
 // CHECK-LABEL: func.func @transposed
 func.func @transposed(%x: tensor<1x24x80x80xf32, #dataflow.extents<()[s0, s1] -> (1, 24, s0 * 8, s1 * 8), <"h" = 2 to 10, "w" = 2 to 10>>>) -> tensor<1x4x160x160xf32, #dataflow.extents<()[s0, s1] -> (1, 4, s0 * 16, s1 * 16), <"h" = 2 to 10, "w" = 2 to 10>>> {
   // CHECK: dataflow.conv {{.*}} -> tensor<1x80x80x16xf32, #dataflow.extents<()[s0, s1] -> (1, s0 * 8, s1 * 8, 16), <"h" = 2 to 10, "w" = 2 to 10>>>
-  // CHECK: dataflow.transpose {{.*}} [0, 1, 3, 2, 4, 5]
+  // CHECK: dataflow.transpose {{.*}} [4, 0, 2, 1, 3] : tensor<80x80x2x2x4xf32,
   // CHECK-NOT: dataflow.conv_transpose
   %w = dataflow.constant dense<1.0> : tensor<24x4x2x2xf32>
   %0 = dataflow.conv_transpose %x, %w strides [2, 2] pads_low [0, 0] dilations [1, 1] : (tensor<1x24x80x80xf32, #dataflow.extents<()[s0, s1] -> (1, 24, s0 * 8, s1 * 8), <"h" = 2 to 10, "w" = 2 to 10>>>, tensor<24x4x2x2xf32>) -> tensor<1x4x160x160xf32, #dataflow.extents<()[s0, s1] -> (1, 4, s0 * 16, s1 * 16), <"h" = 2 to 10, "w" = 2 to 10>>>

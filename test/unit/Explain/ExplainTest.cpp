@@ -400,7 +400,7 @@ TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[
   // All that the one stream of launches does not compute, up to its last launch.
   int64_t busyNs = 0, lastNs = 0;
   for (const char *name : {"a", "b", "c", "d"}) {
-    const Interval &interval = operatorOf(file, name).launches[0].timing.command.interval;
+    const Interval interval = operatorOf(file, name).launches[0].timing.command.interval;
     busyNs += interval.endNs - interval.startNs;
     lastNs = std::max(lastNs, interval.endNs);
   }

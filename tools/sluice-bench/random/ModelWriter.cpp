@@ -113,8 +113,8 @@ static void fill(HostTensor &tensor, Rng &rng, double low, double high) {
   for (int64_t i = 0; i < tensor.numElements(); ++i)
     if constexpr (std::is_floating_point_v<T>)
       data[i] = static_cast<T>(low + rng.uniform() * (high - low));
-    else
-      data[i] = static_cast<T>(low + std::floor(rng.uniform() * (high - low + 1)));
+    else // By way of 64 bits, for unsigned types are filled as signed ones of their width.
+      data[i] = static_cast<T>(static_cast<int64_t>(low + std::floor(rng.uniform() * (high - low + 1))));
 }
 
 HostTensor ModelWriter::randomTensor(const Value &value) {
