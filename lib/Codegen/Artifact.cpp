@@ -7,6 +7,7 @@
 #include "lib/Runtime/Sha256.h"
 #include "sluice/Runtime/abi.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Units.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -29,23 +30,14 @@ std::string compilerVersion() { return "sluice " SLUICE_VERSION " (LLVM " LLVM_V
 //===----------------------------------------------------------------------===//
 
 struct ParameterFileWriter::Impl {
-  std::string path, temporary;
-  int file = -1;
+  Impl(std::string path, PendingFile file) : path(std::move(path)), file(std::move(file)) {}
+
+  std::string path;
+  PendingFile file;
   int64_t bytes = 0;
   runtime::Sha256 hash;
   std::vector<std::string> pieceHashes; ///< Of those that are over.
   bool hasPieces = false;
-
-  ~Impl() {
-    if (file >= 0) {
-      close(file);
-      unlink(temporary.c_str());
-    }
-  }
-  auto failure() const {
-    return makeError(ErrorCode::Io, "cannot write '", path, "': ", std::strerror(errno),
-                     ", check the directory and the space left on its disk");
-  }
 };
 
 ParameterFileWriter::ParameterFileWriter(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -54,27 +46,14 @@ ParameterFileWriter &ParameterFileWriter::operator=(ParameterFileWriter &&) noex
 ParameterFileWriter::~ParameterFileWriter() = default;
 
 Expected<ParameterFileWriter> ParameterFileWriter::create(const std::string &path) {
-  auto impl = std::make_unique<Impl>();
-  impl->path = path;
-  impl->temporary = concat(path, ".", getpid(), ".tmp");
-  impl->file = open(impl->temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (impl->file < 0)
-    return impl->failure();
-  return ParameterFileWriter(std::move(impl));
+  SLUICE_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
+  return ParameterFileWriter(std::make_unique<Impl>(path, std::move(file)));
 }
 
 Status ParameterFileWriter::write(std::span<const std::byte> data) {
   impl->hash.update(data.data(), data.size());
   impl->bytes += static_cast<int64_t>(data.size());
-  while (!data.empty()) {
-    ssize_t done = ::write(impl->file, data.data(), data.size());
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0)
-      return impl->failure();
-    data = data.subspan(static_cast<size_t>(done));
-  }
-  return {};
+  return impl->file.write({reinterpret_cast<const char *>(data.data()), data.size()});
 }
 
 Status ParameterFileWriter::padTo(int64_t alignment) {
@@ -122,12 +101,7 @@ Expected<ParameterFileWriter::Summary> ParameterFileWriter::finish() {
     impl->hash.update(piece.data(), piece.size());
   summary.hash = impl->hash.finish();
   summary.pieceHashes = std::move(impl->pieceHashes);
-  int file = std::exchange(impl->file, -1);
-  if (close(file) != 0 || rename(impl->temporary.c_str(), impl->path.c_str()) != 0) {
-    auto failed = impl->failure();
-    unlink(impl->temporary.c_str());
-    return failed;
-  }
+  SLUICE_RETURN_IF_ERROR(impl->file.keep());
   return summary;
 }
 

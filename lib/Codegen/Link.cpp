@@ -35,16 +35,8 @@ Expected<std::string> findLinker(const TargetSpec &target) {
 }
 
 Expected<LinkJob> LinkJob::create() {
-  llvm::SmallString<128> path;
-  if (std::error_code failed = llvm::sys::fs::createUniqueDirectory("sluice-link", path))
-    return makeError(ErrorCode::Io, "cannot create a temporary directory: ", failed.message(),
-                     ", set TMPDIR to a directory that can be written");
-  return LinkJob(path.str().str());
-}
-
-LinkJob::~LinkJob() {
-  if (!path.empty())
-    llvm::sys::fs::remove_directories(path);
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-link"));
+  return LinkJob(std::move(folder));
 }
 
 Expected<std::vector<std::string>> LinkJob::writeObjects(std::span<const std::string> objects) const {
@@ -69,7 +61,8 @@ Status LinkJob::run(const std::string &tool, const std::vector<std::string> &arg
     return {};
   if (Expected<std::string> said = readFile(messages, 1 << 20); said && problem.empty())
     problem = *said;
-  return makeError(ErrorCode::Internal, "linker '", tool, "' failed: ", problem.empty() ? "no reason given" : problem);
+  return makeError(ErrorCode::Internal, "linker '", tool, "' failed: ", problem.empty() ? "no reason given" : problem,
+                   ", see what it reports, or free memory and processes");
 }
 
 namespace {

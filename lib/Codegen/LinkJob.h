@@ -6,6 +6,7 @@
 #define SLUICE_CODEGEN_LINKJOB_H
 
 #include "sluice/Codegen/Target.h"
+#include "sluice/Support/Temporaries.h"
 
 #include <span>
 #include <string>
@@ -23,19 +24,15 @@ std::string findTool(const char *name);
 class LinkJob {
 public:
   static Expected<LinkJob> create();
-  LinkJob(LinkJob &&other) noexcept : path(std::exchange(other.path, {})) {}
-  LinkJob &operator=(LinkJob &&) = delete;
-  ~LinkJob();
-
-  std::string file(const std::string &name) const { return path + "/" + name; }
+  std::string file(const std::string &name) const { return folder.file(name); }
   /// Writes objects into the directory; their paths.
   Expected<std::vector<std::string>> writeObjects(std::span<const std::string> objects) const;
   /// Runs a tool. Fails with the tool's own words.
   Status run(const std::string &tool, const std::vector<std::string> &arguments) const;
 
 private:
-  explicit LinkJob(std::string path) : path(std::move(path)) {}
-  std::string path;
+  explicit LinkJob(TemporaryDirectory folder) : folder(std::move(folder)) {}
+  TemporaryDirectory folder;
 };
 
 } // namespace sluice

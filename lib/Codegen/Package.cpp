@@ -80,8 +80,9 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
   arguments.insert(arguments.end(), files.begin(), files.end());
   SLUICE_RETURN_IF_ERROR(job.run(linker, arguments));
 
-  auto failed = [](llvm::Error error) {
-    return makeError(ErrorCode::Internal, "an object cannot be rewritten: ", llvm::toString(std::move(error)));
+  auto failed = [&joined](llvm::Error error) {
+    return makeError(ErrorCode::Internal, "an object cannot be rewritten, '", joined, "', ",
+                     llvm::toString(std::move(error)), ", set TMPDIR to a disk with room");
   };
   auto binary = llvm::object::createBinary(joined);
   if (!binary)

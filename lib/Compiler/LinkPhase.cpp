@@ -9,9 +9,8 @@
 #include "sluice/Codegen/Passes.h"
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
@@ -90,10 +89,9 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
                      ", choose another with -o");
-  llvm::scope_exit unmade([&] {
-    if (isNew)
-      llvm::sys::fs::remove_directories(directory);
-  });
+  std::optional<Temporary> unmade;
+  if (isNew)
+    unmade.emplace(directory);
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
   SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, directory));
@@ -101,18 +99,15 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,
                           describeProgram(*program.module, program.origin->target, parameters));
 
-  llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-objects", folder))
-    return makeError(ErrorCode::Io, "cannot create a temporary directory: ", error.message(),
-                     ", set TMPDIR to a directory that can be written");
-  const llvm::scope_exit removed([&] { llvm::sys::fs::remove_directories(folder); });
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-objects"));
   const std::string prefix =
       options.dumpPhases.empty()
-          ? folder.str().str() + "/model"
+          ? folder.file("model")
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
   SLUICE_RETURN_IF_ERROR(writePackage(description, program.origin->target, options.package, objects, directory));
-  unmade.release();
+  if (unmade)
+    unmade->keep();
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};
 }

@@ -5,11 +5,10 @@
 #include "WeightFiles.h"
 
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Units.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <climits>
 #include <memory>
@@ -44,67 +43,19 @@ void refer(::onnx::TensorProto &tensor, const std::string &location, int64_t off
   add("length", std::to_string(bytes));
 }
 
-/// A file that gets its name only when it is whole.
-class PendingFile {
-public:
-  static Expected<PendingFile> create(const std::string &path) {
-    auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
-    if (!file)
-      return makeError(ErrorCode::Io, "cannot write '", path, "': ", llvm::toString(file.takeError()),
-                       ", check its directory");
-    return PendingFile(std::move(*file), path);
-  }
-  PendingFile(PendingFile &&) = default;
-  PendingFile &operator=(PendingFile &&) = delete;
-  ~PendingFile() {
-    if (stream) {
-      stream->flush();
-      stream->clear_error(); // Else its end is the program's.
-    }
-    llvm::consumeError(file.discard());
-  }
-
-  llvm::raw_fd_ostream &out() { return *stream; }
-  Status flush() {
-    stream->flush();
-    if (std::error_code error = stream->error()) {
-      stream->clear_error();
-      return makeError(ErrorCode::Io, "cannot write '", path, "': ", error.message(), ", check the space left there");
-    }
-    return {};
-  }
-  Status keep() {
-    stream.reset();
-    if (llvm::Error error = file.keep(path))
-      return makeError(ErrorCode::Io, "cannot write '", path, "': ", llvm::toString(std::move(error)));
-    return {};
-  }
-
-private:
-  PendingFile(llvm::sys::fs::TempFile file, std::string path)
-      : file(std::move(file)), path(std::move(path)),
-        stream(std::make_unique<llvm::raw_fd_ostream>(this->file.FD, /*shouldClose=*/false)) {}
-  llvm::sys::fs::TempFile file;
-  std::string path;
-  std::unique_ptr<llvm::raw_fd_ostream> stream;
-};
-
 Expected<PendingFile> storeBeside(const std::vector<PendingWeight> &weights, const std::string &path) {
-  Expected<PendingFile> file = PendingFile::create(path);
-  if (!file)
-    return file;
+  SLUICE_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
   std::string location = llvm::sys::path::filename(path).str();
   std::vector<char> storage;
   int64_t offset = 0;
   for (const PendingWeight &weight : weights) {
     SLUICE_ASSIGN_OR_RETURN(std::span<const char> bytes, weight.data(storage));
     int64_t start = (offset + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
-    file->out().write_zeros(start - offset);
-    file->out().write(bytes.data(), bytes.size());
+    SLUICE_RETURN_IF_ERROR(file.write(std::string(static_cast<size_t>(start - offset), '\0')));
+    SLUICE_RETURN_IF_ERROR(file.write({bytes.data(), bytes.size()}));
     refer(*weight.initializer, location, start, weight.bytes);
     offset = start + weight.bytes;
   }
-  SLUICE_RETURN_IF_ERROR(file->flush());
   return file;
 }
 
@@ -147,8 +98,7 @@ Status writeModelFiles(::onnx::ModelProto &model, const std::vector<PendingWeigh
   if (!beside)
     return writeFileAtomically(path, bytes);
   SLUICE_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
-  file.out() << bytes;
-  return file.flush().and_then([&] { return beside->keep(); }).and_then([&] { return file.keep(); });
+  return file.write(bytes).and_then([&] { return beside->keep(); }).and_then([&] { return file.keep(); });
 }
 
 } // namespace sluice

@@ -5,10 +5,10 @@
 
 #include "sluice/Support/Json.h"
 
+#include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Text.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -190,18 +190,6 @@ Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes) {
   return parseJson(text, path);
 }
 
-static bool writeAll(int fd, std::string_view contents) {
-  while (!contents.empty()) {
-    ssize_t count = ::write(fd, contents.data(), contents.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return false;
-    contents.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
-}
-
 Status writeFileAtomically(const std::string &path, std::string_view contents) {
   if (path == "-")
     return makeError(ErrorCode::InvalidInput,
@@ -217,24 +205,9 @@ Status writeFileAtomically(const std::string &path, std::string_view contents) {
     return {};
   }
 
-  static std::atomic<unsigned> counter{0};
-  std::string temporary = concat(path, ".tmp.", ::getpid(), ".", counter++);
-  {
-    FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.fd < 0)
-      return ioError("cannot write", path);
-    if (!writeAll(file.fd, contents)) {
-      Status failed = ioError("cannot write", path);
-      ::unlink(temporary.c_str());
-      return failed;
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    Status failed = ioError("cannot write", path);
-    ::unlink(temporary.c_str());
-    return failed;
-  }
-  return {};
+  SLUICE_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
+  SLUICE_RETURN_IF_ERROR(file.write(contents));
+  return file.keep();
 }
 
 //===----------------------------------------------------------------------===//

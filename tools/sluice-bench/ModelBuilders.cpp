@@ -5,8 +5,6 @@
 
 #include "ModelBuilders.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 
 #include <optional>
@@ -48,36 +46,29 @@ Status runScript(const std::vector<std::string> &command, const fs::path &output
 
 } // namespace
 
-ModelBuilders::ModelBuilders(fs::path scripts, fs::path directory)
-    : scripts(std::move(scripts)), directory(std::move(directory)) {}
-
-ModelBuilders::~ModelBuilders() {
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
-}
+ModelBuilders::ModelBuilders(fs::path scripts, TemporaryDirectory folder)
+    : scripts(std::move(scripts)), folder(std::move(folder)) {}
 
 Expected<std::string> ModelBuilders::build(const std::string &name, int64_t batch,
                                            const std::vector<std::string> &flags) const {
-  const fs::path model = directory / "model";
+  const fs::path model = folder.file("model");
   std::vector<std::string> command = {(scripts / "build").string(), name, "--batch",
                                       std::to_string(batch),        "-o", model.string()};
   command.insert(command.end(), flags.begin(), flags.end());
-  SLUICE_RETURN_IF_ERROR(runScript(command, directory / "build.log"));
+  SLUICE_RETURN_IF_ERROR(runScript(command, folder.file("build.log")));
   return (model / "model.onnx").string();
 }
 
 Expected<Json> ModelBuilders::paperModels() const {
-  const fs::path table = directory / "paper.json";
+  const fs::path table = folder.file("paper.json");
   SLUICE_RETURN_IF_ERROR(runScript({(scripts / "footprint").string(), "--paper", "--format=json"}, table));
   return readJsonFile(table.string());
 }
 
 Expected<std::unique_ptr<ModelBuilders>> ModelBuilders::create(const std::string &scripts) {
   SLUICE_ASSIGN_OR_RETURN(fs::path found, findScripts(scripts));
-  llvm::SmallString<128> made;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", made))
-    return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
-  return std::unique_ptr<ModelBuilders>(new ModelBuilders(std::move(found), fs::path(std::string(made.str()))));
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-bench"));
+  return std::unique_ptr<ModelBuilders>(new ModelBuilders(std::move(found), std::move(folder)));
 }
 
 } // namespace sluice::bench

@@ -6,6 +6,7 @@
 #define SLUICE_TOOLS_SLUICEBENCH_MODELBUILDERS_H
 
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,6 @@ public:
   /// `scripts` is their directory; empty: beside the sources that this program
   /// was built from. Fails where it has none.
   static Expected<std::unique_ptr<ModelBuilders>> create(const std::string &scripts);
-  ~ModelBuilders();
   ModelBuilders(const ModelBuilders &) = delete;
 
   /// Builds a model without weights and returns the file; the one before is
@@ -31,8 +31,9 @@ public:
   Expected<Json> paperModels() const;
 
 private:
-  ModelBuilders(std::filesystem::path scripts, std::filesystem::path directory);
-  std::filesystem::path scripts, directory;
+  ModelBuilders(std::filesystem::path scripts, TemporaryDirectory folder);
+  std::filesystem::path scripts;
+  TemporaryDirectory folder;
 };
 
 } // namespace sluice::bench

@@ -10,11 +10,8 @@
 #include "Rival.h"
 #include "Timing.h"
 #include "sluice/Compiler/Compilation.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/TensorIO/Npy.h"
-
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
 #include <array>
@@ -298,11 +295,8 @@ Status runModels(const ModelsOptions &options) {
   Table table(options, rivals);
   table.printHeader();
   for (const OnnxTest &model : models) {
-    llvm::SmallString<128> work;
-    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sluice-bench", work))
-      return makeError(ErrorCode::Io, "cannot make a temporary directory, ", error.message(), ", set TMPDIR");
-    auto remove = llvm::make_scope_exit([&] { llvm::sys::fs::remove_directories(work); });
-    Contest contest(model, options, rivals, std::string(work));
+    SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create("sluice-bench"));
+    Contest contest(model, options, rivals, work.path());
     if (Status ready = contest.prepare(); !ready) {
       table.addFailure(model.name, ready.error().message);
       continue;

@@ -8,6 +8,7 @@
 #include "TestPool.h"
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -178,28 +179,6 @@ void Report::print(std::ostream &out) const {
       << " of them unexpected\n";
 }
 
-/// Of the compiled models, gone with the run.
-class WorkDirectory {
-public:
-  static Expected<std::unique_ptr<WorkDirectory>> create() {
-    std::error_code error;
-    std::string path = (std::filesystem::temp_directory_path(error) / "sluice-onnx-XXXXXX").string();
-    if (error || !mkdtemp(path.data()))
-      return makeError(ErrorCode::Io, "cannot make a temporary directory, set TMPDIR to a writable directory");
-    return std::unique_ptr<WorkDirectory>(new WorkDirectory(std::move(path)));
-  }
-  WorkDirectory(const WorkDirectory &) = delete;
-  ~WorkDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root, ignored);
-  }
-  std::filesystem::path of(size_t index) const { return root / std::to_string(index); }
-
-private:
-  explicit WorkDirectory(std::filesystem::path root) : root(std::move(root)) {}
-  std::filesystem::path root;
-};
-
 Status runTests(const OnnxTestsOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<ExpectedFailure> expected, readExpectedFailures(options.expectedFailures));
   SLUICE_ASSIGN_OR_RETURN(std::vector<OnnxTest> tests, findOnnxTests(options.directory));
@@ -215,7 +194,8 @@ Status runTests(const OnnxTestsOptions &options) {
     if (tests.empty())
       return makeError(ErrorCode::NotFound, "no test's name matches '", options.filter, "', run without --filter");
   }
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<WorkDirectory> work, WorkDirectory::create());
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create("sluice-onnx"));
+  const auto workOf = [&](size_t index) { return work.file(std::to_string(index)); };
 
   PoolParams params;
   params.processes = usableThreads(options.processes);
@@ -226,7 +206,7 @@ Status runTests(const OnnxTestsOptions &options) {
   Status ran = runIsolated(
       tests.size(), params,
       [&](size_t index) -> Expected<std::string> {
-        const std::filesystem::path directory = work->of(index);
+        const std::filesystem::path directory = workOf(index);
         std::filesystem::create_directories(directory);
         // The linker's own files go there too: what a killed child leaves is removed with it.
         setenv("TMPDIR", directory.c_str(), 1);
@@ -237,7 +217,7 @@ Status runTests(const OnnxTestsOptions &options) {
       [&](size_t index, const PoolResult &result) {
         report.add(index, result);
         std::error_code ignored;
-        std::filesystem::remove_all(work->of(index), ignored);
+        std::filesystem::remove_all(workOf(index), ignored);
         ++ended;
         if (showsProgress)
           std::cerr << '\r' << ended << " of " << tests.size() << (ended == tests.size() ? "\n" : "") << std::flush;

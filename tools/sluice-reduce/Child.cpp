@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -81,22 +80,6 @@ Expected<ChildResult> runShell(const std::string &command, int64_t timeoutNs) {
     return false;
   };
   return runForked(body, timeoutNs);
-}
-
-Expected<TemporaryDirectory> TemporaryDirectory::create() {
-  std::error_code error;
-  std::string path = (std::filesystem::temp_directory_path(error) / "sluice-reduce-XXXXXX").string();
-  if (error || !mkdtemp(path.data()))
-    return makeError(ErrorCode::Io,
-                     "cannot make a temporary directory: ", error ? error.message() : std::strerror(errno),
-                     ", set TMPDIR to a writable directory");
-  return TemporaryDirectory(std::move(path));
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!directory.empty())
-    std::filesystem::remove_all(directory, ignored);
 }
 
 } // namespace sluice::reduce

@@ -32,22 +32,6 @@ Expected<ChildResult> runForked(const std::function<bool()> &body, int64_t timeo
 /// Runs a shell command so, its input and output /dev/null.
 Expected<ChildResult> runShell(const std::string &command, int64_t timeoutNs);
 
-/// A directory of our own for candidates, removed with all that is in it.
-class TemporaryDirectory {
-public:
-  static Expected<TemporaryDirectory> create();
-  TemporaryDirectory(TemporaryDirectory &&other) noexcept : directory(std::move(other.directory)) {
-    other.directory.clear();
-  }
-  TemporaryDirectory &operator=(TemporaryDirectory &&) = delete;
-  ~TemporaryDirectory();
-  std::string file(const std::string &name) const { return directory + "/" + name; }
-
-private:
-  explicit TemporaryDirectory(std::string directory) : directory(std::move(directory)) {}
-  std::string directory;
-};
-
 } // namespace sluice::reduce
 
 #endif // SLUICE_TOOLS_SLUICEREDUCE_CHILD_H

@@ -7,6 +7,7 @@
 
 #include "Child.h"
 #include "sluice/Support/Error.h"
+#include "sluice/Support/Temporaries.h"
 
 #include <map>
 #include <onnx/onnx_pb.h>

@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "lib/Runtime/Sha256.h"
 #include "sluice/Runtime/Tables.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/Npy.h"
 #include "tools/sluice/StepInputs.h"
@@ -312,13 +313,6 @@ private:
   int64_t bytes = 0;
 };
 
-/// A file that is gone in the end, unless it got another name.
-struct Scratch {
-  explicit Scratch(std::string path) : path(std::move(path)) {}
-  ~Scratch() { ::unlink(path.c_str()); }
-  const std::string path;
-};
-
 /// SHA-256 of the whole parameters.
 Expected<std::string> parameterHash(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(Json manifest, readJsonFile(directory + "/manifest.json"));
@@ -340,13 +334,14 @@ Status generate(const std::string &folder) {
   };
   SLUICE_ASSIGN_OR_RETURN(std::string hash, parameterHash(folder + "/model"));
   // Beside the file, which stays as it is until all is there.
-  Scratch scratch(path + ".new");
+  Temporary scratch(path + ".new");
   std::error_code problem;
-  std::filesystem::copy_file(path, scratch.path, std::filesystem::copy_options::overwrite_existing, problem);
+  std::filesystem::copy_file(path, scratch.path(), std::filesystem::copy_options::overwrite_existing, problem);
   if (problem)
-    return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path, "', ", problem.message());
+    return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path(), "', ", problem.message(),
+                     ", make room on its disk");
   {
-    SLUICE_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(scratch.path));
+    SLUICE_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(scratch.path()));
     if (kept.weights.size() != model.num_outputs)
       return wrong(kept.weights.size(), " weights have a place and ", model.num_outputs, " are computed");
     std::vector<void *> outputs;
@@ -367,9 +362,10 @@ Status generate(const std::string &folder) {
     if (runtime::sha256Hex(file.at(0), static_cast<size_t>(file.size())) != hash)
       return wrong("the weights computed are not those of '", path, "'");
   }
-  std::filesystem::rename(scratch.path, path, problem);
+  std::filesystem::rename(scratch.path(), path, problem);
   if (problem)
-    return makeError(ErrorCode::Io, "cannot replace '", path, "', ", problem.message());
+    return makeError(ErrorCode::Io, "cannot replace '", path, "', ", problem.message(), ", check its permissions");
+  scratch.keep();
   return {};
 }
 

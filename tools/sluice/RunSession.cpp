@@ -38,22 +38,6 @@ static std::vector<int64_t> boundsOf(uint32_t, const sluice_tensor_desc &desc) {
   return {desc.shape, desc.shape + desc.rank};
 }
 
-Expected<TemporaryDirectory> TemporaryDirectory::create() {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  std::string pattern = (parent / "sluice-XXXXXX").string();
-  if (error || !mkdtemp(pattern.data()))
-    return makeError(ErrorCode::Io, "cannot make a temporary directory, '", pattern, "', ",
-                     error ? error.message() : std::strerror(errno), ", set TMPDIR");
-  return TemporaryDirectory(pattern);
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path.empty())
-    std::filesystem::remove_all(path, ignored);
-}
-
 static sluice_stats statsOf(const sluice_session *session) {
   sluice_stats stats = {};
   stats.size = sizeof stats;
@@ -88,7 +72,8 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
     ranks.leave(i, results[i].error().message);
   };
   auto refused = [](const std::exception &error) {
-    return makeError(ErrorCode::Io, "the system gives a rank no more memory or threads: ", error.what());
+    return makeError(ErrorCode::Io, "the system gives a rank no more memory or threads, ", error.what(),
+                     ", end other programs or raise 'ulimit -u'");
   };
   std::vector<std::thread> threads;
   threads.reserve(ranks.size());

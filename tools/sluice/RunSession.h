@@ -7,6 +7,7 @@
 
 #include "RankGroup.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/TensorIO/HostTensor.h"
 
 #include <cstddef>
@@ -25,20 +26,6 @@ struct CommandTime : sluice_command_time {
 std::vector<CommandTime> commandTimesOf(const sluice_session *session);
 /// How long a command ran: by its device's own clock where it has one, else by the host's.
 int64_t tookNs(const CommandTime &time);
-
-/// A directory that goes away with its owner.
-class TemporaryDirectory {
-public:
-  static Expected<TemporaryDirectory> create();
-  TemporaryDirectory(TemporaryDirectory &&other) noexcept : path(std::move(other.path)) { other.path.clear(); }
-  TemporaryDirectory &operator=(TemporaryDirectory &&) = delete;
-  ~TemporaryDirectory();
-  std::string file(const std::string &name) const { return (path / name).string(); }
-
-private:
-  explicit TemporaryDirectory(std::filesystem::path path) : path(std::move(path)) {}
-  std::filesystem::path path;
-};
 
 /// The extents of each of a model's inputs.
 using InputShapes = std::vector<std::vector<int64_t>>;

@@ -9,6 +9,7 @@
 #include "Differential.h"
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/Npy.h"
 
@@ -243,13 +244,8 @@ Status Campaign::run() {
 }
 
 Status runRandom(const RandomOptions &options) {
-  std::error_code error;
-  std::string path = (fs::temp_directory_path(error) / "sluice-random-XXXXXX").string();
-  if (error || !mkdtemp(path.data()))
-    return makeError(ErrorCode::Io, "cannot make a temporary directory, set TMPDIR to a writable directory");
-  const Status status = Campaign(options, path).run();
-  fs::remove_all(path, error);
-  return status;
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-random"));
+  return Campaign(options, folder.path()).run();
 }
 
 } // namespace

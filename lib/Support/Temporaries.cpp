@@ -1,0 +1,240 @@
+//===- Temporaries.cpp ----------------------------------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Support/Temporaries.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <new>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice {
+
+struct Temporary::Record {
+  std::string path;
+  pid_t owner = 0;
+  /// In `table`; kUnlisted where it is full.
+  size_t slot = kUnlisted;
+
+  static constexpr size_t kUnlisted = SIZE_MAX;
+};
+
+namespace {
+
+/// A handler of signals may lock nothing, so the table has a fixed size. A path beyond it is removed by its object
+/// only.
+constexpr size_t kMostListed = 256;
+struct Listed {
+  std::atomic<const char *> path{nullptr};
+  std::atomic<pid_t> owner{0};
+};
+std::array<Listed, kMostListed> table;
+
+std::atomic<bool> allocationFailed{false};
+
+/// Between the creation of a file and its entry into the table no signal may end the process.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &old, nullptr); }
+
+private:
+  sigset_t old;
+};
+
+/// Whether it was there and is gone. std::filesystem would allocate.
+bool removeTree(int parent, const char *name, int depth) {
+  constexpr int kMostLevels = 32;
+  if (unlinkat(parent, name, 0) == 0)
+    return true;
+  if ((errno != EISDIR && errno != EPERM) || depth == kMostLevels)
+    return false;
+  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0)
+    return false;
+  // A removal may hide later entries from the reading in progress: it is repeated until it removes nothing.
+  for (bool isRemoving = true; isRemoving;) {
+    isRemoving = false;
+    alignas(dirent64) char buffer[4096];
+    ssize_t bytes;
+    lseek(folder, 0, SEEK_SET);
+    while ((bytes = getdents64(folder, buffer, sizeof buffer)) > 0)
+      for (ssize_t at = 0; at < bytes;) {
+        const auto *entry = reinterpret_cast<const dirent64 *>(buffer + at);
+        at += entry->d_reclen;
+        if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+          isRemoving |= removeTree(folder, entry->d_name, depth + 1);
+      }
+  }
+  close(folder);
+  return unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Temporary
+//===----------------------------------------------------------------------===//
+
+Temporary::Temporary(std::unique_ptr<Record> record) : record(std::move(record)) {}
+
+Temporary::Temporary(std::string path) : record(std::make_unique<Record>(Record{std::move(path)})) { list(); }
+
+Temporary::Temporary(Temporary &&) noexcept = default;
+
+void Temporary::list() {
+  record->owner = getpid();
+  for (size_t i = 0; i < kMostListed && record->slot == Record::kUnlisted; ++i) {
+    pid_t none = 0;
+    if (!table[i].owner.compare_exchange_strong(none, record->owner))
+      continue;
+    table[i].path.store(record->path.c_str(), std::memory_order_release);
+    record->slot = i;
+  }
+}
+
+void Temporary::keep() {
+  if (!record)
+    return;
+  if (record->slot != Record::kUnlisted && record->owner == getpid()) {
+    // Null: a handler reads the path, and the process is about to end.
+    if (!table[record->slot].path.exchange(nullptr)) {
+      (void)record.release();
+      return;
+    }
+    table[record->slot].owner = 0;
+  }
+  record.reset();
+}
+
+Temporary::~Temporary() {
+  if (!record)
+    return;
+  if (record->owner == getpid())
+    removeTree(AT_FDCWD, record->path.c_str(), 0);
+  keep();
+}
+
+const std::string &Temporary::path() const { return record->path; }
+
+void removeTemporaries() noexcept {
+  const int error = errno;
+  for (Listed &listed : table)
+    if (listed.owner.load() == getpid())
+      if (const char *path = listed.path.exchange(nullptr))
+        removeTree(AT_FDCWD, path, 0);
+  errno = error;
+}
+
+//===----------------------------------------------------------------------===//
+// Folders and files
+//===----------------------------------------------------------------------===//
+
+Expected<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix) {
+  const char *parent = std::getenv("TMPDIR");
+  // All memory is taken before there is a folder.
+  Temporary folder(std::make_unique<Temporary::Record>());
+  folder.record->path = std::string(parent && *parent ? parent : "/tmp") + "/" + std::string(prefix) + "-XXXXXX";
+  SignalsBlocked blocked;
+  if (!mkdtemp(folder.record->path.data()))
+    return makeError(ErrorCode::Io, "cannot create a temporary directory, '", folder.path(), "', ",
+                     std::strerror(errno), ", set TMPDIR to a directory that can be written");
+  folder.list();
+  return TemporaryDirectory(std::move(folder));
+}
+
+std::string TemporaryDirectory::file(std::string_view name) const { return folder.path() + "/" + std::string(name); }
+
+static tl::unexpected<Error> cannotWrite(const std::string &path) {
+  const int code = errno;
+  return makeError(code == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "cannot write '", path, "', ",
+                   std::strerror(code),
+                   code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO
+                       ? ", make room on its disk or choose another path"
+                       : ", check the path and its permissions");
+}
+
+PendingFile::PendingFile(Temporary file, std::string path, int descriptor)
+    : file(std::move(file)), path(std::move(path)), descriptor(descriptor) {}
+
+PendingFile::PendingFile(PendingFile &&other) noexcept
+    : file(std::move(other.file)), path(std::move(other.path)), descriptor(std::exchange(other.descriptor, -1)) {}
+
+PendingFile::~PendingFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+Expected<PendingFile> PendingFile::create(const std::string &path) {
+  static std::atomic<unsigned> counter{0};
+  // All memory is taken before there is a file.
+  Temporary file(std::make_unique<Temporary::Record>());
+  file.record->path = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(counter++);
+  std::string copy = path;
+  SignalsBlocked blocked;
+  const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return cannotWrite(path);
+  file.list();
+  return PendingFile(std::move(file), std::move(copy), descriptor);
+}
+
+bool writeAll(int descriptor, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t count = ::write(descriptor, data.data(), data.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return false;
+    data.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+Status PendingFile::write(std::string_view data) {
+  if (!writeAll(descriptor, data))
+    return cannotWrite(path);
+  return {};
+}
+
+Status PendingFile::keep() {
+  if (hasAllocationFailed())
+    return makeError(ErrorCode::Io, "out of memory, before '", path,
+                     "' was whole, free memory or give a smaller problem");
+  // A disk may refuse data as late as here.
+  if (::close(std::exchange(descriptor, -1)) != 0)
+    return cannotWrite(path);
+  SignalsBlocked blocked;
+  if (::rename(file.path().c_str(), path.c_str()) != 0)
+    return cannotWrite(path);
+  file.keep();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Allocations
+//===----------------------------------------------------------------------===//
+
+void watchAllocations() {
+  std::set_new_handler([] {
+    allocationFailed = true;
+    throw std::bad_alloc();
+  });
+}
+
+bool hasAllocationFailed() { return allocationFailed; }
+
+} // namespace sluice
