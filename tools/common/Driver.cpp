@@ -36,7 +36,7 @@ namespace sluice::driver {
 std::atomic<bool> interrupted{false};
 
 static void onInterrupt(int) {
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGINT, endBySignal);
   interrupted = true;
 }
 
@@ -46,19 +46,17 @@ void hearInterrupts() {
 }
 
 int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
-  return guarded([&] {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
-      return app.exit(error) == 0 ? 0 : 2;
-    }
-    if (Status status = action(); !status) {
-      clearProgress();
-      std::cerr << "error: " << status.error().message << '\n';
-      return 1;
-    }
-    return 0;
-  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (Status status = action(); !status) {
+    clearProgress();
+    std::cerr << "error: " << status.error().message << '\n';
+    return 1;
+  }
+  return 0;
 }
 
 void clearProgress() {

@@ -24,8 +24,8 @@ extern std::atomic<bool> interrupted;
 /// Lowers `interrupted` and hears the next Ctrl-C as the first.
 void hearInterrupts();
 
-/// Parses the command line and does what it asks for, guarded (Guard.h). Exit code 2 where it cannot be
-/// parsed, 1 where the action fails, which it says.
+/// Parses the command line and does what it asks for. Exit code 2 where it cannot be parsed, 1 where the action fails,
+/// which it says. For a tool that is guarded (Guard.h).
 int runTool(CLI::App &app, const Action &action, int argc, char **argv);
 
 /// Wipes the line of progress, before anything else is printed.

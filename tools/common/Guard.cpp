@@ -5,19 +5,29 @@
 
 #include "tools/common/Guard.h"
 
+#include "sluice/Support/Temporaries.h"
+
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <pthread.h>
 #include <stdexcept>
+#include <system_error>
 #include <unistd.h>
 
 namespace sluice::driver {
 
 static constexpr char kNoMemory[] =
     "error: out of memory, in this process, free memory or give a smaller model, problem or limit\n";
+static constexpr char kNoThreads[] =
+    "error: the system starts no more threads, for this process, end other programs or raise 'ulimit -u'\n";
+static constexpr char kNotPrinted[] =
+    "error: not all of the output could be written, on standard output, make room on its disk and free memory\n";
 static constexpr char kNoStack[] =
     "error: the stack is exhausted, its input is nested too deeply, give one with less nesting or raise 'ulimit -s'\n";
 
@@ -45,6 +55,11 @@ static void printException() {
     print(kNoMemory);
   } catch (const std::length_error &) { // A container larger than the address space.
     print(kNoMemory);
+  } catch (const std::system_error &error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      print(kNoThreads);
+    else
+      printBug(error.what());
   } catch (const std::exception &error) {
     printBug(error.what());
   } catch (...) {
@@ -52,14 +67,46 @@ static void printException() {
   }
 }
 
+static std::atomic<void (*)()> otherCleanup{nullptr};
+
+void setCleanup(void (*cleanup)()) { otherCleanup = cleanup; }
+
+static void cleanUp() {
+  if (void (*cleanup)() = otherCleanup.load())
+    cleanup();
+  removeTemporaries();
+}
+
+[[noreturn]] static void end() {
+  cleanUp();
+  _exit(1);
+}
+
 void endAsBug(const char *what) {
   printBug(what);
-  _exit(1);
+  end();
 }
 
 void endOutOfMemory() {
   print(kNoMemory);
-  _exit(1);
+  end();
+}
+
+void endOutOfThreads() {
+  print(kNoThreads);
+  end();
+}
+
+void endUnprinted() {
+  print(kNotPrinted);
+  end();
+}
+
+void endBySignal(int signal) {
+  removeTemporaries();
+  // It is blocked until this handler returns, and then ends the process.
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 [[noreturn]] static void onTerminate() {
@@ -67,7 +114,7 @@ void endOutOfMemory() {
     printException();
   else
     printBug("terminated");
-  _exit(1);
+  end();
 }
 
 // Sanitizers report faults themselves. GCC defines a macro for each, clang has features.
@@ -119,11 +166,33 @@ static void hearStackOverflow() {
 static void hearStackOverflow() {}
 #endif
 
+static void hearSignals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction old {};
+    // nohup, for one, has a signal ignored.
+    if (sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_DFL)
+      std::signal(number, endBySignal);
+  }
+  // A limit of file sizes is then an error of write.
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+static bool hasPrintedAll() {
+  std::cout.flush();
+  return std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
 int guarded(const std::function<int()> &tool) {
   std::set_terminate(onTerminate);
+  watchAllocations();
+  hearSignals();
   hearStackOverflow();
   try {
-    return tool();
+    const int status = tool();
+    if (status != 0 || (hasPrintedAll() && !hasAllocationFailed()))
+      return status;
+    print(hasAllocationFailed() ? kNoMemory : kNotPrinted);
+    return 1;
   } catch (...) {
     printException();
     return 1;

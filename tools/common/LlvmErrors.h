@@ -7,15 +7,27 @@
 
 #include "tools/common/Guard.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
 
 namespace sluice::driver {
 
 /// LLVM is built without exceptions: it aborts where memory is short or its own code finds no way on. From here on it
 /// ends as Guard.h says. Call once.
 inline void guardLlvm() {
-  llvm::install_fatal_error_handler([](void *, const char *reason, bool) { endAsBug(reason); });
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    const llvm::StringRef text(reason);
+    // LLVM's words in llvm/lib/Support/Unix/Threading.inc and raw_ostream.cpp.
+    if (text.starts_with("pthread_create failed"))
+      endOutOfThreads();
+    if (text.starts_with("IO failure on output stream"))
+      endUnprinted();
+    endAsBug(reason);
+  });
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endOutOfMemory(); });
+  // The files that LLVM's tools write.
+  setCleanup(llvm::sys::RunInterruptHandlers);
 }
 
 } // namespace sluice::driver

@@ -17,7 +17,7 @@ void CommonOptions::addTo(CLI::App &command) {
 
 } // namespace sluice::bench
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   using namespace sluice::bench;
   CLI::App app("Measures how fast the parts are, each on one thread, and what they can do.", "sluice-bench");
   app.require_subcommand(1);
@@ -35,6 +35,10 @@ int main(int argc, char **argv) {
   addPlacementCommand(app, action);
   addTiersCommand(app, action);
   addBarriersCommand(app, action);
-  sluice::driver::guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  sluice::driver::guardLlvm();
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -8,9 +8,13 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
+  return int(mlir::failed(mlir::MlirLspServerMain(argc, argv, registry)));
+}
+
+int main(int argc, char **argv) {
   sluice::driver::guardLlvm();
-  return sluice::driver::guarded([&] { return int(mlir::failed(mlir::MlirLspServerMain(argc, argv, registry))); });
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -8,11 +8,14 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
   sluice::registerToolPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry));
+}
+
+int main(int argc, char **argv) {
   sluice::driver::guardLlvm();
-  return sluice::driver::guarded(
-      [&] { return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry)); });
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

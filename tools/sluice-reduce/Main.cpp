@@ -7,6 +7,7 @@
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 #include "tools/common/Driver.h"
+#include "tools/common/Guard.h"
 
 #include <csignal>
 #include <iomanip>
@@ -25,7 +26,7 @@ struct Options {
 
 void onInterrupt(int) {
   // A second Ctrl-C ends the program at once.
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGINT, driver::endBySignal);
   interrupted = true;
 }
 
@@ -62,7 +63,7 @@ Status run(const Options &options) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   CLI::App app("Shrinks an ONNX model while a command still finds it interesting.", "sluice-reduce");
   Options options;
   driver::addOption(app, "MODEL", options.model, "an ONNX file")->required();
@@ -98,4 +99,8 @@ int main(int argc, char **argv) {
   std::signal(SIGINT, onInterrupt);
   return driver::runTool(
       app, [&] { return run(options); }, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  return driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -9,8 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "tools/common/Guard.h"
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   using namespace sluice::runner;
   CLI::App app("Runs and measures compiled models on a machine without the compiler.", "sluice-runner");
   app.require_subcommand(1);
@@ -20,4 +21,8 @@ int main(int argc, char **argv) {
   addSimulateCommand(app, action);
   addRatesCommand(app, action);
   return sluice::driver::runTool(app, action, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

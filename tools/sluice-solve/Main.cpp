@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "sluice/Support/Units.h"
+#include "tools/common/Guard.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,7 +38,7 @@ Expected<ProblemFile> readProblemFile(const std::string &path) {
 
 } // namespace sluice::solve
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   using namespace sluice::solve;
   CLI::App app("Solves one planning problem from a file; no model is needed.", "sluice-solve");
   app.require_subcommand(1);
@@ -50,4 +51,8 @@ int main(int argc, char **argv) {
   addTilingCommand(app, action, interrupted);
   sluice::driver::hearInterrupts();
   return sluice::driver::runTool(app, action, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -13,6 +13,7 @@
 #include "sluice/TensorIO/Compare.h"
 #include "sluice/TensorIO/Npy.h"
 #include "tools/common/Driver.h"
+#include "tools/common/Guard.h"
 
 #include <filesystem>
 #include <iostream>
@@ -195,7 +196,7 @@ Status run(const StandaloneOptions &options) {
 } // namespace
 } // namespace sluice::driver
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   using namespace sluice::driver;
   CLI::App app("Runs the model that this program holds on .npy files.");
   StandaloneOptions options;
@@ -219,4 +220,8 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   return runTool(
       app, [&] { return run(options); }, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -59,12 +59,15 @@ static mlir::LogicalResult exportOnnx(mlir::ModuleOp module, llvm::raw_ostream &
   return mlir::success();
 }
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   mlir::TranslateToMLIRRegistration onnx("import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect",
                                          importOnnx, registerDialects);
   mlir::TranslateFromMLIRRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx,
                                              registerDialects);
+  return int(mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n")));
+}
+
+int main(int argc, char **argv) {
   driver::guardLlvm();
-  return driver::guarded(
-      [&] { return int(mlir::failed(mlir::mlirTranslateMain(argc, argv, "Sluice's translations\n"))); });
+  return driver::guarded([&] { return runMain(argc, argv); });
 }

@@ -7,7 +7,7 @@
 #include "sluice/Codegen/Artifact.h"
 #include "tools/common/LlvmErrors.h"
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   using namespace sluice::driver;
   CLI::App app("Plans, compiles and runs ONNX models on machines with little memory.", "sluice");
   app.require_subcommand(1);
@@ -26,6 +26,10 @@ int main(int argc, char **argv) {
   addInfoCommand(app, action);
   addMachineCommand(app, action);
   hearInterrupts();
-  guardLlvm();
   return sluice::driver::runTool(app, action, argc, argv);
+}
+
+int main(int argc, char **argv) {
+  sluice::driver::guardLlvm();
+  return sluice::driver::guarded([&] { return runMain(argc, argv); });
 }

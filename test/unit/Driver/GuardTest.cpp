@@ -5,8 +5,14 @@
 
 #include "tools/common/Guard.h"
 
+#include "sluice/Support/Temporaries.h"
+
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -41,7 +47,7 @@ Ended runGuarded(const std::function<int()> &tool) {
     const rlimit noCore{0, 0};
     setrlimit(RLIMIT_CORE, &noCore);
     // Catch's own handlers are not those of a tool.
-    for (int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGTERM, SIGINT, SIGILL})
+    for (int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGTERM, SIGINT, SIGILL, SIGHUP, SIGPIPE})
       std::signal(signal, SIG_DFL);
     _exit(guarded(tool));
   }
@@ -100,6 +106,58 @@ TEST_CASE("an exception that escapes a thread is an error too", "[driver]") {
   CHECK_THAT(ended.errors, StartsWith("error: out of memory, "));
 }
 
+TEST_CASE("threads that the system refuses are no bug", "[driver]") {
+  Ended ended = runGuarded(
+      []() -> int { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: the system starts no more threads, ") && !Contains("report"));
+}
+
+TEST_CASE("text that cannot be printed is an error", "[driver]") {
+  Ended ended = runGuarded([] {
+    dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+    std::cout << "a result\n";
+    return 0;
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: not all of the output could be written, "));
+}
+
+TEST_CASE("memory that was refused on the way is an error", "[driver]") {
+  Ended ended = runGuarded([] {
+    try {
+      volatile size_t huge = SIZE_MAX / 4;
+      ::operator delete(::operator new(huge));
+    } catch (const std::bad_alloc &) {
+    }
+    return 0;
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: out of memory, "));
+}
+
+TEST_CASE("temporary files go, however a tool ends", "[driver]") {
+  auto folder = sluice::TemporaryDirectory::create("sluice-test");
+  REQUIRE(folder);
+  const std::string path = folder->file("temporary");
+  auto leave = [&](const std::function<void()> &end) {
+    Ended ended = runGuarded([&] {
+      std::ofstream(path) << "x";
+      sluice::Temporary temporary(path);
+      end();
+      return 0;
+    });
+    CHECK(!std::filesystem::exists(path));
+    return ended;
+  };
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    CHECK(leave([&] { raise(signal); }).signal() == signal);
+  CHECK(leave([] { endOutOfMemory(); }).exitCode() == 1);
+  CHECK(leave([] { endAsBug("a reason"); }).exitCode() == 1);
+  CHECK(leave([] { std::thread([] { throw std::bad_alloc(); }).join(); }).exitCode() == 1);
+  CHECK(leave([] {}).exitCode() == 0);
+}
+
 TEST_CASE("what a handler ends says what happened", "[driver]") {
   Ended bug = runGuarded([]() -> int { endAsBug("a reason"); });
   CHECK(bug.exitCode() == 1);
@@ -107,6 +165,8 @@ TEST_CASE("what a handler ends says what happened", "[driver]") {
   Ended memory = runGuarded([]() -> int { endOutOfMemory(); });
   CHECK(memory.exitCode() == 1);
   CHECK_THAT(memory.errors, StartsWith("error: out of memory, "));
+  CHECK_THAT(runGuarded([]() -> int { endOutOfThreads(); }).errors, StartsWith("error: the system starts no more "));
+  CHECK_THAT(runGuarded([]() -> int { endUnprinted(); }).errors, StartsWith("error: not all of the output "));
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
