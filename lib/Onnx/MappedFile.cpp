@@ -32,7 +32,8 @@ Expected<std::shared_ptr<const MappedFile>> MappedFile::map(const FileHandle &fi
   if (size) {
     data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (data == MAP_FAILED)
-      return makeError(ErrorCode::Io, "cannot map '", name, "': ", std::strerror(errno));
+      return makeError(ErrorCode::Io, "cannot map '", name, "', ", std::strerror(errno),
+                       ", free memory or give a smaller file");
   }
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte *>(data), size));
 }
@@ -41,11 +42,12 @@ Expected<OpenedFile> openRegularFile(const std::string &path) {
   // Non-blocking, so that a FIFO cannot hang the open; it has no effect on regular files.
   FileHandle handle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!handle)
-    return makeError(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "cannot open '", path,
-                     "': ", std::strerror(errno));
+    return makeError(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "cannot open '", path, "', ",
+                     std::strerror(errno), ", check the path and its permissions");
   struct stat info {};
   if (::fstat(handle.get(), &info) != 0)
-    return makeError(ErrorCode::Io, "cannot examine '", path, "': ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot examine '", path, "', ", std::strerror(errno),
+                     ", check its disk or copy it to another");
   if (!S_ISREG(info.st_mode))
     return makeError(ErrorCode::InvalidInput, "'", path, "' is not a regular file, give the model's file");
   return OpenedFile{std::move(handle), static_cast<size_t>(info.st_size)};
@@ -55,7 +57,8 @@ Expected<FileHandle> openDirectoryOf(const std::string &path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   FileHandle handle(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!handle)
-    return makeError(ErrorCode::Io, "cannot open the directory of '", path, "': ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot open the directory of '", path, "', ", std::strerror(errno),
+                     ", check its permissions");
   return handle;
 }
 

@@ -500,7 +500,9 @@ int32_t Executor::guarded(uint32_t command, const Body &body) {
     if (Status status = body(); !status)
       stepState.fail(command, status.error() + ", in command " + std::to_string(command));
   } catch (const std::exception &error) {
-    stepState.fail(command, failure("cannot issue command ", command, ": ", error.what()).value());
+    stepState.fail(
+        command,
+        failure("cannot issue command ", command, ", ", error.what(), ", free memory or end other programs").value());
   }
   return stepState.failed.load(std::memory_order_acquire) ? 1 : 0;
 }

@@ -36,7 +36,7 @@ Status caught(const Body &body) {
   try {
     return body();
   } catch (const std::exception &error) {
-    return failure("the system gave no more memory or threads: ", error.what());
+    return failure("the system gave no more memory or threads, ", error.what(), ", free memory or end other programs");
   }
 }
 

@@ -232,7 +232,8 @@ trainThreads(LocalWindows &windows, const BarrierTraining &training,
     try {
       steps = trainUnderBarrier(windows.member(number), training, *replicas[rank]);
     } catch (const std::exception &error) {
-      steps = makeError(ErrorCode::Io, "the system gives a rank no more memory: ", error.what());
+      steps = makeError(ErrorCode::Io, "the system gives a rank no more memory, ", error.what(),
+                        ", free memory or run fewer ranks");
     }
     if (steps) {
       records[rank] = std::move(*steps);
