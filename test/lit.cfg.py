@@ -9,7 +9,7 @@ names. Substitutions:
   %tinybert, %jumperhard: a carried model with its dimensions
   %emulate_aarch64, %emulate_riscv64 PROGRAM: under qemu's user-mode emulation; %runner_aarch64, %runner_riscv64: the
     runner of scripts/build --target, so
-  %generate_example: the application of test/unit/Runtime/GenerateExample.c
+  %generate_example: the application of test/unit/Runtime/GenerateExample.c; %soak: that of test/faults/Soak.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
 Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64 (where qemu and that runner, or libsluice_standalone.a, are there), shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
@@ -52,6 +52,7 @@ config.substitutions += [
     ("%fake_cuda", fake_cuda),
     ("%fake_libraries", os.path.join(fake_cuda, "libraries")),
     ("%generate_example", os.path.join(config.tools_dir, "GenerateExample")),
+    ("%soak", os.path.join(config.tools_dir, "RuntimeSoak")),
     ("%runner", os.path.join(config.tools_dir, "sluice-runner")),
     ("%onnx_testdata", onnx_testdata),
     ("%python", config.python),
