@@ -401,7 +401,7 @@ pid_t fork() noexcept {
   return fails(kProcess) ? -1 : real();
 }
 int posix_spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,
-                const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) noexcept {
+                const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) {
   NEXT(posix_spawn);
   return fails(kProcess) ? kKinds[kProcess].error : real(child, path, actions, attributes, arguments, environment);
 }

@@ -17,11 +17,12 @@ constexpr int64_t kBytesPerNs = 128;
 
 /// Items of the thread with most of them, where `threads` share chunks of `grain` items as ThreadPool has it.
 int64_t largestShare(int64_t extent, int64_t grain, int64_t threads) {
-  const int64_t chunks = (extent + grain - 1) / grain, shares = std::min(chunks, threads);
+  const int64_t chunks = extent / grain + (extent % grain != 0), shares = std::min(chunks, threads);
   int64_t largest = 0;
   for (int64_t share = 0; share < shares; ++share) {
-    const int64_t begin = share * chunks / shares * grain, end = (share + 1) * chunks / shares * grain;
-    largest = std::max(largest, std::min(end, extent) - begin);
+    const int64_t begin = share * chunks / shares * grain;
+    const int64_t end = share + 1 == shares ? extent : (share + 1) * chunks / shares * grain;
+    largest = std::max(largest, end - begin);
   }
   return largest;
 }

@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Evaluate/Models.h"
 #include "dialects/Dataflow/IR/HostElements.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -38,8 +39,8 @@ static LogicalResult evaluateGather(GatherOp op, ArrayRef<TensorView> operands, 
     if (i < 0)
       return failure();
     for (int64_t row = 0; row < outer; ++row)
-      std::memcpy(results[0].data + (row * count + n) * inner, operands[0].data + (row * shape[axis] + i) * inner,
-                  inner);
+      std::copy_n(operands[0].data + (row * shape[axis] + i) * inner, inner,
+                  results[0].data + (row * count + n) * inner);
   }
   return success();
 }

@@ -6,7 +6,7 @@
 #include "dialects/Dataflow/Evaluate/Models.h"
 #include "dialects/Dataflow/IR/HostElements.h"
 
-#include <cstring>
+#include <algorithm>
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -20,7 +20,7 @@ static LogicalResult evaluateNonzero(NonzeroOp, ArrayRef<TensorView> operands, A
   int64_t count = elementCount(operands[0].type), found = 0;
   ElementReader input(operands[0], shape);
   SmallVector<int64_t> strides = rowMajorStrides(shape);
-  std::memset(results[0].data, 0, tensorBytes(results[0].type));
+  std::fill_n(results[0].data, tensorBytes(results[0].type), 0);
   for (int64_t i = 0; i < count; ++i) {
     bool isSet;
     if (isa<FloatType>(operands[0].type.getElementType())) {
