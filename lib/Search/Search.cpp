@@ -12,6 +12,7 @@
 #include "sluice/Search/CompactArenas.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
+#include "sluice/Swap/Dtr.h"
 
 #include <algorithm>
 
@@ -66,6 +67,8 @@ static void searchWithinLimits(SearchState &state) {
     return searchRandomly(state);
   if (solver == "activations-only")
     return planOnce(state, solver, planActivationsOnly);
+  if (solver == "dtr")
+    return planOnce(state, solver, planDtr);
   const bool inPlace = solver == "odswap-in-place";
   planOnce(state, inPlace ? solver : "odswap",
            [inPlace](const SwapProblem &problem) { return planOdSwap(problem, inPlace); });
@@ -115,7 +118,7 @@ std::vector<std::string> searchSolverNames() {
   std::vector<std::string> names = {"default", "no-recompute", "greedy"};
   for (std::string &name : swapAdvisorNames())
     names.push_back(std::move(name));
-  names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "ideal"});
+  names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "dtr", "ideal"});
   return names;
 }
 

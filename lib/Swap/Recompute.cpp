@@ -321,9 +321,7 @@ static std::vector<OperatorId> neededAgain(const Graph &graph, const Recomputati
   return result;
 }
 
-RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation)
-    : numOperators(graph.numOperators()), numTensors(graph.numTensors()),
-      firstOperator(neededAgain(graph, recomputation)), table(costs) {
+void RecomputedGraph::addTensors(const Graph &graph) {
   twice.name = graph.name;
   for (Tensor tensor : graph.tensors()) {
     tensor.producer = OperatorId();
@@ -331,16 +329,31 @@ RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, con
     tensor.updatedBy = TensorId();
     twice.addTensor(std::move(tensor));
   }
+}
+
+TensorId RecomputedGraph::addResult(const Graph &graph, TensorId first, const std::string &suffix) {
+  Tensor tensor = graph.tensor(first);
+  tensor.name += suffix;
+  tensor.producer = OperatorId();
+  tensor.consumers.clear();
+  firstTensor.push_back(first);
+  return twice.addTensor(std::move(tensor));
+}
+
+void RecomputedGraph::addRun(const CostTable &costs, OperatorId first, Operator op) {
+  twice.addOperator(std::move(op));
+  for (size_t device = 0; device < costs.numDevices; ++device)
+    table.operatorNs.push_back(costs.timeNs(first, DeviceId(device)));
+}
+
+RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation)
+    : numOperators(graph.numOperators()), numTensors(graph.numTensors()),
+      firstOperator(neededAgain(graph, recomputation)), table(costs) {
+  addTensors(graph);
   std::unordered_map<TensorId, TensorId> second;
   for (OperatorId op : firstOperator)
-    for (TensorId output : graph.op(op).outputs) {
-      Tensor tensor = graph.tensor(output);
-      tensor.name += " again";
-      tensor.producer = OperatorId();
-      tensor.consumers.clear();
-      second[output] = twice.addTensor(std::move(tensor));
-      firstTensor.push_back(output);
-    }
+    for (TensorId output : graph.op(op).outputs)
+      second[output] = addResult(graph, output, " again");
   auto readSecond = [&](Operator &op) {
     for (TensorId &input : op.inputs)
       if (auto found = second.find(input); found != second.end())
@@ -358,10 +371,41 @@ RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, con
     readSecond(op);
     for (TensorId &output : op.outputs)
       output = second.at(output);
-    twice.addOperator(std::move(op));
-    for (size_t device = 0; device < costs.numDevices; ++device)
-      table.operatorNs.push_back(costs.timeNs(first, DeviceId(device)));
+    addRun(costs, first, std::move(op));
   }
+}
+
+RecomputedGraph::RecomputedGraph(const Graph &graph, const CostTable &costs, std::span<const OperatorId> runs)
+    : numOperators(graph.numOperators()), numTensors(graph.numTensors()), table(costs) {
+  addTensors(graph);
+  std::vector<TensorId> latest; // Per tensor: its latest result.
+  for (TensorId t : idsBelow<TensorId>(numTensors))
+    latest.push_back(t);
+  std::vector<uint32_t> count(numOperators, 0);
+  std::vector<Operator> firstRuns(numOperators), moreRuns;
+  for (OperatorId run : runs) {
+    Operator op = graph.op(run);
+    for (TensorId &input : op.inputs)
+      input = latest[input.index()];
+    if (count[run.index()]++ == 0) {
+      runOrder.push_back(run);
+      firstRuns[run.index()] = std::move(op);
+      continue;
+    }
+    const std::string suffix = concat(" again ", count[run.index()] - 1);
+    op.name += suffix;
+    for (TensorId &output : op.outputs) {
+      const TensorId first = output;
+      output = latest[first.index()] = addResult(graph, first, suffix);
+    }
+    runOrder.push_back(OperatorId(numOperators + moreRuns.size()));
+    firstOperator.push_back(run);
+    moreRuns.push_back(std::move(op));
+  }
+  for (Operator &op : firstRuns)
+    twice.addOperator(std::move(op));
+  for (size_t i = 0; i < moreRuns.size(); ++i)
+    addRun(costs, firstOperator[i], std::move(moreRuns[i]));
 }
 
 std::vector<OperatorId> RecomputedGraph::order(std::span<const OperatorId> first) const {

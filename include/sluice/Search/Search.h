@@ -138,6 +138,8 @@ struct SearchResult {
 ///  activations-only
 ///               parameters stay, activations swap, in the model's order (as
 ///               vDNN and TFLMS); infeasible where parameters leave no room
+///  dtr          dynamic tensor rematerialization in the model's order: nothing is
+///               swapped; infeasible where parameters and states leave no room
 ///  ideal        unlimited memory; infeasible where that exceeds the capacity
 std::vector<std::string> searchSolverNames();
 

@@ -60,23 +60,37 @@ public:
   /// `graph` passes Graph::check(). An operator of `recomputation` runs again only if a late
   /// operator, or the second run of another operator, reads its second results.
   RecomputedGraph(const Graph &graph, const CostTable &costs, const Recomputation &recomputation);
+  /// `runs` has every operator of the graph at least once, and repeatable operators any number of times, in an order
+  /// in which each run reads the latest results of the operators before it.
+  RecomputedGraph(const Graph &graph, const CostTable &costs, std::span<const OperatorId> runs);
 
-  /// The operators that run again, as ids of the original graph, ascending.
+  /// The operators that run again, as ids of the original graph: ascending, or one for each repetition in the order
+  /// of the runs.
   const std::vector<OperatorId> &again() const { return firstOperator; }
   const Graph &graph() const { return twice; }
   const CostTable &costs() const { return table; }
   /// Extends a topological order of the original graph: every second run comes right
   /// before the first operator that needs it.
   std::vector<OperatorId> order(std::span<const OperatorId> first) const;
+  /// The order of the runs that the graph was made from.
+  const std::vector<OperatorId> &orderOfRuns() const { return runOrder; }
   /// Extends a placement of the original graph: second runs use the device of the first.
   std::vector<DeviceId> placement(std::span<const DeviceId> first) const;
   /// Translates a plan for graph() into a plan for the original graph.
   Plan planOfFirst(Plan plan) const;
 
 private:
+  /// Copies the tensors of the original graph.
+  void addTensors(const Graph &graph);
+  /// Adds a tensor for one more result.
+  TensorId addResult(const Graph &graph, TensorId first, const std::string &suffix);
+  /// Adds an operator for one more run of an operator of the original graph.
+  void addRun(const CostTable &costs, OperatorId first, Operator op);
+
   size_t numOperators, numTensors;       ///< Of the original graph.
   std::vector<OperatorId> firstOperator; ///< Per second run.
   std::vector<TensorId> firstTensor;     ///< Per second result.
+  std::vector<OperatorId> runOrder;      ///< Empty unless the graph was made from runs.
   Graph twice;
   CostTable table;
 };

@@ -26,7 +26,7 @@ from damage import MUTATIONS
 
 BATCH, OFTEN = 500, 100
 SOLVERS = ["default", "odswap", "odswap-in-place", "swapadvisor-in-place", "greedy", "no-recompute",
-           "activations-only", "random", "ideal"]
+           "activations-only", "dtr", "random", "ideal"]
 
 
 def load_verify(scripts):
