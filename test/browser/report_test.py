@@ -314,6 +314,9 @@ class OnePlan(PageTest):
         self.assertEqual(self.run_js("report.spanText(23509824, 23518136)"), "from 23.5098 ms to 23.5181 ms")
         self.assertEqual(self.run_js("report.spanText(0, 46400)"), "from 0 ns to 46.40 us")
         self.assertEqual(self.run_js("report.spanText(1000, 2500)"), "from 1.00 us to 2.50 us")
+        # As C++ rounds them: ties such as 55.125 and 1.375 go to the even digit.
+        self.assertEqual(self.run_js("[56448, 14144, 1408, 12641].map(report.bytesText)"), ["55.12 KiB", "13.81 KiB", "1.38 KiB", "12.34 KiB"])
+        self.assertEqual(self.run_js("[12345, 1125, 1375].map(report.timeText)"), ["12.35 us", "1.12 us", "1.38 us"])
         self.assertEqual(self.run_js("report.spanText(0, 2500, 2500)"), "during the whole step")
         self.assertEqual(self.run_js("report.spanText(0, 0, 2500)"), "at the start of the step")
         self.assertEqual(self.run_js("report.spanText(2500, 2500, 2500)"), "at the end of the step")

@@ -92,4 +92,4 @@ tell();
 show(0, end);
 
 // For the console, and for tests.
-window.report = {plans, charts, view, select, clear, spanText, timeText, get selection() { return selection; }};
+window.report = {plans, charts, view, select, clear, spanText, timeText, bytesText, get selection() { return selection; }};

@@ -10,11 +10,16 @@ const html = (tag, properties = {}, ...children) => {
 };
 const byId = id => document.getElementById(id);
 
+// A tie goes to the even digit, as in the sentences, which C++ writes. Only eighths are ties.
+const fixed = value => {
+  const low = Math.floor(value * 100);
+  return value * 8 % 2 === 1 && low % 2 === 0 ? (low / 100).toFixed(2) : value.toFixed(2);
+};
 const scaled = (value, step, units, plain) => {
   if (Math.abs(value) < step) return value + ' ' + plain;
   let unit = -1;
   while (Math.abs(value) >= step && unit + 1 < units.length) { value /= step; ++unit; }
-  return value.toFixed(2) + ' ' + units[unit];
+  return fixed(value) + ' ' + units[unit];
 };
 const bytesText = value => scaled(value, 1024, ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 'B');
 const timeText = value => scaled(Math.round(value), 1000, ['us', 'ms', 's'], 'ns');
