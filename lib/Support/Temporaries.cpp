@@ -22,10 +22,16 @@ namespace sluice {
 struct Temporary::Record {
   std::string path;
   pid_t owner = 0;
+  /// Of a folder that TemporaryDirectory made: it can be emptied when the process may open no more files.
+  int folder = -1;
   /// In `table`; kUnlisted where it is full.
   size_t slot = kUnlisted;
 
   static constexpr size_t kUnlisted = SIZE_MAX;
+  ~Record() {
+    if (folder >= 0)
+      close(folder);
+  }
 };
 
 namespace {
@@ -36,6 +42,7 @@ constexpr size_t kMostListed = 256;
 struct Listed {
   std::atomic<const char *> path{nullptr};
   std::atomic<pid_t> owner{0};
+  std::atomic<int> folder{-1};
 };
 std::array<Listed, kMostListed> table;
 
@@ -55,16 +62,10 @@ private:
   sigset_t old;
 };
 
-/// Whether it was there and is gone. std::filesystem would allocate.
-bool removeTree(int parent, const char *name, int depth) {
-  constexpr int kMostLevels = 32;
-  if (unlinkat(parent, name, 0) == 0)
-    return true;
-  if ((errno != EISDIR && errno != EPERM) || depth == kMostLevels)
-    return false;
-  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0)
-    return false;
+bool removeTree(int parent, const char *name, int depth);
+
+/// std::filesystem would allocate.
+void empty(int folder, int depth) {
   // A removal may hide later entries from the reading in progress: it is repeated until it removes nothing.
   for (bool isRemoving = true; isRemoving;) {
     isRemoving = false;
@@ -79,8 +80,30 @@ bool removeTree(int parent, const char *name, int depth) {
           isRemoving |= removeTree(folder, entry->d_name, depth + 1);
       }
   }
+}
+
+/// Whether it was there and is gone.
+bool removeTree(int parent, const char *name, int depth) {
+  constexpr int kMostLevels = 32;
+  if (unlinkat(parent, name, 0) == 0)
+    return true;
+  if ((errno != EISDIR && errno != EPERM) || depth == kMostLevels)
+    return false;
+  const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0)
+    return false;
+  empty(folder, depth);
   close(folder);
   return unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+void removeListed(const char *path, int folder) {
+  if (folder < 0) {
+    removeTree(AT_FDCWD, path, 0);
+    return;
+  }
+  empty(folder, 0);
+  unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 } // namespace
@@ -91,7 +114,10 @@ bool removeTree(int parent, const char *name, int depth) {
 
 Temporary::Temporary(std::unique_ptr<Record> record) : record(std::move(record)) {}
 
-Temporary::Temporary(std::string path) : record(std::make_unique<Record>(Record{std::move(path)})) { list(); }
+Temporary::Temporary(std::string path) : record(std::make_unique<Record>()) {
+  record->path = std::move(path);
+  list();
+}
 
 Temporary::Temporary(Temporary &&) noexcept = default;
 
@@ -101,6 +127,7 @@ void Temporary::list() {
     pid_t none = 0;
     if (!table[i].owner.compare_exchange_strong(none, record->owner))
       continue;
+    table[i].folder = record->folder;
     table[i].path.store(record->path.c_str(), std::memory_order_release);
     record->slot = i;
   }
@@ -124,7 +151,7 @@ Temporary::~Temporary() {
   if (!record)
     return;
   if (record->owner == getpid())
-    removeTree(AT_FDCWD, record->path.c_str(), 0);
+    removeListed(record->path.c_str(), record->folder);
   keep();
 }
 
@@ -135,7 +162,7 @@ void removeTemporaries() noexcept {
   for (Listed &listed : table)
     if (listed.owner.load() == getpid())
       if (const char *path = listed.path.exchange(nullptr))
-        removeTree(AT_FDCWD, path, 0);
+        removeListed(path, listed.folder);
   errno = error;
 }
 
@@ -149,9 +176,16 @@ Expected<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix)
   Temporary folder(std::make_unique<Temporary::Record>());
   folder.record->path = std::string(parent && *parent ? parent : "/tmp") + "/" + std::string(prefix) + "-XXXXXX";
   SignalsBlocked blocked;
-  if (!mkdtemp(folder.record->path.data()))
-    return makeError(ErrorCode::Io, "cannot create a temporary directory, '", folder.path(), "', ",
-                     std::strerror(errno), ", set TMPDIR to a directory that can be written");
+  const bool isMade = mkdtemp(folder.record->path.data()) != nullptr;
+  if (isMade)
+    folder.record->folder = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder.record->folder < 0) {
+    const int why = errno;
+    if (isMade)
+      rmdir(folder.path().c_str());
+    return makeError(ErrorCode::Io, "cannot create a temporary directory, '", folder.path(), "', ", std::strerror(why),
+                     ", set TMPDIR to a directory that can be written");
+  }
   folder.list();
   return TemporaryDirectory(std::move(folder));
 }

@@ -70,10 +70,12 @@ TEST_CASE("a temporary folder goes with its object, and links are not followed",
 
 TEST_CASE("what is kept stays", "[temporaries]") {
   Tree tree;
-  Temporary temporary(tree.inner);
-  Temporary moved = std::move(temporary);
-  moved.keep();
-  removeTemporaries();
+  statusOf([&] {
+    Temporary temporary(tree.inner);
+    Temporary moved = std::move(temporary);
+    moved.keep();
+    removeTemporaries();
+  });
   CHECK(fs::exists(tree.inner + "/a/b/file0"));
 }
 
@@ -89,6 +91,21 @@ TEST_CASE("a process that ends without destructors removes its own, and not its 
     _exit(0);
   });
   CHECK(namesIn(tree.folder.path()) == std::vector<std::string>{"parents"});
+}
+
+TEST_CASE("a temporary folder goes when the process may open no more files", "[temporaries]") {
+  Tree tree;
+  const int status = statusOf([&] {
+    setenv("TMPDIR", tree.folder.path().c_str(), 1);
+    auto folder = TemporaryDirectory::create("full");
+    (void)writeFileAtomically(folder->file("x"), "x");
+    const rlimit none{3, 3};
+    setrlimit(RLIMIT_NOFILE, &none);
+    { TemporaryDirectory removed = std::move(*folder); }
+    _exit(0);
+  });
+  CHECK(status == 0);
+  CHECK(namesIn(tree.folder.path()) == std::vector<std::string>{"tree"});
 }
 
 TEST_CASE("more temporaries than the table lists go with their objects", "[temporaries]") {
