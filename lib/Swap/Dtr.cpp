@@ -14,9 +14,9 @@
 
 #include "ProblemIndex.h"
 #include "StepPlanner.h"
+#include "sluice/Support/Units.h"
 #include "sluice/Swap/Recompute.h"
 #include "sluice/Swap/SwapPlanner.h"
-#include "sluice/Support/Units.h"
 
 #include <algorithm>
 #include <limits>
@@ -350,16 +350,15 @@ Expected<Plan> sluice::planDtr(const SwapProblem &problem) {
       break;
     }
     const RecomputedGraph repeated(problem.graph, problem.costs, *runs);
-    Expected<Plan> plan = planSwapOffsets({repeated.graph(), problem.machine, repeated.costs(),
-                                           repeated.placement(problem.placement), repeated.orderOfRuns(),
-                                           problem.capacityBytes});
+    Expected<Plan> plan =
+        planSwapOffsets({repeated.graph(), problem.machine, repeated.costs(), repeated.placement(problem.placement),
+                         repeated.orderOfRuns(), problem.capacityBytes});
     if (plan && !swaps(*plan))
       return validated(problem, repeated.planOfFirst(std::move(*plan)), "swap=dtr");
     if (!first)
       first = plan ? makeError(ErrorCode::Infeasible, "the tensors that dynamic rematerialization keeps in memory '",
                                problem.machine.memory(memory).name, "' cannot be packed into ", formatBytes(capacity),
-                               ", raise --memory ", problem.machine.memory(memory).name,
-                               ", or use a solver that swaps")
+                               ", raise --memory ", problem.machine.memory(memory).name, ", or use a solver that swaps")
                          .value()
                    : plan.error();
   }
