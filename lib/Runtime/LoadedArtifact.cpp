@@ -245,7 +245,7 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
   void *whole = mmap(nullptr, static_cast<size_t>(own), isPieces ? PROT_NONE : PROT_READ,
                      isPieces ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, isPieces ? -1 : file.fd, 0);
   if (whole == MAP_FAILED)
-    return failure("cannot map '", path, "': ", std::strerror(errno));
+    return failure("cannot map '", path, "': ", std::strerror(errno), ", free memory or raise the process's limit");
   mapping = whole, mapped = own;
   verify |= own <= kAlwaysHashedBytes;
   auto check = [&](const void *data, int64_t size, const std::string &hash) -> Status {
@@ -263,7 +263,7 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
     const uint32_t piece = section.pieces[rank];
     if (mmap(at(filled), static_cast<size_t>(section.bytes), PROT_READ, MAP_PRIVATE | MAP_FIXED, file.fd,
              begin + piece * section.bytes) == MAP_FAILED)
-      return failure("cannot map '", path, "': ", std::strerror(errno));
+      return failure("cannot map '", path, "': ", std::strerror(errno), ", free memory or raise the process's limit");
     if (Status status = check(at(filled), section.bytes, manifest.pieceHashes[firstHash + piece]); !status)
       return status;
     filled += section.bytes;
