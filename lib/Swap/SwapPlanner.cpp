@@ -8,7 +8,6 @@
 #include "Placers.h"
 #include "StaticLayout.h"
 #include "Tiers.h"
-#include "UnreadCopies.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -121,36 +120,6 @@ struct Candidate {
 };
 } // namespace
 
-/// The estimated cost of a plan, as a walk estimates it: as if no two copies shared a link.
-static WalkCost costOf(const ProblemIndex &index, const Plan &plan) {
-  const SwapProblem &problem = index.problem;
-  std::vector<int64_t> clockNs(plan.streams.size(), 0), endNs;
-  endNs.reserve(plan.commands.size());
-  WalkCost cost{0, plan.bytesCopied(problem.graph)};
-  for (const Command &command : plan.commands) {
-    int64_t &clock = clockNs[command.stream.index()];
-    for (CommandId earlier : command.waits)
-      clock = std::max(clock, endNs[earlier.index()]);
-    if (command.kind == CommandKind::Launch) {
-      clock += problem.costs.timeNs(command.op, problem.placement[command.op.index()]);
-    } else {
-      const Residency &from = plan.residencies[command.reads[0].index()];
-      clock += transferTimeNs(problem.machine.link(command.link), from.memory, problem.graph.tensor(from.tensor).bytes);
-    }
-    endNs.push_back(clock);
-    cost.first = std::max(cost.first, clock);
-  }
-  return cost;
-}
-
-/// The plan of a walk that is complete, without its copies that nobody reads.
-static Candidate takeCandidate(const ProblemIndex &index, StepPlanner &planner) {
-  Candidate made{planner.takePlan(), planner.cost()};
-  if (removeUnreadCopies(index.problem.graph, made.plan))
-    made.cost = costOf(index, made.plan);
-  return made;
-}
-
 /// Walks the order again and again, and returns the best walk by its estimated makespan.
 /// Stops once a walk ends with the parameters in place that it started with, once it
 /// is no better than those before, or after `passes` walks. The parameters `always` are
@@ -180,14 +149,14 @@ static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions op
     if (planner.stoppedEarly())
       break;
     std::vector<ResidentParameter> next = pass == 0 ? planner.residentAtEnd() : planner.survivors();
-    Candidate made = takeCandidate(index, planner);
-    if (pass > 0 && made.cost >= best.cost)
+    const WalkCost cost = planner.cost();
+    if (pass > 0 && cost >= best.cost)
       break;
     bool settled = next == initial && (!foresee || planner.evicted() == options.saveEarly);
     if (foresee)
       options.saveEarly = planner.evicted();
-    best = std::move(made);
-    limits.best = best.cost;
+    best = {planner.takePlan(), cost};
+    limits.best = cost;
     if (settled)
       break;
     initial = std::move(next);
