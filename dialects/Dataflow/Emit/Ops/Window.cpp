@@ -22,6 +22,16 @@ using namespace sluice::dataflow;
 // pool
 //===----------------------------------------------------------------------===//
 
+/// Channels of one vector: as many as fit, and no more than there are; 1 where vectors do not pay.
+static int64_t channelLanes(KernelEmitter &kernel, Type compute, const Extent &channels) {
+  int64_t lanes = kernel.target().lanesF32;
+  if (auto integer = dyn_cast<IntegerType>(compute); lanes > 1 && integer && integer.getWidth() < 32)
+    lanes = lanes * 32 / std::max(integer.getWidth(), 8U);
+  while (lanes > channels.most())
+    lanes /= 2;
+  return lanes < 4 ? 1 : lanes;
+}
+
 static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
   const Extents in = extentsOf(op.getInput()), out = extentsOf(op.getResult());
   bool last = op.getLayout() == Layout::channels_last;
@@ -33,13 +43,7 @@ static void emitPoolKernel(PoolOp op, KernelEmitter &kernel) {
   // Rows of the innermost dimension are the work items; with channels last that
   // is a vector of channels, whose window is the same.
   const Extent inner = out.back();
-  int64_t lanes = kernel.target().lanesF32;
-  if (auto integer = dyn_cast<IntegerType>(compute); lanes > 1 && integer && integer.getWidth() < 32)
-    lanes = lanes * 32 / std::max(integer.getWidth(), 8U);
-  while (lanes > inner.most())
-    lanes /= 2;
-  if (!last || lanes < 4 || !kernel.isVectorizable(op.getInput()))
-    lanes = 1;
+  const int64_t lanes = last && kernel.isVectorizable(op.getInput()) ? channelLanes(kernel, compute, inner) : 1;
 
   auto emitAt = [&](SmallVector<Value> at, int64_t width) {
     OpBuilder &b = kernel.builder();
