@@ -86,7 +86,7 @@ public:
   std::vector<Annotations> operators;
   std::vector<std::string> places; ///< Per tensor: its homes, then its stays by their starts.
 
-  /// Of all results of an operator.
+  /// The places of all results of an operator.
   std::string placesOf(const Operator &op) const {
     std::string list;
     for (TensorId output : op.outputs)

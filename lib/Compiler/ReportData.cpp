@@ -178,9 +178,9 @@ private:
     return list;
   }
 
-  /// When a tensor's first absence begins and ends, -1 where it has none; of each time of an absence the stay whose
-  /// bytes others may use, its start and its end. Who uses them follows from the residencies; there may be thousands
-  /// for each tensor.
+  /// Writes when a tensor's first absence begins and ends, -1 where it has none. For each time of an absence it writes
+  /// the stay whose bytes other tensors may use, and the start and the end of that time. The page finds these tensors
+  /// in the residencies, because there may be thousands of them for each tensor.
   static void writeAbsence(Json &why, const TensorFacts &facts) {
     int64_t leftNs = -1, backNs = -1;
     std::set<ResidencyId> known;

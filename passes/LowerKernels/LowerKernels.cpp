@@ -67,23 +67,13 @@ bool isApproximated(StringRef name) {
 struct ReducePower : OpRewritePattern<math::PowFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
-    Attribute constant;
-    if (!matchPattern(op.getRhs(), m_Constant(&constant)))
-      return failure();
-    if (auto dense = dyn_cast<SplatElementsAttr>(constant))
-      constant = dense.getSplatValue<Attribute>();
-    auto exponent = dyn_cast<FloatAttr>(constant);
+    const std::optional<double> exponent = floatConstant(op.getRhs());
     if (!exponent)
       return failure();
     Location loc = op.getLoc();
     Value x = op.getLhs();
     Type type = x.getType();
-    auto real = [&](double value) -> Value {
-      TypedAttr attribute = rewriter.getFloatAttr(getElementTypeOrSelf(type), value);
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-      return arith::ConstantOp::create(rewriter, loc, attribute);
-    };
+    auto real = [&](double value) { return makeFloatConstant(rewriter, loc, type, value); };
     auto times = [&](Value a, Value b) -> Value { return arith::MulFOp::create(rewriter, loc, a, b); };
     auto root = [&](Value a) -> Value { return math::SqrtOp::create(rewriter, loc, a); };
     auto withoutSign = [&]() -> Value {
@@ -92,7 +82,7 @@ struct ReducePower : OpRewritePattern<math::PowFOp> {
       Value sum = arith::AddFOp::create(rewriter, loc, x, real(0));
       return arith::SelectOp::create(rewriter, loc, isLowest, real(kInfinity), sum);
     };
-    double power = exponent.getValueAsDouble();
+    const double power = *exponent;
     if (power == 1)
       rewriter.replaceOp(op, x);
     else if (power == 2)

@@ -5,12 +5,21 @@
 #ifndef SLUICE_PASSES_LOWERKERNELS_PATTERNS_H
 #define SLUICE_PASSES_LOWERKERNELS_PATTERNS_H
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
 namespace mlir {
-class Operation;
 class RewritePatternSet;
 } // namespace mlir
 
 namespace sluice {
+
+/// The float that all lanes of a constant have; nullopt for any other value.
+std::optional<double> floatConstant(mlir::Value value);
+/// A constant of a type of floats, in all lanes.
+mlir::Value makeFloatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);
 
 /// Whether the target of a module has an instruction for a product and a sum that are rounded once. Without a target
 /// there is none.

@@ -27,12 +27,9 @@ using namespace mlir;
 
 namespace sluice {
 
-namespace {
-
-/// The value that all lanes of a constant have.
-std::optional<double> constantOf(Value value) {
+std::optional<double> floatConstant(Value value) {
   if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
-    return constantOf(broadcast.getSource());
+    return floatConstant(broadcast.getSource());
   Attribute constant;
   if (!matchPattern(value, m_Constant(&constant)))
     return std::nullopt;
@@ -42,12 +39,14 @@ std::optional<double> constantOf(Value value) {
   return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
 }
 
-Value splat(OpBuilder &b, Location loc, Type type, double value) {
+Value makeFloatConstant(OpBuilder &b, Location loc, Type type, double value) {
   TypedAttr attribute = b.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto shaped = dyn_cast<ShapedType>(type))
     attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
   return arith::ConstantOp::create(b, loc, attribute);
 }
+
+namespace {
 
 /// What the users of a value see the same: numbers above 2^63, those below -2^63, zeros of both signs.
 struct Alike {
@@ -59,7 +58,7 @@ bool isOnlyClamped(Value value, Alike alike = {}) {
   if (alike.above && alike.below && alike.zeros)
     return true;
   auto isSmall = [](Value other) {
-    const std::optional<double> number = constantOf(other);
+    const std::optional<double> number = floatConstant(other);
     return number && std::abs(*number) < 0x1p63;
   };
   auto other = [&](Operation *user) { return user->getOperand(user->getOperand(0) == value ? 1 : 0); };
@@ -69,7 +68,7 @@ bool isOnlyClamped(Value value, Alike alike = {}) {
     if (isa<arith::CmpFOp>(user))
       return other(user) == value || isSmall(other(user));
     if (auto sum = dyn_cast<arith::AddFOp>(user)) {
-      const std::optional<double> number = constantOf(other(user));
+      const std::optional<double> number = floatConstant(other(user));
       if (!number || !(std::abs(*number) < 0x1p63))
         return false;
       Alike after = alike;
@@ -95,7 +94,7 @@ bool isOnlyClamped(Value value, Alike alike = {}) {
 
 /// Whether every finite number that `value` can be is an integer.
 bool isWhole(Value value) {
-  if (const std::optional<double> number = constantOf(value))
+  if (const std::optional<double> number = floatConstant(value))
     return std::trunc(*number) == *number;
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -115,11 +114,11 @@ struct ReduceQuotient : OpRewritePattern<math::RoundEvenOp> {
     const Type type = op.getType();
     if (!quotient || !getElementTypeOrSelf(type).isF32() || !isOnlyClamped(op))
       return failure();
-    const std::optional<double> divisor = constantOf(quotient.getRhs());
+    const std::optional<double> divisor = floatConstant(quotient.getRhs());
     if (!divisor || !(std::abs(*divisor) >= 0x1p-60 && std::abs(*divisor) <= 0x1p60))
       return failure();
     const Location loc = quotient.getLoc();
-    auto c = [&](double value) { return splat(rewriter, loc, type, value); };
+    auto c = [&](double value) { return makeFloatConstant(rewriter, loc, type, value); };
     auto select = [&](arith::CmpFPredicate predicate, Value x, Value bound) -> Value {
       const Value beyond = arith::CmpFOp::create(rewriter, loc, predicate, x, bound);
       return arith::SelectOp::create(rewriter, loc, beyond, bound, x);
@@ -146,7 +145,7 @@ struct KeepWhole : OpRewritePattern<ToFloat> {
       auto made = integer.getDefiningOp<ToInteger>();
       return made && made.getIn().getType() == op.getType() && isWhole(made.getIn())
                  ? arith::AddFOp::create(rewriter, op.getLoc(), made.getIn(),
-                                         splat(rewriter, op.getLoc(), op.getType(), 0))
+                                         makeFloatConstant(rewriter, op.getLoc(), op.getType(), 0))
                  : Value();
     };
     if (const Value whole = keep(op.getIn())) {
