@@ -17,6 +17,7 @@
 #include <new>
 #include <pthread.h>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ static constexpr char kNotPrinted[] =
 static constexpr char kNoStack[] =
     "error: the stack is exhausted, its input is nested too deeply, give one with less nesting or raise 'ulimit -s'\n";
 
+constexpr unsigned kSecondsToEnd = 5;
+
 /// Needs no memory of the heap, and no stream that may be locked.
 static void print(const char *text) {
   for (size_t left = std::strlen(text); left > 0;) {
@@ -39,6 +42,19 @@ static void print(const char *text) {
       return;
     text += count, left -= static_cast<size_t>(count);
   }
+}
+
+/// Lets one thread alone say why the process ends: several may run out of memory at once. The others wait, and end it
+/// should the first be stuck.
+static void claimEnd() {
+  static std::atomic<const void *> owner{nullptr};
+  thread_local const char self = 0;
+  const void *found = nullptr;
+  if (owner.compare_exchange_strong(found, &self))
+    return;
+  if (found != &self)
+    sleep(kSecondsToEnd);
+  _exit(1);
 }
 
 static void printBug(const char *what) {
@@ -83,21 +99,25 @@ static void cleanUp() {
 }
 
 void endAsBug(const char *what) {
+  claimEnd();
   printBug(what);
   end();
 }
 
 void endOutOfMemory() {
+  claimEnd();
   print(kNoMemory);
   end();
 }
 
 void endOutOfThreads() {
+  claimEnd();
   print(kNoThreads);
   end();
 }
 
 void endUnprinted() {
+  claimEnd();
   print(kNotPrinted);
   end();
 }
@@ -110,6 +130,7 @@ void endBySignal(int signal) {
 }
 
 [[noreturn]] static void onTerminate() {
+  claimEnd();
   if (std::current_exception())
     printException();
   else
@@ -129,12 +150,31 @@ void endBySignal(int signal) {
 #ifndef SLUICE_SANITIZED
 static uintptr_t lowestStack = 0;
 
+/// Whether an object at a null pointer was used because there is no memory: MLIR uses what malloc returns unchecked.
+static bool isFaultOfNoMemory(uintptr_t address) {
+  constexpr uintptr_t kLargestObject = uintptr_t(1) << 16;
+  constexpr size_t kProbe = size_t(1) << 20;
+  if (address >= kLargestObject)
+    return false;
+  void *probe = mmap(nullptr, kProbe, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED)
+    return true;
+  munmap(probe, kProbe);
+  return false;
+}
+
 static void onFault(int signal, siginfo_t *info, void *) {
   // The page below a full stack is what a call too deep touches first; frames are smaller than this.
   constexpr uintptr_t kLargestFrame = uintptr_t(1) << 20;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   if (address + kLargestFrame >= lowestStack && address < lowestStack + kLargestFrame) {
     print(kNoStack);
+    _exit(1);
+  }
+  if (isFaultOfNoMemory(address)) {
+    claimEnd();
+    print(kNoMemory);
+    removeTemporaries();
     _exit(1);
   }
   // Any other fault is a crash, as it would have been.
@@ -191,9 +231,11 @@ int guarded(const std::function<int()> &tool) {
     const int status = tool();
     if (status != 0 || (hasPrintedAll() && !hasAllocationFailed()))
       return status;
+    claimEnd();
     print(hasAllocationFailed() ? kNoMemory : kNotPrinted);
     return 1;
   } catch (...) {
+    claimEnd();
     printException();
     return 1;
   }

@@ -6,13 +6,38 @@
 #include "tools/common/Registration.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <string>
+
+static int fail(llvm::StringRef message, llvm::StringRef advice) {
+  llvm::errs() << "error: " << message << ", " << advice << "\n";
+  return EXIT_FAILURE;
+}
 
 static int runMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
   sluice::registerToolPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Sluice's passes on IR\n", registry));
+  const auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Sluice's passes on IR\n", registry);
+  const mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  // MLIR's driver reports files without the word error.
+  std::string message;
+  auto file = mlir::openInputFile(input, &message);
+  if (!file)
+    return fail(message, "give a file of IR that can be read");
+  auto result = mlir::openOutputFile(output, &message);
+  if (!result)
+    return fail(message, "give -o a file that can be written");
+  if (failed(mlir::MlirOptMain(result->os(), std::move(file), registry, config)))
+    return EXIT_FAILURE;
+  result->keep();
+  return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv) {

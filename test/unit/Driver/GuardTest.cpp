@@ -7,6 +7,8 @@
 
 #include "sluice/Support/Temporaries.h"
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fcntl.h>
@@ -86,6 +88,24 @@ TEST_CASE("a lack of memory is an error, not an abort", "[driver]") {
     CHECK(ended.exitCode() == 1);
     CHECK_THAT(ended.errors, StartsWith("error: out of memory, ") && !Contains("report"));
   }
+}
+
+TEST_CASE("threads that run out of memory at once print one error", "[driver]") {
+  Ended ended = runGuarded([] {
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (++ready; ready < 4;)
+          ;
+        endOutOfMemory();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    return 0;
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK(std::count(ended.errors.begin(), ended.errors.end(), '\n') == 1);
 }
 
 TEST_CASE("any other exception asks for a bug report", "[driver]") {
@@ -183,5 +203,16 @@ TEST_CASE("a stack that nesting exhausts is an error, any other fault a crash", 
     return *nothing;
   });
   CHECK(fault.signal() == SIGSEGV);
+}
+
+TEST_CASE("an object at a null pointer, where there is no memory, is an error about memory", "[driver]") {
+  Ended ended = runGuarded([] {
+    const rlimit nothing{0, 0};
+    setrlimit(RLIMIT_AS, &nothing);
+    volatile int *object = reinterpret_cast<int *>(uintptr_t(64));
+    return *object;
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: out of memory, "));
 }
 #endif
