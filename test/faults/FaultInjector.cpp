@@ -193,6 +193,12 @@ mode_t modeOf(int flags, va_list list) {
 } // namespace
 
 #define NEXT(name) static const auto real = next<decltype(&name)>(#name)
+/// `mode` is the last argument of a call that may have one.
+#define TAKE_MODE(flags)                                                                                               \
+  va_list list;                                                                                                        \
+  va_start(list, flags);                                                                                               \
+  const mode_t mode = modeOf(flags, list);                                                                             \
+  va_end(list)
 
 extern "C" {
 
@@ -238,26 +244,17 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int file, off
 //===----------------------------------------------------------------------===//
 
 int open(const char *path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const mode_t mode = modeOf(flags, list);
-  va_end(list);
+  TAKE_MODE(flags);
   NEXT(open);
   return fails(kOpen) ? -1 : real(path, flags, mode);
 }
 int open64(const char *path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const mode_t mode = modeOf(flags, list);
-  va_end(list);
+  TAKE_MODE(flags);
   NEXT(open64);
   return fails(kOpen) ? -1 : real(path, flags, mode);
 }
 int openat(int folder, const char *path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const mode_t mode = modeOf(flags, list);
-  va_end(list);
+  TAKE_MODE(flags);
   NEXT(openat);
   return fails(kOpen) ? -1 : real(folder, path, flags, mode);
 }

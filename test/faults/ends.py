@@ -145,13 +145,8 @@ class Conditions:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of sluice and the other tools")
-    parser.add_argument("--samples", type=int, default=4, help="runs of a command under a condition, at most (4)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of limits and moments (0)")
-    parser.add_argument("--command", nargs="+", default=[], help="names of commands (all)")
+    parser = sweep.make_parser(__doc__, (4, "runs of a command under a condition"), "limits and moments", "commands")
     parser.add_argument("--condition", nargs="+", default=[], help="names of conditions (all)")
-    parser.add_argument("--jobs", type=int, default=2, help="commands at once (2)")
     return parser.parse_args()
 
 

@@ -278,15 +278,21 @@ def chosen(names: list[str]) -> list[commands.Command]:
     return [known[name] for name in names or known]
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(description: str, samples: tuple[int, str], seed: str, jobs: str) -> argparse.ArgumentParser:
+    """The options that sweep.py and ends.py share, with the default of --samples and what theirs mean."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of sluice and the other tools")
-    parser.add_argument("--injector", type=pathlib.Path, required=True, help="the library FaultInjector.so")
-    parser.add_argument("--samples", type=int, default=20, help="calls of a kind that fail in a command, at most (20)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the choice of calls (0)")
+    parser.add_argument("--samples", type=int, default=samples[0], help=f"{samples[1]}, at most ({samples[0]})")
+    parser.add_argument("--seed", type=int, default=0, help=f"seed of {seed} (0)")
     parser.add_argument("--command", nargs="+", default=[], help="names of commands (all)")
+    parser.add_argument("--jobs", type=int, default=2, help=f"{jobs} at once (2)")
+    return parser
+
+
+def parse() -> argparse.Namespace:
+    parser = make_parser(__doc__, (20, "calls of a kind that fail in a command"), "the choice of calls", "runs")
+    parser.add_argument("--injector", type=pathlib.Path, required=True, help="the library FaultInjector.so")
     parser.add_argument("--kind", nargs="+", default=[], help="kinds of calls (all)")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once (2)")
     parser.add_argument("--stacks", action="store_true", help="print the stack of the call that failed")
     parser.add_argument("--repeat", metavar="COMMAND:KIND:NUMBER", help="run one fault and print how it ends")
     return parser.parse_args()
