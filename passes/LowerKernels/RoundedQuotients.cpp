@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A value is quantized as clamp(round(x / scale) + zero point), and a division takes four times as long as all the
-// rest. Where the scale is a constant, multiplications by its reciprocal give the same quotient: if q differs from x /
-// c by less than one unit in the last place and r is the float next to 1 / c, then q + (x - q c) r, in two fused
-// operations, is the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC
-// System/6000 processor", IBM J. Res. Dev. 34(1), 1990, theorem 7). For this q must neither overflow nor lose digits
-// below the least normal number. So x is clamped where the quotient is 2^64; nobody may see the difference.
+// A value is quantized as clamp(round(x / scale) + zero point), where the division is the slowest operation. If the
+// scale is a constant c, multiplications by its reciprocal give the same quotient. Let r be the float next to 1 / c,
+// and let q differ from x / c by less than one unit in the last place. Then q + (x - q c) r, in two fused operations,
+// is the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000
+// processor", IBM J. Res. Dev. 34(1), 1990, theorem 7). The theorem requires that q neither overflows nor loses digits
+// below the least normal number. Therefore x is clamped to quotients of 2^64 and less, and the pattern applies only if
+// all that read the rounded quotient clamp it to less than that.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/LowerKernels/Patterns.h"
@@ -48,7 +49,8 @@ Value makeFloatConstant(OpBuilder &b, Location loc, Type type, double value) {
 
 namespace {
 
-/// What the users of a value see the same: numbers above 2^63, those below -2^63, zeros of both signs.
+/// Kinds of numbers of which the users of a value cannot tell two apart: numbers above 2^63, numbers below -2^63, and
+/// zeros of both signs.
 struct Alike {
   bool above = false, below = false, zeros = false;
 };

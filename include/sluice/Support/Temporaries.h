@@ -29,7 +29,7 @@ public:
   ~Temporary();
 
   const std::string &path() const;
-  /// It stays.
+  /// The file or folder stays when the process ends.
   void keep();
 
 private:
