@@ -219,10 +219,15 @@ Expected<PendingFile> PendingFile::create(const std::string &path) {
   file.record->path = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(counter++);
   std::string copy = path;
   SignalsBlocked blocked;
-  const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return cannotWrite(path);
+  // It is listed first: another thread may take the signal that ends the process.
   file.list();
+  const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    const int why = errno;
+    file.keep();
+    errno = why;
+    return cannotWrite(path);
+  }
   return PendingFile(std::move(file), std::move(copy), descriptor);
 }
 

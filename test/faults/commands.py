@@ -91,7 +91,7 @@ COMMANDS = [
                                "-o", "{out}/plan.json")),
     Command("solve-check", tool("sluice-solve", "check", "{fixtures}/small.json")),
     Command("opt", tool("sluice-opt", "--dataflow-simplify", "{fixtures}/import.mlir", "-o", "{out}/simple.mlir")),
-    Command("translate", tool("sluice-translate", "--import-onnx", "{models}/jumperhard/model.onnx",
+    Command("translate", tool("sluice-translate", "--import-onnx", "{models}/jumperhard/model.onnx", "--dim", "batch_size=1",
                               "-o", "{out}/import.mlir")),
     Command("bench-operators", tool("sluice-bench", "operators")),
     Command("reduce", tool("sluice-reduce", "{models}/jumperhard/model.onnx", "--test", "test -s {}",

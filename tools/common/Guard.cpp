@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <execinfo.h>
 #include <iostream>
 #include <new>
 #include <pthread.h>
@@ -222,8 +223,15 @@ static bool hasPrintedAll() {
   return std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
+/// The C library loads its unwinder when it first needs it, and aborts if there is no memory for it then.
+static void loadUnwinder() {
+  void *frame = nullptr;
+  backtrace(&frame, 1);
+}
+
 int guarded(const std::function<int()> &tool) {
   std::set_terminate(onTerminate);
+  loadUnwinder();
   watchAllocations();
   hearSignals();
   hearStackOverflow();

@@ -82,7 +82,7 @@ Status Reducer::testWhole(const std::string &name) {
   const std::string bytes = bestModel.SerializeAsString();
   SLUICE_ASSIGN_OR_RETURN(ChildResult result, test(bytes));
   if (result.end == ChildResult::End::Interrupted)
-    return makeError(ErrorCode::Interrupted, "interrupted before '", name, "' was tested");
+    return makeError(ErrorCode::Interrupted, "interrupted, before '", name, "' was tested, run it again");
   if (!result.success())
     return makeError(ErrorCode::InvalidInput, "the test does not hold for '", name, "' itself (",
                      result.describe(params.timeoutNs), "), give a command that exits 0 on the model to shrink");
