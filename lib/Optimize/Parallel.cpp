@@ -23,7 +23,8 @@ void parallelFor(int threads, size_t count, const std::function<void(size_t)> &b
     for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1))
       body(i);
   };
-  std::vector<std::thread> helpers;
+  // They are joined also if `body` throws.
+  std::vector<std::jthread> helpers;
   size_t wanted = std::min<size_t>(std::max(threads, 1), count);
   for (size_t i = 1; i < wanted; ++i) {
     try {
@@ -33,8 +34,6 @@ void parallelFor(int threads, size_t count, const std::function<void(size_t)> &b
     }
   }
   work();
-  for (std::thread &helper : helpers)
-    helper.join();
 }
 
 } // namespace sluice

@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import commands
 
@@ -148,8 +149,20 @@ class Bench:
         files = {str(path.relative_to(out)): path.read_bytes().replace(own, b"RUN")
                  for path in sorted(out.rglob("*")) if path.is_file()}
         return Ended(status, (output or b"").replace(own, b"RUN"), errors.decode(errors="replace"), files,
-                     [str(path.relative_to(temporary)) for path in temporary.rglob("*")],
+                     self.left(temporary),
                      report.read_text(errors="replace") if report.exists() else "")
+
+    @staticmethod
+    def left(temporary: pathlib.Path) -> list[str]:
+        """What stays in the folder: a child that outlives the process has a moment to remove its files."""
+        deadline = time.monotonic() + 2
+        while True:
+            # Unlike rglob, walk passes over folders that vanish.
+            found = [str((pathlib.Path(at) / name).relative_to(temporary))
+                     for at, folders, names in os.walk(temporary) for name in folders + names]
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.05)
 
     def run(self, command: commands.Command, environment: dict[str, str] | None = None, **how: object) -> Ended:
         folder = self.folder(command)

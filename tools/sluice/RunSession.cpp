@@ -227,7 +227,7 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostT
 
 Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs) {
   if (interrupted)
-    return makeError(ErrorCode::Interrupted, "interrupted, before the step was over, run it again for a whole step");
+    return makeError(ErrorCode::Interrupted, "stopped, before a step began, run it again for whole steps");
   std::vector<const void *> from;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const std::vector<int64_t> shape =
