@@ -369,9 +369,9 @@ static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbse
                 describeSpan(command.interval, stepNs), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
   if (copy.absence && !isAbsenceKnown)
     describeAbsence(sentences, *copy.absence, stepNs);
-  if (tookNs > copy.aloneNs)
-    sentences.add("copied", "The copy takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
-                  ", because other copies share the link");
+  const std::string took = formatDuration(tookNs), alone = formatDuration(copy.aloneNs);
+  if (tookNs > copy.aloneNs && took != alone)
+    sentences.add("copied", "The copy takes ", took, " instead of ", alone, ", because other copies share the link");
   if (copy.reader.id.valid())
     describeReader(sentences, copy);
   describeSlack(sentences, copy.timing, "copied", "The copy");
