@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/Emit/BlockProduct.h"
 #include "dialects/Dataflow/IR/BlockShapes.h"
+#include "dialects/Dataflow/IR/Extents.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -15,8 +16,10 @@ using namespace sluice::dataflow;
 namespace {
 
 struct PackBlockMatmul : OpRewritePattern<BlockMatmulOp> {
-  PackBlockMatmul(MLIRContext *context, const emit::VectorTarget &target) : OpRewritePattern(context), target(target) {}
+  PackBlockMatmul(MLIRContext *context, const emit::VectorTarget &target, int64_t roundedBits)
+      : OpRewritePattern(context), target(target), roundedBits(roundedBits) {}
   emit::VectorTarget target;
+  int64_t roundedBits;
 
   LogicalResult matchAndRewrite(BlockMatmulOp op, PatternRewriter &b) const override {
     Value zeros = op.getZeroPoints();
@@ -36,13 +39,29 @@ struct PackBlockMatmul : OpRewritePattern<BlockMatmulOp> {
     auto attribute = BlockPanelsAttr::get(b.getContext(), panels.bits, panels.block, panels.n, panels.k, panels.panel,
                                           elementOf(op.getScales()), static_cast<BlockZeros>(panels.zeros));
     Value packed = PackBlocksOp::create(b, op.getLoc(), op.getWeight(), op.getScales(), zeros, attribute);
-    b.replaceOpWithNewOp<PackedBlockMatmulOp>(op, op.getType(), op.getLhs(), packed, attribute);
+    auto rounded = op.getLhs().getDefiningOp<RoundBlocksOp>();
+    // Columns narrower than vectors have no instructions.
+    if (!rounded || rounded.getBlock() != op.getBlock() || columns < target.lanesF32 || panels.bits > roundedBits) {
+      b.replaceOpWithNewOp<PackedBlockMatmulOp>(op, op.getType(), op.getLhs(), packed, attribute);
+      return success();
+    }
+    // Products by weights of the same bits share the rows: common subexpressions are eliminated.
+    Extents rows = extentsOf(rounded.getInput());
+    rows.back() = panels.roundedRows().rowBytes();
+    Value bytes = QuantizeBlocksOp::create(b, op.getLoc(), tensorOf(rows, b.getI8Type()), rounded.getInput(),
+                                           op.getBits(), op.getBlock());
+    const auto floats = withElement(op.getType(), b.getF32Type());
+    Value product = PackedBlockMatmulOp::create(b, op.getLoc(), floats, bytes, packed, attribute);
+    if (product.getType() != op.getType())
+      product = CastOp::create(b, op.getLoc(), op.getType(), product);
+    b.replaceOp(op, product);
     return success();
   }
 };
 
 } // namespace
 
-void sluice::populateBlockLayoutPatterns(RewritePatternSet &patterns, const emit::VectorTarget &target) {
-  patterns.add<PackBlockMatmul>(patterns.getContext(), target);
+void sluice::populateBlockLayoutPatterns(RewritePatternSet &patterns, const emit::VectorTarget &target,
+                                         int64_t roundedBits) {
+  patterns.add<PackBlockMatmul>(patterns.getContext(), target, roundedBits);
 }

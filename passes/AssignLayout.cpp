@@ -448,6 +448,9 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
              << "lanes = " << lanes.getValue()
              << " of dataflow-assign-layout allows no tiles, which option dot or half "
              << "requests, give lanes = " << emit::kTileColumns;
+    if (roundedBits != 0 && roundedBits != 4 && roundedBits != 8)
+      return emitError(UnknownLoc::get(context))
+             << "rounded-bits = " << roundedBits.getValue() << " of dataflow-assign-layout is unknown, use 0, 4 or 8";
     if (round && half == "none")
       return emitError(UnknownLoc::get(context))
              << "round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles";
@@ -476,7 +479,7 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     patterns.add<PackMatmul>(context, target);
     if (std::optional<IntegerDot> form = symbolizeIntegerDot(dot)) {
       populateIntegerLayoutPatterns(patterns, target, *form);
-      populateBlockLayoutPatterns(patterns, target);
+      populateBlockLayoutPatterns(patterns, target, roundedBits);
     }
     if (std::optional<HalfDot> form = symbolizeHalfDot(half))
       populateHalfLayoutPatterns(patterns, target, *form, round);

@@ -36,8 +36,10 @@ void populateIntegerLayoutPatterns(mlir::RewritePatternSet &patterns, const emit
 void populateHalfLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
                                 dataflow::HalfDot dot, bool rounds);
 
-/// Products by constant weights that are quantized in blocks take panels of them.
-void populateBlockLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target);
+/// Products by constant weights that are quantized in blocks take panels of them. Rows that are rounded in the same
+/// blocks become bytes where the weight's elements have up to `roundedBits` bits.
+void populateBlockLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
+                                 int64_t roundedBits);
 
 } // namespace sluice
 

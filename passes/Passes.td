@@ -70,6 +70,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     vector has lanes compute the taps of a kernel row side by side (`shift_add`) if that is
     faster, unless `conv` = direct. These kernels are only for CPUs.
 
+    A weight in blocks whose elements have at most `rounded-bits` bits is multiplied as bytes by
+    rows that round_blocks rounds in the same blocks.
+
     If `half` names instructions, the constant operands of products of f16 and bf16 are packed
     as bf16 numbers for these instructions, where this is faster. With `round` this includes
     products of f32.
@@ -94,6 +97,8 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
            "how products in half precision are packed: pairs (vdpbf16ps), tiles (AMX), or none">,
     Option<"round", "round", "bool", "false", "round the operands of f32 products to bf16 too">,
     Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">,
+    Option<"roundedBits", "rounded-bits", "int64_t", "0",
+           "multiply rounded rows as bytes by weights in blocks of up to so many bits: 0, 4 or 8">,
   ];
 }
 

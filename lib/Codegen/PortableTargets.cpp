@@ -38,7 +38,10 @@ bool hasFeature(const TargetSpec &spec, std::string_view llvm) {
 void describeAarch64(TargetSpec &spec) {
   spec.vectorBits = 128;
   spec.numVectorRegisters = 32;
-  spec.byteProducts = hasFeature(spec, "dotprod") || hasFeature(spec, "i8mm") ? "quads" : "pairs";
+  const bool isMixed = hasFeature(spec, "i8mm"), hasQuads = isMixed || hasFeature(spec, "dotprod");
+  spec.byteProducts = hasQuads ? "quads" : "pairs";
+  // Without i8mm, weights of 8 bits have no sign that the instruction takes.
+  spec.roundedBits = isMixed ? 8 : hasQuads ? 4 : 0;
 }
 
 /// V has 32 registers of at least 128 bits, or of as many as zvl*b says. Without V a kernel's vectors have one lane, so

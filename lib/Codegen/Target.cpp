@@ -55,6 +55,13 @@ int64_t secondLevelCache([[maybe_unused]] int64_t fallback) {
   return fallback;
 }
 
+/// AVX2 adds products of bytes in 16 bits, which those of elements of 8 bits exceed.
+int64_t roundedBitsOf(const TargetSpec &x86) {
+  if (x86.byteProducts != "pairs")
+    return 8;
+  return x86.vectorBits >= 256 ? 4 : 0;
+}
+
 Expected<TargetSpec> resolveCpu(std::string_view name) {
   TargetSpec spec;
   std::string_view asked = name.starts_with("cpu:") ? name.substr(4) : name;
@@ -67,6 +74,7 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
     spec.tune = "generic";
     spec.vectorBits = rank == 3 ? 512 : rank == 2 ? 256 : 128;
     spec.numVectorRegisters = rank == 3 ? 32 : 16;
+    spec.roundedBits = roundedBitsOf(spec);
     return spec;
   }
   SLUICE_ASSIGN_OR_RETURN(std::optional<TargetSpec> portable, resolvePortableCpu(asked));
@@ -102,6 +110,7 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   spec.l2Bytes = secondLevelCache(spec.l2Bytes);
   if (has(wide ? "avx512vnni" : "avxvnni"))
     spec.byteProducts = wide && hasByteTiles ? "tiles" : "quads";
+  spec.roundedBits = roundedBitsOf(spec);
   if (wide && has("avx512bf16"))
     spec.halfProducts = hasHalfTiles ? "tiles" : "pairs";
   return spec;

@@ -125,7 +125,10 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   assigned.push_back({"conv", std::move(conv)});
   assigned.push_back({"tolerance", optionText(defaultTolerance(ElementType::Float32).maxRatio)});
   // Where grids are compiled too, an operator's operands lie as either form reads them.
-  if (target.halfProducts != "none" && target.architectures.empty() && !target.emulatesGrids) {
+  const bool isOnlyChunks = target.architectures.empty() && !target.emulatesGrids;
+  if (isOnlyChunks)
+    assigned.push_back({"rounded-bits", optionText(target.roundedBits)});
+  if (target.halfProducts != "none" && isOnlyChunks) {
     assigned.push_back({"half", target.halfProducts});
     assigned.push_back({"round", optionText(options.matmulPrecision == dataflow::MatmulPrecision::BF16)});
   }

@@ -12,6 +12,7 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='dot=tiles lanes=4' 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not sluice-opt %s --dataflow-assign-layout='half=tiles lanes=8 registers=16' 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not sluice-opt %s --dataflow-assign-layout='l2=100' 2>&1 | FileCheck %s --check-prefix=CACHE
+// RUN: not sluice-opt %s --dataflow-assign-layout='rounded-bits=5' 2>&1 | FileCheck %s --check-prefix=ROUNDED
 // WORD: for the --lanes option: 'many' value invalid
 // NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
 // POWER: lanes = 12 of dataflow-assign-layout is not a power of two
@@ -24,6 +25,7 @@
 // CONV: conv = fft of dataflow-assign-layout is unknown, use direct, auto or winograd
 // TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout must be 0 or more
 // CACHE: l2 = 100 of dataflow-assign-layout is not from 4096 to 1073741824
+// ROUNDED: rounded-bits = 5 of dataflow-assign-layout is unknown, use 0, 4 or 8
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {
   %w = dataflow.constant dense<1.0> : tensor<8x40xf32>

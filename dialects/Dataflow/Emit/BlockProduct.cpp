@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dataflow/Emit/BlockProduct.h"
-#include "dialects/Dataflow/Emit/ContractionIr.h"
+#include "dialects/Dataflow/Emit/BlockProductIr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <algorithm>
@@ -34,50 +33,98 @@ int64_t blockPanel(int64_t columns, const VectorTarget &target) { return chooseT
 int64_t fewBlockRows(const VectorTarget &target) { return target.registers >= 32 ? 4 : 2; }
 
 int64_t blockRowBlock(const BlockSpec &spec, const VectorTarget &target) {
+  if (spec.isRounded)
+    return byteRowBlock(spec, target);
   return spec.rows <= fewBlockRows(target) ? std::max<int64_t>(spec.rows, 1)
                                            : chooseBlocking(describeMany(spec), target).rowBlock;
 }
 
+Value detail::BlockReader::word(uint32_t value) {
+  const auto bits = ir.b.getIntegerAttr(ir.b.getI32Type(), llvm::APInt(32, value));
+  return arith::ConstantOp::create(
+      ir.b, ir.loc,
+      lanes == 1 ? TypedAttr(bits) : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getI32Type())), bits));
+}
+
+PanelRow detail::BlockReader::loadScales(Value block) {
+  PanelRow scales;
+  Type f32 = ir.b.getF32Type();
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    Value scale = loadUnaligned(ir.at(block, v * lanes * panels.scaleBytes, byte()), operands.scaleType);
+    scales.push_back(operands.scaleType == f32 ? scale : arith::ExtFOp::create(ir.b, ir.loc, vector(f32), scale));
+  }
+  return scales;
+}
+
+PanelRow detail::BlockReader::loadZeros(Value block) {
+  PanelRow zeros;
+  Type f32 = ir.b.getF32Type();
+  for (int64_t v = 0; panels.zeros != BlockZeros::None && v < tile.vectors; ++v) {
+    Value at = ir.at(block, panels.zerosAt() + v * lanes * panels.zeroBytes(), byte());
+    if (panels.zeros == BlockZeros::Floats) {
+      zeros.push_back(loadUnaligned(at, f32));
+      continue;
+    }
+    Value wide = arith::ExtUIOp::create(ir.b, ir.loc, vector(ir.b.getI32Type()), loadUnaligned(at, byte()));
+    zeros.push_back(arith::SIToFPOp::create(ir.b, ir.loc, vector(f32), wide));
+  }
+  return zeros;
+}
+
+PanelRow detail::BlockReader::loadWords(Value words) {
+  PanelRow bits;
+  for (int64_t v = 0; v < tile.vectors; ++v)
+    bits.push_back(loadUnaligned(ir.at(words, v * lanes * 4, byte()), ir.b.getI32Type()));
+  return bits;
+}
+
+void detail::BlockReader::emitSink(Value panel, Value firstRow, int64_t rows, ValueRange sums, Value scratch) {
+  Value column = ir.mul(panel, panels.panel);
+  const int64_t last = panels.n - (panels.numPanels() - 1) * panels.panel;
+  const SmallVector<Value> all(sums);
+  for (auto [at, sum] : llvm::enumerate(all))
+    if (isLooped(rows))
+      ir.store(sum, ir.at(scratch, static_cast<int64_t>(at) * lanes));
+  emitBlockWidths(ir, panel, panels.numPanels(), panels.panel, last, [&](int64_t valid) {
+    if (!isLooped(rows))
+      return sinkRow(
+          ir, valid, lanes, [&](int64_t offset, int64_t width) { return sliceRow(ir, all, lanes, offset, width); },
+          {firstRow}, column, sink);
+    ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value row) {
+      Value from = ir.at(scratch, ir.mul(row, panels.panel));
+      sinkRow(
+          ir, valid, lanes, [&](int64_t offset, int64_t width) { return ir.load(ir.at(from, offset), width); },
+          {ir.add(firstRow, row)}, column, sink);
+    });
+  });
+}
+
 namespace {
 
-class BlockEmitter {
+class BlockEmitter : BlockReader {
 public:
-  BlockEmitter(Ir &ir, const BlockSpec &spec, const VectorTarget &target, const BlockOperands &operands, SinkFn sink)
-      : ir(ir), spec(spec), panels(spec.panels), target(target), operands(operands), sink(sink),
-        tile(chooseTile(1, panels.n, 32, target)), lanes(tile.lanes) {}
+  using BlockReader::BlockReader;
 
   void emit(Value begin, Value end);
 
 private:
   /// Numbers of a block that all its words need, one a vector of columns.
   struct Head {
-    SmallVector<Value, 2> scales, zeros;
+    PanelRow scales, zeros;
     /// What a field at that place of a word is less: the power of two, and the zero point where it is a whole number.
     /// By place, then by vector.
-    SmallVector<SmallVector<Value, 2>, 12> offsets;
+    SmallVector<PanelRow, 12> offsets;
   };
 
   /// The places of a word that are masked without a shift: their fields end within the mantissa.
   int64_t places() const { return std::min(kMantissa / panels.bits, panels.rowsOfWord()); }
   static double powerAt(int64_t bit) { return static_cast<double>(int64_t(1) << (kMantissa - bit)); }
-  Type byte() { return ir.b.getI8Type(); }
-  Type vector(Type element) { return lanes == 1 ? element : Type(VectorType::get({lanes}, element)); }
-  Value loadUnaligned(Value pointer, Type element) {
-    return LLVM::LoadOp::create(ir.b, ir.loc, vector(element), pointer, /*alignment=*/1);
-  }
   Value number(double value) {
     return arith::ConstantOp::create(ir.b, ir.loc,
                                      lanes == 1 ? TypedAttr(ir.b.getF32FloatAttr(static_cast<float>(value)))
                                                 : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getF32Type())),
                                                                          ArrayRef(static_cast<float>(value))));
   }
-  Value word(uint32_t value) {
-    const auto bits = ir.b.getIntegerAttr(ir.b.getI32Type(), llvm::APInt(32, value));
-    return arith::ConstantOp::create(
-        ir.b, ir.loc,
-        lanes == 1 ? TypedAttr(bits) : DenseElementsAttr::get(cast<ShapedType>(vector(ir.b.getI32Type())), bits));
-  }
-  Value panelAt(Value panel) { return ir.at(operands.packed, ir.mul(panel, panels.panelBytes()), byte()); }
   Head loadHead(Value block);
   /// The first `fields` elements of the words of each vector at `words`: `use(field, weights)` gets those of one row of
   /// the weight, less their zero points.
@@ -90,36 +137,15 @@ private:
   /// Adds the products of `count` rows of a block.
   Accumulators addBlock(Value block, Value left, int64_t count, int64_t rows, ValueRange sums);
 
-  Ir &ir;
-  const BlockSpec &spec;
-  const BlockPanels &panels;
-  const VectorTarget &target;
-  const BlockOperands &operands;
-  SinkFn sink;
-  RegisterTile tile; ///< Of one row.
-  int64_t lanes;
   Source lhs; ///< What emitFew reads.
 };
 
 } // namespace
 
 BlockEmitter::Head BlockEmitter::loadHead(Value block) {
-  Head head;
-  Type f32 = ir.b.getF32Type();
-  const int64_t scaleBytes = panels.scaleBytes, zeroBytes = panels.zeroBytes();
-  for (int64_t v = 0; v < tile.vectors; ++v) {
-    Value scale = loadUnaligned(ir.at(block, v * lanes * scaleBytes, byte()), operands.scaleType);
-    head.scales.push_back(operands.scaleType == f32 ? scale : arith::ExtFOp::create(ir.b, ir.loc, vector(f32), scale));
-    Value at = ir.at(block, panels.zerosAt() + v * lanes * zeroBytes, byte());
-    if (panels.zeros == BlockZeros::Floats)
-      head.zeros.push_back(loadUnaligned(at, f32));
-    if (panels.zeros == BlockZeros::Bytes) {
-      Value wide = arith::ExtUIOp::create(ir.b, ir.loc, vector(ir.b.getI32Type()), loadUnaligned(at, byte()));
-      head.zeros.push_back(arith::SIToFPOp::create(ir.b, ir.loc, vector(f32), wide));
-    }
-  }
+  Head head{loadScales(block), loadZeros(block), {}};
   for (int64_t place = 0; place < places(); ++place) {
-    SmallVector<Value, 2> &row = head.offsets.emplace_back();
+    PanelRow &row = head.offsets.emplace_back();
     const double power = powerAt(place * panels.bits);
     for (int64_t v = 0; v < tile.vectors; ++v)
       // Whole numbers below 2^9 are added to these powers without rounding.
@@ -134,10 +160,8 @@ BlockEmitter::Head BlockEmitter::loadHead(Value block) {
 
 void BlockEmitter::unpackWords(const Head &head, Value words, int64_t fields,
                                function_ref<void(int64_t, ArrayRef<Value>)> use) {
-  SmallVector<Value, 2> bits, shifted;
-  for (int64_t v = 0; v < tile.vectors; ++v)
-    bits.push_back(loadUnaligned(ir.at(words, v * lanes * 4, byte()), ir.b.getI32Type()));
-  shifted = bits;
+  const PanelRow bits = loadWords(words);
+  PanelRow shifted = bits;
   const auto mask = static_cast<uint32_t>((int64_t(1) << panels.bits) - 1);
   for (int64_t field = 0, first = 0; field < fields; ++field) {
     if (field - first == places()) {
@@ -146,7 +170,7 @@ void BlockEmitter::unpackWords(const Head &head, Value words, int64_t fields,
         shifted[v] = arith::ShRUIOp::create(ir.b, ir.loc, bits[v], word(static_cast<uint32_t>(first * panels.bits)));
     }
     const int64_t place = field - first, bit = place * panels.bits;
-    SmallVector<Value, 2> weights;
+    PanelRow weights;
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value masked = arith::AndIOp::create(ir.b, ir.loc, shifted[v], word(mask << bit));
       const auto exponent = std::bit_cast<uint32_t>(static_cast<float>(powerAt(bit)));
@@ -218,37 +242,20 @@ void BlockEmitter::emitFew(Value begin, Value end, int64_t rows) {
     lhs = {widened, ir.elementType};
   }
   const int64_t whole = panels.k / panels.block, rest = panels.k % panels.block;
-  const int64_t lastPanel = panels.n - (panels.numPanels() - 1) * panels.panel;
-  const bool isLooped = spec.sinkStyle == SinkStyle::Looped || rows > 1;
-  Value scratch = isLooped ? ir.scratch(rows * panels.panel) : Value();
+  Value scratch = isLooped(rows) ? ir.scratch(rows * panels.panel) : Value();
   ir.loop(begin, end, 1, [&](Value item) {
     Value panel = panelAt(item);
     Accumulators sums(rows * tile.vectors, ir.zero(lanes));
     auto add = [&](Value number, int64_t count, ValueRange carried) {
-      return addBlock(ir.at(panel, ir.mul(number, panels.blockBytes()), byte()),
-                      ir.at(lhs.pointer, ir.mul(number, panels.block), lhs.elementType), count, rows, carried);
+      return addBlock(blockAt(panel, number), ir.at(lhs.pointer, ir.mul(number, panels.block), lhs.elementType), count,
+                      rows, carried);
     };
     if (whole)
       sums = ir.loop(ir.constant(0), ir.constant(whole), 1, sums,
                      [&](Value number, ValueRange carried) { return add(number, panels.block, carried); });
     if (rest)
       sums = add(ir.constant(whole), rest, sums);
-    Value column = ir.mul(item, panels.panel);
-    for (auto [at, sum] : llvm::enumerate(sums))
-      if (isLooped)
-        ir.store(sum, ir.at(scratch, static_cast<int64_t>(at) * lanes));
-    emitBlockWidths(ir, item, panels.numPanels(), panels.panel, lastPanel, [&](int64_t valid) {
-      if (!isLooped)
-        return sinkRow(
-            ir, valid, lanes, [&](int64_t offset, int64_t width) { return sliceRow(ir, sums, lanes, offset, width); },
-            {ir.constant(0)}, column, sink);
-      ir.loop(ir.constant(0), ir.constant(rows), 1, [&](Value row) {
-        Value from = ir.at(scratch, ir.mul(row, panels.panel));
-        sinkRow(
-            ir, valid, lanes, [&](int64_t offset, int64_t width) { return ir.load(ir.at(from, offset), width); }, {row},
-            column, sink);
-      });
-    });
+    emitSink(item, ir.constant(0), rows, sums, scratch);
   });
 }
 
@@ -257,7 +264,7 @@ void BlockEmitter::readPanel(Value panel, Value depthBegin, Value depth, Value t
   Value base = panelAt(panel);
   ir.loop(ir.constant(0), depth, perWord, [&](Value row) {
     Value k = ir.add(depthBegin, row);
-    Value block = ir.at(base, ir.mul(ir.div(k, panels.block), panels.blockBytes()), byte());
+    Value block = blockAt(base, ir.div(k, panels.block));
     const Head head = loadHead(block);
     Value number = ir.div(ir.rem(k, panels.block), perWord);
     Value words = ir.at(ir.at(block, panels.wordsAt(), byte()), ir.mul(number, panels.panel * 4), byte());
@@ -296,7 +303,10 @@ void BlockEmitter::emit(Value begin, Value end) {
 void emitBlockProduct(OpBuilder &b, Location loc, const BlockSpec &spec, const VectorTarget &target,
                       const BlockOperands &operands, WorkItems items, SinkFn sink) {
   Ir ir(b, loc, b.getF32Type());
-  BlockEmitter(ir, spec, target, operands, sink).emit(ir.fromIndex(items.begin), ir.fromIndex(items.end));
+  const WorkItems from{ir.fromIndex(items.begin), ir.fromIndex(items.end)};
+  if (spec.isRounded)
+    return emitByteBlocks(ir, spec, target, operands, from, sink);
+  BlockEmitter(ir, spec, target, operands, sink).emit(from.begin, from.end);
 }
 
 } // namespace sluice::emit

@@ -14,6 +14,12 @@
 // reads each byte once and waits for memory. A product of more rows unpacks a
 // panel once into scratch, for the register tiles of emitMatmul.
 //
+// Rows that are rounded to bytes are multiplied by the words themselves: a mask
+// leaves one field of each byte of a word, and an instruction for products of
+// bytes multiplies it by four bytes of a row. The integer sums of a block are
+// exact. Once a block, they become floats, in the same order for any number of
+// rows.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_BLOCKPRODUCT_H
 #define SLUICE_DIALECTS_DATAFLOW_EMIT_BLOCKPRODUCT_H
@@ -25,7 +31,8 @@ namespace sluice::emit {
 
 struct BlockSpec {
   BlockPanels panels;
-  int64_t rows = 1; ///< Of A; the most that a step has.
+  int64_t rows = 1;       ///< Of A; the most that a step has.
+  bool isRounded = false; ///< A is as RoundedRows says, and multipliesBytes holds.
   SinkStyle sinkStyle = SinkStyle::Inline;
 };
 
@@ -37,8 +44,11 @@ int64_t fewBlockRows(const VectorTarget &target);
 /// few rows has one row block.
 int64_t blockRowBlock(const BlockSpec &spec, const VectorTarget &target);
 
+/// Whether the target multiplies the panels' words by rounded rows.
+bool multipliesBytes(const BlockPanels &panels, const VectorTarget &target);
+
 struct BlockOperands {
-  Source lhs;            ///< [rows][k]
+  Source lhs;            ///< [rows][k], or rounded rows.
   mlir::Value packed;    ///< As BlockPanels says.
   mlir::Type scaleType;  ///< f32, f16 or bf16.
   mlir::Value rows = {}; ///< Of type i64, where the step gives them; null: the specification's.
@@ -48,6 +58,19 @@ struct BlockOperands {
 /// for the target. Sink indices: (m, n). Scratch: that of emitMatmul, and for f16 and bf16 up to 256 KiB.
 void emitBlockProduct(mlir::OpBuilder &b, mlir::Location loc, const BlockSpec &spec, const VectorTarget &target,
                       const BlockOperands &operands, WorkItems items, SinkFn sink);
+
+/// What the bytes of a block are multiplied by, its scale, and what its elements are multiplied by before they are
+/// rounded to bytes, from the bits of its largest absolute value. `mask` is 0 for a block with an infinity or NaN,
+/// whose elements count as zeros and whose scale is no finite number, else all ones. Scalars.
+struct BlockRounding {
+  mlir::Value scale, factor, mask;
+};
+BlockRounding emitBlockRounding(mlir::OpBuilder &b, mlir::Location loc, mlir::Value mostBits);
+/// The bytes of elements as f32 numbers, a scalar or vector.
+mlir::Value emitRounded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value elements, const BlockRounding &rounding);
+/// Writes rows [begin, end) as `rows` says to `to`.
+void emitRoundedRows(mlir::OpBuilder &b, mlir::Location loc, const RoundedRows &rows, const Source &from,
+                     mlir::Value to, WorkItems items);
 
 } // namespace sluice::emit
 

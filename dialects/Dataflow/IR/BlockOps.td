@@ -28,6 +28,52 @@ def Dataflow_BlockFloats : RankedTensorOf<[F32, F16, BF16]>;
 def Dataflow_BlockBytes : RankedTensorOf<[UI8]>;
 def Dataflow_BlockZeroPoints : RankedTensorOf<[UI8, F32, F16, BF16]>;
 def Dataflow_PackedBlocks : RankedTensorOf<[I8]>;
+def Dataflow_BlockRows : RankedTensorOf<[F32, F16, BF16, I8]>;
+
+def RoundBlocksOp : Dataflow_InferredOp<"round_blocks", [Tiling, Kernel<>, CostOf<["getFlops"]>]> {
+  let summary = "Rounds each block of a row to 255 equidistant numbers";
+  let description = [{
+    The last dimension is divided into blocks of `block` elements, the last of which may be
+    shorter. The scale of a block is the largest absolute value in it divided by 127. An
+    element x becomes round(x * (127 / the largest absolute value)) * the scale, where ties
+    round to even. A block of zeros stays as it is, and a block with an element that is no
+    finite number has no finite results.
+
+    This is how ONNX Runtime rounds the input of a MatMulNBits with the accuracy level 4. A
+    block_matmul whose lhs is rounded in its own blocks becomes a product of bytes.
+
+    Example:
+
+    ```mlir
+    %y = dataflow.round_blocks %x block 32 : tensor<3x40xf32>
+    ```
+  }];
+  let arguments = (ins Dataflow_BlockFloats:$input, I64Attr:$block);
+  let results = (outs Dataflow_BlockFloats:$result);
+  let assemblyFormat = "$input `block` $block attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def QuantizeBlocksOp : Dataflow_InferredOp<"quantize_blocks", [
+    Kernel<["allowsEpilogue"]>, CostOf<["getFlops"]>]> {
+  let summary = "Rounds each block of a row to bytes, for a product by a block-quantized weight";
+  let description = [{
+    The operator gives the scales and the rounded elements that round_blocks multiplies. Each
+    row has its bytes in the order in which packed_block_matmul reads them for a weight of
+    `bits` bits: each block has its scale (f32), the sum of its bytes with the opposite sign
+    (i32), and its bytes.
+
+    Example:
+
+    ```mlir
+    %q = dataflow.quantize_blocks %x bits 4 block 32 : (tensor<3x40xf32>) -> tensor<3x80xi8>
+    ```
+  }];
+  let arguments = (ins Dataflow_BlockFloats:$input, I64Attr:$bits, I64Attr:$block);
+  let results = (outs Dataflow_PackedBlocks:$result);
+  let assemblyFormat = "$input `bits` $bits `block` $block attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
+}
 
 def BlockMatmulOp : Dataflow_InferredOp<"block_matmul", [Tiling, Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
   let summary = "Product by a block-quantized weight of 2, 4 or 8 bits";
@@ -62,7 +108,8 @@ def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
   let summary = "Product by a block-quantized weight that pack_blocks has packed";
   let description = [{
     The operator computes what block_matmul computes of the weight, scales and zero points
-    that were packed.
+    that were packed. The rows of `lhs` may be those that quantize_blocks gives for the same
+    bits and blocks. Then the result is that of rows that are rounded by round_blocks, as f32.
 
     Example:
 
@@ -72,7 +119,7 @@ def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
         : (tensor<3x40xf32>, tensor<336xi8>) -> tensor<3x6xf32>
     ```
   }];
-  let arguments = (ins Dataflow_BlockFloats:$lhs, Dataflow_PackedBlocks:$rhs, Dataflow_BlockPanelsAttr:$panels);
+  let arguments = (ins Dataflow_BlockRows:$lhs, Dataflow_PackedBlocks:$rhs, Dataflow_BlockPanelsAttr:$panels);
   let results = (outs Dataflow_BlockFloats:$result);
   let assemblyFormat = "$lhs `,` $rhs `panels` $panels attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;

@@ -20,6 +20,22 @@ enum class BlockZeros : uint8_t { None, Bytes, Floats };
 /// Blocks are multiples of so many elements of k.
 inline constexpr int64_t kBlockStep = 16;
 
+/// How a row of k elements that are rounded to bytes in blocks lies in memory: each block has its scale (f32), the sum
+/// of its bytes with the opposite sign (i32), and the bytes. Elements beyond k are zero. A word of a weight of `bits`
+/// bits, masked so that a field of each of its four bytes stays, meets four consecutive bytes of the row: of the
+/// elements of a word, those in the lowest bits of the word's bytes come first.
+struct RoundedRows {
+  int64_t bits = 4, block = 32;
+  int64_t k = 1;
+
+  static constexpr int64_t kSumAt = 4, kBytesAt = 8;
+  int64_t blocks() const { return (k + block - 1) / block; }
+  int64_t blockBytes() const { return kBytesAt + block; }
+  int64_t rowBytes() const { return blocks() * blockBytes(); }
+  /// The place of an element of a word among the bytes of that word's elements.
+  int64_t placeOf(int64_t element) const { return element % (8 / bits) * 4 + element / (8 / bits); }
+};
+
 /// How a matrix [k][n] lies in memory: [ceil(n/panel)] panels, each of [ceil(k/block)] blocks. A block has a scale for
 /// each column of the panel, then, where there are some, the columns' zero points, then words [block/rowsOfWord][panel]
 /// of 32 bits: a word has consecutive elements of one column along k, the first in its lowest bits. Columns beyond n
@@ -43,6 +59,8 @@ struct BlockPanels {
   int64_t blockBytes() const { return wordsAt() + panel * (block / 8 * bits); }
   int64_t panelBytes() const { return blocks() * blockBytes(); }
   int64_t bytes() const { return numPanels() * panelBytes(); }
+  /// Rows that the matrix multiplies, where they are rounded.
+  RoundedRows roundedRows() const { return {bits, block, k}; }
 };
 
 } // namespace sluice::emit

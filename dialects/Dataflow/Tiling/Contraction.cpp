@@ -226,9 +226,22 @@ static std::vector<TilingRule> rulesOfBlockMatmul(BlockMatmulOp op) {
   return rules.take();
 }
 
+static std::vector<TilingRule> rulesOfRoundBlocks(RoundBlocksOp op) {
+  RuleList rules(op);
+  const int64_t rank = typeOf(op.getInput()).getRank(), depth = shapeOf(op.getInput()).back();
+  const auto block = static_cast<int64_t>(op.getBlock());
+  for (int64_t dim = 0; dim < rank - 1; ++dim)
+    rules.split("dimension " + std::to_string(dim), {dim}, {dim});
+  // Parts have whole blocks.
+  if (depth % block == 0)
+    if (TilingRule *rule = rules.split("blocks", {rank - 1}, {rank - 1}))
+      rule->divisor = depth / block;
+  return rules.take();
+}
+
 void sluice::dataflow::attachContractionRules(MLIRContext *context) {
   attach<TilingModel<rulesOfMatmul>, TilingModel<rulesOfConv, buildConvPart>,
          TilingModel<rulesOfConvTranspose, buildConvTransposePart>,
          TilingModel<rulesOfConvWeightGradient, buildConvWeightGradientPart>, TilingModel<rulesOfIntegerMatmul>,
-         TilingModel<rulesOfIntegerConv>, TilingModel<rulesOfBlockMatmul>>(context);
+         TilingModel<rulesOfIntegerConv>, TilingModel<rulesOfBlockMatmul>, TilingModel<rulesOfRoundBlocks>>(context);
 }

@@ -33,6 +33,9 @@ struct TargetSpec {
   /// The instructions that multiply bytes, as dataflow-assign-layout names them: "plain" products of 32 bits, "pairs"
   /// of products of 16 bits, "quads" of bytes (VNNI, AArch64's dot products), or "tiles" of them (AMX).
   std::string byteProducts = "pairs";
+  /// Rows that are rounded to bytes are multiplied as bytes by weights in blocks whose elements have at most so many
+  /// bits: 0, 4 or 8.
+  int64_t roundedBits = 0;
   /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
   std::string halfProducts = "none";
 

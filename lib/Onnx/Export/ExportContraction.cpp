@@ -148,9 +148,25 @@ LogicalResult integerConv(IntegerConvOp op, NodeWriter &writer) {
   return success();
 }
 
+/// Only as the input of a product in the same blocks is there an attribute for it.
+LogicalResult roundBlocks(RoundBlocksOp op, NodeWriter &writer) {
+  const bool isInput = llvm::all_of(op->getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<BlockMatmulOp>(user);
+    return product && product.getLhs() == op.getResult() && product.getBlock() == op.getBlock();
+  });
+  return isInput ? success() : writer.refuse("rounded blocks are read by something other than a product");
+}
+
 LogicalResult blockMatmul(BlockMatmulOp op, NodeWriter &writer) {
-  writer.contribNode("MatMulNBits", writer.operands())
-      .set("K", shapeOf(op.getLhs()).back())
+  constexpr int64_t kBytes = 4;
+  auto rounded = op.getLhs().getDefiningOp<RoundBlocksOp>();
+  std::vector<std::string> operands{writer.name(rounded ? rounded.getInput() : op.getLhs())};
+  for (Value operand : op->getOperands().drop_front())
+    operands.push_back(writer.name(operand));
+  auto node = writer.contribNode("MatMulNBits", operands);
+  if (rounded)
+    node.set("accuracy_level", kBytes);
+  node.set("K", shapeOf(op.getLhs()).back())
       .set("N", shapeOf(op.getWeight())[0])
       .set("bits", static_cast<int64_t>(op.getBits()))
       .set("block_size", static_cast<int64_t>(op.getBlock()));
@@ -185,6 +201,7 @@ constexpr ExportEntry kExports[] = {
     exports<IntegerMatmulOp, integerMatmul>(),
     exports<IntegerConvOp, integerConv>(),
     exports<BlockMatmulOp, blockMatmul>(),
+    exports<RoundBlocksOp, roundBlocks>(),
     exports<ConvTransposeOp, convTranspose>(),
 };
 

@@ -160,13 +160,25 @@ bool staysPacked(NodeContext &node, const BlockWeight &weight) {
          isConstant(weight.bytes) && isConstant(weight.scales) && isConstant(weight.zeros);
 }
 
-/// The product of [..., K] by a weight that stays packed.
-FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &weight) {
+/// Whether the model allows rounding the input to bytes and ONNX Runtime has a kernel that does it.
+bool roundsInput(NodeContext &node, const BlockWeight &weight) {
+  constexpr int64_t kBytes = 4, kLeastOfTwoBits = 32, kMostOfTwoBits = 128;
+  if (node.integerOr("accuracy_level", 0) != kBytes)
+    return false;
+  if (weight.zeros && isa<FloatType>(elementTypeOf(weight.zeros)))
+    return false;
+  return weight.bits != 2 || (weight.block >= kLeastOfTwoBits && weight.block <= kMostOfTwoBits);
+}
+
+/// The product of [..., K], rounded or not, by a weight that stays packed.
+FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &weight, bool isRounded) {
   SmallVector<Value> operands{
       x, node.reshape(weight.bytes, {weight.rows, weight.blocks(), weight.block / 8 * weight.bits}),
       node.reshape(weight.scales, {weight.rows, weight.blocks()})};
   if (rankOf(x) < 2)
     operands[0] = node.reshape(x, {1, weight.depth});
+  if (isRounded)
+    operands[0] = node.create<RoundBlocksOp>(operands[0], node.integer("block", weight.block));
   if (Value zeros = weight.zeros) {
     const bool isFloat = isa<FloatType>(elementTypeOf(zeros));
     const int64_t row = isFloat ? weight.blocks() : (weight.blocks() * weight.bits + 7) / 8;
@@ -186,15 +198,18 @@ LogicalResult matmulNBits(NodeContext &node) {
   FailureOr<BlockWeight> weight = blockWeight(node);
   if (failed(weight))
     return failure();
+  const Type type = elementTypeOf(node.input(0)), wide = Float32Type::get(node.context());
   Value x = node.input(0), product;
+  // Where rows are rounded, or the weight is dequantized, ONNX Runtime computes in f32 and rounds the result alone.
   if (staysPacked(node, *weight)) {
-    FailureOr<Value> packed = packedProduct(node, x, *weight);
+    const bool isRounded = roundsInput(node, *weight);
+    FailureOr<Value> packed = packedProduct(node, isRounded ? node.cast(x, wide) : x, *weight, isRounded);
     if (failed(packed))
       return failure();
     product = *packed;
+    if (!isRounded)
+      return node.result(node.has(5) ? node.add(product, node.input(5)) : product);
   } else {
-    // ONNX Runtime rounds the result alone.
-    const Type type = elementTypeOf(x), wide = Float32Type::get(node.context());
     FailureOr<Value> dequantized = dequantizedWeight(node, *weight);
     if (failed(dequantized))
       return failure();
@@ -204,11 +219,10 @@ LogicalResult matmulNBits(NodeContext &node) {
     product = node.matmul(rows, *dequantized, false, /*transposeRhs=*/true);
     shape.back() = weight->rows;
     product = node.reshape(product, shape);
-    if (node.has(5))
-      product = node.add(product, node.cast(node.input(5), wide));
-    return node.result(node.cast(product, type));
   }
-  return node.result(node.has(5) ? node.add(product, node.input(5)) : product);
+  if (node.has(5))
+    product = node.add(product, node.cast(node.input(5), wide));
+  return node.result(node.cast(product, type));
 }
 
 LogicalResult gatherBlockQuantized(NodeContext &node) {

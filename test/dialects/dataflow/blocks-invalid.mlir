@@ -157,3 +157,44 @@ func.func @packed_rank(%a: tensor<40xf32>, %p: tensor<320xi8>) {
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<40xf32>, tensor<320xi8>) -> tensor<6xf32>
   return
 }
+
+// -----
+
+func.func @rounded_block(%a: tensor<3x40xf32>) {
+  // expected-error @+1 {{blocks of 24 elements, use a multiple of 16 up to 1073741824}}
+  %0 = dataflow.round_blocks %a block 24 : tensor<3x40xf32>
+  return
+}
+
+// -----
+
+func.func @rounded_rank(%a: tensor<f32>) {
+  // expected-error @+1 {{its input has rank 0, at least 1 is needed}}
+  %0 = dataflow.round_blocks %a block 32 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @bytes_bits(%a: tensor<3x40xf32>) {
+  // expected-error @+1 {{elements of 3 bits, use 2, 4 or 8}}
+  %0 = dataflow.quantize_blocks %a bits 3 block 32 : (tensor<3x40xf32>) -> tensor<3x80xi8>
+  return
+}
+
+// -----
+
+func.func @bytes_result(%a: tensor<3x40xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{op inferred type(s) 'tensor<3x80xi8>' are incompatible with return type(s) of operation 'tensor<3x72xi8>'}}
+  %0 = dataflow.quantize_blocks %a bits 4 block 32 : (tensor<3x40xf32>) -> tensor<3x72xi8>
+  return
+}
+
+// -----
+
+func.func @rounded_rows(%a: tensor<3x72xi8>, %p: tensor<320xi8>) {
+  // expected-error @+1 {{rows of its left-hand side have 72 bytes, 40 rounded elements have 80}}
+  %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x72xi8>, tensor<320xi8>) -> tensor<3x6xf32>
+  return
+}

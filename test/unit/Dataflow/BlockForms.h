@@ -18,6 +18,7 @@ namespace sluice::test::blocks {
 struct Weight {
   int64_t depth, columns, bits = 4, block = 32;
   std::string scale = "f32", zeros = "";
+  bool isRounded = false; ///< It multiplies rounded rows: bytes where it is packed.
 
   int64_t blocks() const { return (depth + block - 1) / block; }
   std::string bytesType() const { return tensorOf({columns, blocks(), block / 8 * bits}, "ui8"); }
@@ -73,19 +74,30 @@ struct Text {
 inline Text productOf(const std::string &lhs, const std::string &result, const std::string &bias, const Weight &weight,
                       int64_t lanes, bool isFused) {
   Text text;
+  std::string left = lhs;
+  const std::string block = std::to_string(weight.block), bits = std::to_string(weight.bits);
+  if (weight.isRounded && lanes) {
+    const std::string bytes = std::to_string(weight.panels(lanes).roundedRows().rowBytes());
+    left = lhs.substr(0, lhs.rfind(std::to_string(weight.depth) + "x")) + bytes + "xi8>";
+    text.body =
+        "%q = dataflow.quantize_blocks %a bits " + bits + " block " + block + " : (" + lhs + ") -> " + left + "\n";
+  } else if (weight.isRounded) {
+    text.body = "%q = dataflow.round_blocks %a block " + block + " : " + lhs + "\n";
+  }
+  const std::string rows = weight.isRounded ? "q" : "a";
   text.arguments = "%a: " + lhs + ", " + weight.arguments() + (isFused ? ", %b: " + bias : "");
   const std::string packed = tensorOf({weight.panels(std::max<int64_t>(lanes, 1)).bytes()}, "i8");
   if (lanes)
-    text.body = "%p = dataflow.pack_blocks %w scales %s" + weight.less() + " panels " + weight.panelsText(lanes) +
-                " : (" + weight.operandTypes() + ") -> " + packed + "\n";
+    text.body += "%p = dataflow.pack_blocks %w scales %s" + weight.less() + " panels " + weight.panelsText(lanes) +
+                 " : (" + weight.operandTypes() + ") -> " + packed + "\n";
   auto product = [&](const std::string &prefix) {
-    const std::string left = "%" + prefix + "a";
+    const std::string from = "%" + prefix + rows;
     if (lanes)
-      return "dataflow.packed_block_matmul " + left + ", %" + prefix + "p panels " + weight.panelsText(lanes) + " : (" +
-             lhs + ", " + packed + ") -> " + result;
-    return "dataflow.block_matmul " + left + ", %" + prefix + "w scales %" + prefix + "s" +
-           (weight.zeros.empty() ? "" : " less %" + prefix + "z") + " bits " + std::to_string(weight.bits) + " block " +
-           std::to_string(weight.block) + " : (" + lhs + ", " + weight.operandTypes() + ") -> " + result;
+      return "dataflow.packed_block_matmul " + from + ", %" + prefix + "p panels " + weight.panelsText(lanes) + " : (" +
+             left + ", " + packed + ") -> " + result;
+    return "dataflow.block_matmul " + from + ", %" + prefix + "w scales %" + prefix + "s" +
+           (weight.zeros.empty() ? "" : " less %" + prefix + "z") + " bits " + bits + " block " + block + " : (" + lhs +
+           ", " + weight.operandTypes() + ") -> " + result;
   };
   if (!isFused) {
     text.body += product("");
@@ -94,9 +106,9 @@ inline Text productOf(const std::string &lhs, const std::string &result, const s
   std::string given = lanes ? "%fp = %p : " + packed
                             : "%fw = %w : " + weight.bytesType() + ", %fs = %s : " + weight.scalesType() +
                                   (weight.zeros.empty() ? "" : ", %fz = %z : " + weight.zerosType());
-  text.body += "dataflow.fused (%fa = %a : " + lhs + ", " + given + ", %fb = %b : " + bias + ") -> (" + result +
-               ") {\n%c = " + product("f") + "\n%d = dataflow.binary add %c, %fb : " + result + ", " + bias +
-               "\n%r = dataflow.unary relu %d : " + result + "\ndataflow.yield %r : " + result + "\n}";
+  text.body += "dataflow.fused (%f" + rows + " = %" + rows + " : " + left + ", " + given + ", %fb = %b : " + bias +
+               ") -> (" + result + ") {\n%c = " + product("f") + "\n%d = dataflow.binary add %c, %fb : " + result +
+               ", " + bias + "\n%r = dataflow.unary relu %d : " + result + "\ndataflow.yield %r : " + result + "\n}";
   return text;
 }
 
@@ -105,8 +117,9 @@ inline Case caseOf(const std::vector<int64_t> &rows, const std::string &element,
   std::vector<int64_t> lhs(rows), out(rows);
   lhs.push_back(weight.depth);
   out.push_back(weight.columns);
-  const Text text = productOf(tensorOf(lhs, element), tensorOf(out, element), tensorOf({weight.columns}, element),
-                              weight, lanes, isFused);
+  const std::string sums = weight.isRounded && lanes ? "f32" : element;
+  const Text text =
+      productOf(tensorOf(lhs, element), tensorOf(out, sums), tensorOf({weight.columns}, sums), weight, lanes, isFused);
   Case made;
   made.arguments = text.arguments;
   made.body = text.body;

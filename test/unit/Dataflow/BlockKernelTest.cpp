@@ -65,11 +65,65 @@ TEST_CASE("products by weights in blocks of other types, batches and epilogues",
   checkKernels({caseOf({3}, "f32", {50, 21, 4, 16, "f16", "ui8"}, 4), caseOf({9}, "f32", {50, 1, 2, 32}, 2)}, 1);
 }
 
+TEST_CASE("rows in blocks are rounded as ONNX Runtime rounds them", "[dataflow][blocks]") {
+  std::vector<Case> cases;
+  for (const char *element : {"f32", "f16", "bf16"})
+    for (int64_t depth : {1, 16, 31, 100}) {
+      Case made;
+      const std::string type = tensorOf({3, depth}, element);
+      made.arguments = "%a: " + type;
+      made.body = "dataflow.round_blocks %a block 32 : " + type;
+      made.fills = {{-3, 3}};
+      cases.push_back(made);
+      for (int64_t bits : {2, 4, 8}) {
+        const int64_t bytes = emit::RoundedRows{bits, 48, depth}.rowBytes();
+        made.body = "dataflow.quantize_blocks %a bits " + std::to_string(bits) + " block 48 : (" + type + ") -> " +
+                    tensorOf({3, bytes}, "i8");
+        cases.push_back(made);
+      }
+    }
+  checkKernels(cases);
+}
+
+TEST_CASE("products of rounded rows by weights in blocks", "[dataflow][blocks]") {
+  for (int64_t lanes : testedLanes()) {
+    INFO(lanes << " lanes");
+    std::vector<Case> cases;
+    for (int64_t bits : {2, 4, 8})
+      for (const char *zeros : {"", "ui8", "f32"})
+        for (int64_t rows : {1, 3, 19})
+          cases.push_back(caseOf({rows}, "f32", {100, 37, bits, 32, "f32", zeros, true}, lanes));
+    for (int64_t block : {16, 48, 64, 128, 256})
+      for (int64_t rows : {1, 7})
+        for (int64_t bits : {2, 4})
+          cases.push_back(caseOf({rows}, "f32", {block * 2 + 19, 35, bits, block, "f16", "ui8", true}, lanes));
+    for (const char *element : {"f16", "bf16"})
+      cases.push_back(caseOf({2, 9}, element, {90, 50, 4, 16, "bf16", "f16", true}, lanes, /*isFused=*/true));
+    // The largest sums that there are.
+    for (int64_t bits : {2, 4, 8})
+      for (int64_t rows : {1, 7}) {
+        Case largest = caseOf({rows}, "f32", {256, 33, bits, 128, "f32", "f32", true}, lanes);
+        largest.fills = {{1, 1}, {255, 255}, {1, 1}, {0, 0}};
+        cases.push_back(largest);
+      }
+    checkKernels(cases, lanes);
+  }
+  // As floats; and packed for vectors that the target does not have.
+  checkKernels({caseOf({3}, "f32", {50, 21, 4, 16, "f16", "ui8", true}, 0),
+                caseOf({2, 3}, "f16", {64, 21, 8, 32, "f32", "", true}, 0, /*isFused=*/true)});
+  checkKernels({caseOf({3}, "f32", {50, 21, 4, 16, "f16", "ui8", true}, 4),
+                caseOf({9}, "f32", {50, 1, 2, 32, "f32", "", true}, 2)},
+               1);
+}
+
 TEST_CASE("rows of a product by weights in blocks are cut into chunks", "[dataflow][blocks]") {
   const int64_t lanes = resolveTarget("native")->vectorLanes(32);
   std::vector<Case> cases;
   for (int64_t rows : {1, 4, 150}) {
     Case split = caseOf({rows}, "f32", {320, 1200, 4, 32, "f32", "ui8"}, lanes, /*isFused=*/true);
+    split.isChunked = true;
+    cases.push_back(split);
+    split = caseOf({rows}, "f32", {320, 1200, 4, 32, "f32", "", /*isRounded=*/true}, lanes, /*isFused=*/true);
     split.isChunked = true;
     cases.push_back(split);
   }
@@ -97,6 +151,9 @@ TEST_CASE("products by weights in blocks of a step's rows", "[dataflow][ranged][
   add(two, "{s0}x{s1}", {33, 20, 8, 16, "f16", "f16"}, true, lanes);
   add(two, "{s0}x3x{s1}", {33, 20, 2, 16, "f32", ""}, false, lanes);
   add(one, "{s0}", {33, 20, 4, 16, "f32", ""}, false, 0);
+  add(one, "{s0}", {70, 37, 4, 32, "f32", "ui8", true}, true, lanes);
+  add(two, "{s0}x{s1}", {33, 20, 4, 16, "f16", "", true}, false, lanes);
+  add(one, "{s0}", {33, 20, 4, 16, "f32", "", true}, false, 0);
   checkRanged(cases);
 }
 

@@ -43,6 +43,8 @@ VectorTarget hostTarget(int64_t lanes) {
   VectorTarget target;
   target.lanesF32 = lanes ? lanes : host->vectorLanes(32);
   target.registers = host->numVectorRegisters;
+  if (std::optional<IntegerDot> dot = symbolizeIntegerDot(host->byteProducts))
+    target.byteProducts = static_cast<emit::IntegerDot>(*dot);
   return target;
 }
 

@@ -11,6 +11,7 @@
 #include "dialects/Dataflow/IR/BlockShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -86,11 +87,39 @@ static Value emitWeight(PackedBlockMatmulOp op, KernelEmitter &kernel, Value k, 
   return emitDequantized(kernel, field, zero, read(0, column[1], panels.scaleBytes, op.getPanels().getScale()));
 }
 
+static Value emitLhs(BlockMatmulOp op, KernelEmitter &kernel, ValueRange at) { return kernel.element(op.getLhs(), at); }
+
+/// Of rounded rows, an element less its rounding error.
+static Value emitLhs(PackedBlockMatmulOp op, KernelEmitter &kernel, ValueRange at) {
+  if (!isa<IntegerType>(elementOf(op.getLhs())))
+    return kernel.element(op.getLhs(), at);
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  const emit::RoundedRows rows = describePanels(op.getPanels()).roundedRows();
+  const int64_t perWord = 32 / rows.bits, perByte = 8 / rows.bits;
+  SmallVector<Value> from(at.drop_back());
+  from.push_back(kernel.index(0));
+  Value row =
+      kernel.address(kernel.pointer(op.getLhs()), b.getI8Type(), kernel.linearize(from, extentsOf(op.getLhs())));
+  SmallVector<Value> digits = kernel.delinearize(at.back(), {rows.blocks(), rows.block / perWord, int64_t(4), perByte});
+  Value block = kernel.address(row, b.getI8Type(), kernel.mul(digits[0], rows.blockBytes()));
+  // RoundedRows::placeOf, behind the words before.
+  Value place = kernel.add(kernel.add(kernel.mul(digits[1], perWord), kernel.mul(digits[3], 4)), digits[2]);
+  Value byte = emitLoad(b, loc, kernel.address(block, b.getI8Type(), kernel.add(place, kernel.index(rows.kBytesAt))),
+                        b.getI8Type(), /*lanes=*/1);
+  Value scale = emitLoad(b, loc, block, b.getF32Type(), /*lanes=*/1);
+  Value wide = arith::ExtSIOp::create(b, loc, b.getI32Type(), byte);
+  return arith::MulFOp::create(b, loc, arith::SIToFPOp::create(b, loc, b.getF32Type(), wide), scale);
+}
+
+static int64_t depthOf(BlockMatmulOp op) { return shapeOf(op.getLhs()).back(); }
+static int64_t depthOf(PackedBlockMatmulOp op) { return op.getPanels().getDepth(); }
+
 /// One sum a result element: for any target and layout.
 template <typename OpTy>
 static void emitPlain(OpTy op, KernelEmitter &kernel) {
   const Extents out = extentsOf(op.getResult());
-  const Extent depth = extentsOf(op.getLhs()).back();
+  const int64_t depth = depthOf(op);
   kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
@@ -99,8 +128,7 @@ static void emitPlain(OpTy op, KernelEmitter &kernel) {
       Value sum = kernel.reduce(kernel.index(0), kernel.index(depth), 1, zero, [&](Value k, ValueRange sums) {
         SmallVector<Value> from(at.drop_back());
         from.push_back(k);
-        Value term =
-            arith::MulFOp::create(b, loc, kernel.element(op.getLhs(), from), emitWeight(op, kernel, k, at.back()));
+        Value term = arith::MulFOp::create(b, loc, emitLhs(op, kernel, from), emitWeight(op, kernel, k, at.back()));
         return SmallVector<Value>{arith::AddFOp::create(b, loc, sums[0], term)};
       })[0];
       kernel.store(sum, at);
@@ -144,11 +172,14 @@ static void emitPanels(PackedBlockMatmulOp op, KernelEmitter &kernel) {
   emit::BlockSpec spec;
   spec.panels = describePanels(op.getPanels());
   spec.rows = count.most();
+  spec.isRounded = isa<IntegerType>(elementOf(op.getLhs()));
   spec.sinkStyle = kernel.sinkStyle();
   const Extent items = count.ceilDiv(emit::blockRowBlock(spec, kernel.target())) * spec.panels.numPanels();
-  const bool isFew = spec.rows <= emit::fewBlockRows(kernel.target());
+  const Rate rate = spec.rows <= emit::fewBlockRows(kernel.target()) ? Rate::Vectors
+                    : spec.isRounded                                 ? Rate::ByteProducts
+                                                                     : Rate::Products;
   const bool hasRowNumbers = !count.isConstant() && kernel.canStoreRows();
-  kernel.parallel(items, kernel.work(isFew ? Rate::Vectors : Rate::Products), [&](Value begin, Value end) {
+  kernel.parallel(items, kernel.work(rate), [&](Value begin, Value end) {
     OpBuilder &b = kernel.builder();
     Location loc = kernel.loc();
     emit::BlockOperands operands;
@@ -181,15 +212,65 @@ static void emitBlockMatmulKernel(BlockMatmulOp op, KernelEmitter &kernel) {
 static void emitPackedBlockMatmulKernel(PackedBlockMatmulOp op, KernelEmitter &kernel) {
   if (elementCount(op.getType()) == 0)
     return;
-  if (kernel.inGrids())
+  const bool isRounded = isa<IntegerType>(elementOf(op.getLhs()));
+  if (kernel.inGrids() && !isRounded)
     return emitGrid(op, kernel);
-  // Panels for other vectors are read one element at a time.
-  if (op.getPanels().getPanel() != emit::blockPanel(op.getPanels().getColumns(), kernel.target()))
+  // Panels and rows for other vectors are read one element at a time.
+  const emit::BlockPanels panels = describePanels(op.getPanels());
+  if (kernel.inGrids() || panels.panel != emit::blockPanel(panels.n, kernel.target()) ||
+      (isRounded && !emit::multipliesBytes(panels, kernel.target())))
     return emitPlain(op, kernel);
   emitPanels(op, kernel);
 }
 
+/// One element after the other, each with its block's largest value: for any target.
+static void emitRoundBlocksKernel(RoundBlocksOp op, KernelEmitter &kernel) {
+  if (elementCount(op.getType()) == 0)
+    return;
+  const Extents out = extentsOf(op.getResult());
+  const auto block = static_cast<int64_t>(op.getBlock());
+  kernel.parallel(productOf(out), kernel.work(Rate::Scalars), [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    kernel.loopItems(begin, end, out, [&](ArrayRef<Value> at) {
+      SmallVector<Value> from(at);
+      auto read = [&](Value k) {
+        from.back() = k;
+        return kernel.element(op.getInput(), from);
+      };
+      Value number = arith::DivUIOp::create(b, loc, at.back(), kernel.index(block));
+      Value first = kernel.mul(number, block);
+      Value last = arith::MinUIOp::create(b, loc, kernel.add(first, kernel.index(block)), kernel.index(out.back()));
+      // As emitRoundedRows finds it.
+      Value none = emitIntConstant(b, loc, b.getI32Type(), 0);
+      Value most = kernel.reduce(first, last, 1, none, [&](Value k, ValueRange found) {
+        Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), math::AbsFOp::create(b, loc, read(k)));
+        return SmallVector<Value>{arith::MaxUIOp::create(b, loc, found[0], bits)};
+      })[0];
+      const emit::BlockRounding rounding = emit::emitBlockRounding(b, loc, most);
+      Value byte = emit::emitRounded(b, loc, read(at.back()), rounding);
+      Value value = arith::SIToFPOp::create(b, loc, b.getF32Type(), byte);
+      kernel.store(arith::MulFOp::create(b, loc, value, rounding.scale), at);
+    });
+  });
+}
+
+static void emitQuantizeBlocksKernel(QuantizeBlocksOp op, KernelEmitter &kernel) {
+  if (elementCount(op.getType()) == 0)
+    return;
+  Extents rows = extentsOf(op.getInput());
+  const int64_t depth = rows.pop_back_val().most();
+  const emit::RoundedRows format{static_cast<int64_t>(op.getBits()), static_cast<int64_t>(op.getBlock()), depth};
+  kernel.parallel(productOf(rows), kernel.work(Rate::Vectors), [&](Value begin, Value end) {
+    emit::emitRoundedRows(kernel.builder(), kernel.loc(), format,
+                          {kernel.pointer(op.getInput()), elementOf(op.getInput())}, kernel.resultPointer(0),
+                          {begin, end});
+  });
+}
+
 void sluice::dataflow::attachBlocksKernels(MLIRContext *context) {
   attach<KernelModel<emitBlockMatmulKernel, KernelExtents::OfStep>,
-         KernelModel<emitPackedBlockMatmulKernel, KernelExtents::OfStep>>(context);
+         KernelModel<emitPackedBlockMatmulKernel, KernelExtents::OfStep>,
+         KernelModel<emitRoundBlocksKernel, KernelExtents::OfStep>,
+         KernelModel<emitQuantizeBlocksKernel, KernelExtents::OfStep>>(context);
 }

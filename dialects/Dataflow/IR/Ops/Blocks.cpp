@@ -17,6 +17,8 @@ using namespace sluice::dataflow;
 
 /// The greatest extents of a weight and of a block: products of a few of them stay below 2^63.
 static constexpr int64_t kMostExtent = int64_t(1) << 31, kMostBlock = int64_t(1) << 30;
+/// Of what rows are rounded to.
+static constexpr int64_t kRoundedBits = 8;
 
 static std::string findBlockProblem(int64_t bits, int64_t block) {
   if (bits != 2 && bits != 4 && bits != 8)
@@ -116,6 +118,53 @@ LogicalResult PackBlocksOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Rounded rows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkRows(std::optional<Location> loc, int64_t bits, int64_t block, Value input) {
+  if (std::string problem = findBlockProblem(bits, block); !problem.empty())
+    return emitOptionalError(loc, problem);
+  if (typeOf(input).getRank() < 1)
+    return emitOptionalError(loc, "its input has rank 0, at least 1 is needed");
+  return success();
+}
+
+LogicalResult RoundBlocksOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &results) {
+  if (failed(checkRows(loc, kRoundedBits, adaptor.getBlock(), adaptor.getInput())))
+    return failure();
+  results.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+LogicalResult RoundBlocksOp::verify() { return checkRows(getLoc(), kRoundedBits, getBlock(), getInput()); }
+
+/// The largest absolute value, a multiplication, the rounding and a multiplication.
+static int64_t roundingFlops(Value input) { return product({4, elementCount(typeOf(input))}); }
+
+int64_t RoundBlocksOp::getFlops() { return roundingFlops(getInput()); }
+
+LogicalResult QuantizeBlocksOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &results) {
+  const auto bits = static_cast<int64_t>(adaptor.getBits()), block = static_cast<int64_t>(adaptor.getBlock());
+  if (failed(checkRows(loc, bits, block, adaptor.getInput())))
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(adaptor.getInput()));
+  if (shape.back() > kMostExtent)
+    return emitOptionalError(loc, "rows of ", shape.back(), " elements, use up to ", kMostExtent);
+  shape.back() = emit::RoundedRows{bits, block, shape.back()}.rowBytes();
+  results.push_back(RankedTensorType::get(shape, IntegerType::get(context, 8)));
+  return success();
+}
+
+LogicalResult QuantizeBlocksOp::verify() { return checkRows(getLoc(), getBits(), getBlock(), getInput()); }
+
+/// The kernel writes more than one element for each that it computes.
+bool QuantizeBlocksOp::allowsEpilogue() { return false; }
+
+int64_t QuantizeBlocksOp::getFlops() { return roundingFlops(getInput()); }
+
+//===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
@@ -128,7 +177,8 @@ static LogicalResult checkLhs(std::optional<Location> loc, Value lhs) {
 static RankedTensorType resultOf(Value lhs, int64_t columns) {
   SmallVector<int64_t> shape(shapeOf(lhs).drop_back());
   shape.push_back(columns);
-  return RankedTensorType::get(shape, elementOf(lhs));
+  Type element = elementOf(lhs);
+  return RankedTensorType::get(shape, isa<FloatType>(element) ? element : Float32Type::get(element.getContext()));
 }
 
 /// Of an operator or its adaptor.
@@ -159,8 +209,14 @@ static LogicalResult checkPackedMatmul(std::optional<Location> loc, Matmul matmu
   if (failed(checkLhs(loc, matmul.getLhs())))
     return failure();
   const emit::BlockPanels panels = describePanels(matmul.getPanels());
-  if (shapeOf(matmul.getLhs()).back() != panels.k)
-    return emitOptionalError(loc, "contracts ", shapeOf(matmul.getLhs()).back(), " with ", panels.k);
+  const int64_t given = shapeOf(matmul.getLhs()).back();
+  if (isa<IntegerType>(elementOf(matmul.getLhs()))) {
+    if (const int64_t bytes = panels.roundedRows().rowBytes(); given != bytes)
+      return emitOptionalError(loc, "rows of its left-hand side have ", given, " bytes, ", panels.k,
+                               " rounded elements have ", bytes);
+  } else if (given != panels.k) {
+    return emitOptionalError(loc, "contracts ", given, " with ", panels.k);
+  }
   if (typeOf(matmul.getRhs()).getRank() != 1 || shapeOf(matmul.getRhs())[0] != panels.bytes())
     return emitOptionalError(loc, "packed operand has not the ", panels.bytes(), " bytes of its panels");
   return success();
@@ -176,6 +232,6 @@ LogicalResult PackedBlockMatmulOp::inferReturnTypes(MLIRContext *, std::optional
 
 LogicalResult PackedBlockMatmulOp::verify() { return checkPackedMatmul(getLoc(), *this); }
 
-int64_t PackedBlockMatmulOp::getFlops() { return product({2, shapeOf(getLhs()).back(), elementCount(getType())}); }
+int64_t PackedBlockMatmulOp::getFlops() { return product({2, getPanels().getDepth(), elementCount(getType())}); }
 
 StringRef PackedBlockMatmulOp::getCostClass() { return "matmul"; }
