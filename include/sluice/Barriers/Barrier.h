@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Barriers of workers that train together, as one family: a worker compares its clock, the number of steps that it has
-// done, with the clocks in its view. Bulk, stale and asynchronous parallel steps (BSP, SSP, ASP) and their
-// probabilistic forms, whose view is a random sample of the workers (Zhao's thesis, section 2.4.3 and chapter 6).
+// A barrier decides when a worker (a rank that trains) may begin its next step. All barriers here follow one rule: a
+// worker compares its clock (the number of steps that it has completed) with the clocks of the workers in its *view*,
+// which are all other workers or a random sample of them. The rule covers bulk synchronous (BSP), stale synchronous
+// (SSP) and asynchronous parallel (ASP) training, and the probabilistic forms of BSP and SSP, which use samples (Zhao's
+// thesis, section 2.4.3 and chapter 6).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_BARRIER_H
@@ -27,13 +29,13 @@ inline constexpr int64_t kMostStaleness = 1'000'000'000, kMostWorkers = 1'000'00
 struct Barrier {
   /// Steps by which a worker may be ahead of any worker in its view; at most kMostStaleness.
   int64_t staleness = 0;
-  /// Number of other workers in a view, which each test draws anew; absent: all of them. With 0 nobody waits.
+  /// Number of other workers in a view, which each test draws anew; absent: all of them. With 0 no worker waits.
   std::optional<int64_t> sample;
 
   bool passes(int64_t clock, std::span<const int64_t> view) const {
     return std::all_of(view.begin(), view.end(), [&](int64_t other) { return other >= clock - staleness; });
   }
-  /// Number of workers in a view among `workers`, the worker that looks excluded.
+  /// The number of workers in a view when `workers` workers train together. A worker is not in its own view.
   int64_t viewSize(int64_t workers) const { return std::min(sample.value_or(workers - 1), workers - 1); }
   /// Fails on a negative or too large staleness or sample.
   Status check() const;

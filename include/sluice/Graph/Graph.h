@@ -36,13 +36,13 @@ struct Tensor {
   /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
   /// in whole blocks of 4 KiB. 0: a step may read the whole tensor.
   int64_t touchedBytes = 0;
-  /// For display and cost keys: "f32[1,64,56,56]".
+  /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
   /// The caller of the step reads it, so it must be in host memory when a step ends.
   bool isOutput = false;
-  /// On the new value of a State tensor: the state that it replaces when the step ends.
-  /// Both have the same place, so every other reader of the old value runs before the
-  /// operator that writes the new value.
+  /// On the new value of a State tensor: that state. Both share one home, so the operator that
+  /// writes the new value overwrites the old one, and every other reader of the old value runs
+  /// before it. The next step starts with the new value.
   TensorId updates;
   /// On a State tensor: its new value; set by the graph.
   TensorId updatedBy;
@@ -56,7 +56,7 @@ struct Tensor {
 
 struct Operator {
   std::string name;              ///< Unique; that of the model's node if there is one.
-  std::string kind;              ///< "conv", "matmul", "fused"...: for display, and the efficiency class.
+  std::string kind;              ///< "conv", "matmul", "fused"...: shown to users; the key of Device::efficiency.
   std::vector<TensorId> inputs;  ///< Data read, each tensor once.
   std::vector<TensorId> outputs; ///< Data written, at least one.
   int64_t flops = 0;
@@ -101,14 +101,14 @@ public:
   /// tensor or operator.
   Status check() const;
 
-  /// The distinct operators that must run directly before this one, by ascending id: the
+  /// The direct predecessors in the dependency graph, each once, by ascending id: the
   /// producers of its inputs, and the other readers of the states that its outputs update.
   std::vector<OperatorId> predecessors(OperatorId id) const;
   /// The distinct operators of which this one is a predecessor, by ascending id.
   std::vector<OperatorId> successors(OperatorId id) const;
 
   /// Kahn's order with the smallest ready id first. This is the model's own order if that
-  /// is topological. Fails naming a cycle.
+  /// is topological. If the graph has a cycle, the error names one.
   Expected<std::vector<OperatorId>> topologicalOrder() const;
   /// Whether `order` has every operator exactly once, after its predecessors.
   bool isTopological(std::span<const OperatorId> order) const;

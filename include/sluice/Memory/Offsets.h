@@ -71,7 +71,7 @@ enum class BufferOrder : uint8_t {
   Size,     ///< Largest first.
   Lifetime, ///< Longest first.
   Area,     ///< Largest bytes x lifetime first.
-  Start,    ///< Earliest first, larger first among these.
+  Start,    ///< Earliest first; buffers that start together by descending size.
 };
 
 /// Places buffers one at a time in `order`, which has each buffer once. A buffer goes into a
@@ -82,15 +82,15 @@ OffsetSolution packInOrder(const OffsetProblem &problem, const std::vector<uint3
 std::vector<uint32_t> bufferOrder(const OffsetProblem &problem, BufferOrder order);
 
 struct BestFitParams {
-  /// Number of packings to try. The first nine are those of the portfolio. The others are those of a local search: in
-  /// the best order so far, it moves a buffer that ends at the peak to an earlier position.
+  /// Number of packings to try. The first nine are those that solveOffsetsBestFit lists. The others come from a local
+  /// search: in the best order so far, it moves a buffer that ends at the peak to an earlier position.
   int64_t evaluations = 64;
   uint64_t seed = 1;
 };
 
-/// Tries nine packings (four orders with two rules each, and Owl's packing after compaction)
-/// and improves the best of them by a local search. Stops at the lower bound. With a capacity
-/// it may fail with Infeasible. The message has the missing bytes, and says whether no packing
+/// Tries nine packings (four orders with two rules each, and the result of solveOffsetsOwl with
+/// buffers moved to lower offsets where possible) and improves the best of them by a local search. Stops at the lower
+/// bound. With a capacity it may fail with Infeasible. The message has the missing bytes, and says whether no packing
 /// exists (the live bytes exceed the capacity) or none was found.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
 
@@ -100,8 +100,8 @@ struct OffsetProgress {
 };
 
 struct OffsetParams {
-  /// A node of the exact search, or a step of the improvement, is one evaluation. In addition, each 64 buffers that a
-  /// greedy packing places, or that a step examines, count as one evaluation.
+  /// A node of the exact search, or a step of the improvement, is one evaluation. In addition, every 64 buffers that a
+  /// greedy packing places or a step examines count as one evaluation.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.
@@ -109,13 +109,12 @@ struct OffsetParams {
 };
 
 /// The default solver. It starts with greedy packings in many orders and is never worse than
-/// Owl's. Then it searches each interval of time that can be packed separately for a packing with at
-/// most a target peak. The target is the capacity. Without a capacity it is the lower bound at
-/// first, and afterwards a value below the best peak so far.
-/// The search alternates, with growing limits, between exact depth-first searches under
-/// several branching rules and an improvement that removes buffers to insert others. It runs
-/// on one thread and can be stopped at any time. With a capacity it may fail with Infeasible;
-/// the message has the missing bytes and says whether this is proven.
+/// Owl's. It then splits time into intervals that can be packed separately. In each interval it
+/// searches for a packing whose peak does not exceed a target. The target is the capacity. Without a capacity it is the
+/// lower bound at first, and afterwards a value below the best peak so far. The search alternates, with growing limits,
+/// between exact depth-first searches under several branching rules and an improvement that removes buffers to insert
+/// others. It runs on one thread and can be stopped at any time. With a capacity it may fail with Infeasible; the
+/// message has the missing bytes and says whether this is proven.
 Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
 /// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the

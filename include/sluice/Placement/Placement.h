@@ -52,12 +52,13 @@ struct PlacementSolution {
   /// Proven: no placement with any order is faster.
   bool optimal = false;
   bool stoppedByClock = false;
-  /// With `best`: the makespan of each member that found a placement.
+  /// With `best`: the name and makespan of each solver that found a placement.
   std::vector<std::pair<std::string, int64_t>> members = {};
   /// With `htf-mpr`: the other placements of its last round, by ascending time.
   std::vector<std::vector<DeviceId>> runnersUp = {};
-  /// With `htf-mpr`: the five-fold normalised Kendall tau distance of its predictor;
-  /// otherwise negative.
+  /// With `htf-mpr`: the normalised Kendall tau distance between the predicted and the
+  /// simulated ranking of mappings, by five-fold cross-validation, in [0, 1]; otherwise
+  /// negative.
   double foldDistance = -1;
 };
 
@@ -75,8 +76,9 @@ struct PlacementParams {
 };
 
 /// The names that solvePlacement accepts, the default first.
-///  best           the portfolio: the least simulated makespan of all solvers below
-///                 except htf-mpr (`exhaustive` only within its limit of steps)
+///  best           runs all solvers below except htf-mpr, and takes the placement with
+///                 the least simulated makespan. `exhaustive` runs only if its work
+///                 stays below a limit
 ///  heft           upward ranks with mean communication, insertion into idle
 ///                 slots (Topcuoglu, Hariri and Wu 2002, section 4.1)
 ///  heft-no-comm   HEFT without communication and without insertion (Albaqsami's
@@ -117,8 +119,8 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
 
 /// The program that a placement and a topological order define, with unlimited memories.
 /// When an operator's turn comes, each tensor that it reads and that is missing in its
-/// memory is copied there, once for each memory. The copy uses the direct link from the
-/// producer's memory on the reader's swap-in stream. Without a direct link it leads through
+/// memory is copied there, once for each memory. The copy runs on the swap-in stream of the
+/// reader's device, over the direct link from the producer's memory. Without a direct link it leads through
 /// the host's memory: out on the producer's swap-out stream and in on the reader's swap-in
 /// stream. Outputs are copied out after their operator. The new value of a state is copied to
 /// the other memories in which the old value is read. The plan passes validatePlan if the

@@ -30,7 +30,8 @@ enum class Segment : uint8_t {
          ///< parameters and states may be in a file. The offset is 0.
 };
 
-/// One stay of one tensor's data in one memory. Addresses are half-open.
+/// One interval in which one tensor's data is in one memory at one place. The address range
+/// [offset, offset + bytes) is half-open.
 struct Residency {
   TensorId tensor; ///< Invalid: workspace.
   MemoryId memory;
@@ -47,9 +48,10 @@ enum class CommandKind : uint8_t {
   Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
 };
 
-/// Each device has at most one stream of each kind. A copy runs on a stream of the device at
-/// its accelerator end. An operator that communicates runs on its own stream beside those
-/// that compute. Copies from and to files run on the file streams of any device.
+/// Each device has at most one stream of each kind. A copy between the host's memory and an
+/// accelerator's runs on a stream of that accelerator, and a copy between two accelerators on
+/// a stream of either. A copy from or to a file runs on a FileIn or FileOut stream, whose device
+/// may be any. An operator that communicates runs on its own stream beside those that compute.
 enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate, FileIn, FileOut };
 constexpr size_t kNumStreamKinds = 6;
 
@@ -99,15 +101,16 @@ struct Plan {
   int64_t bytesWritten(const Graph &graph, const Machine &machine) const;
   /// Per memory: the bytes of its arena. If the machine has files, the host's memory also counts its homes.
   std::vector<int64_t> bytesUsed(const Graph &graph, const Machine &machine) const;
-  /// The operators of all launches beyond the first launch of each operator, in issue order.
+  /// The operators that are launched again: one entry for each launch after an operator's first,
+  /// in issue order.
   std::vector<OperatorId> computedAgain() const;
 };
 
 /// Checks a plan independently of every solver. With n commands and residencies and s streams
 /// the time is O(s n log n). The message names the first violation. The check proves:
 ///
-/// - every operator is launched on the compute stream of its device, which computes, or, if
-///   it communicates, on the communication stream of that device. Its operands are in the
+/// - every operator is placed on a device that computes. It is launched on the compute stream
+///   of this device, or, if it communicates, on the communication stream. Its operands are in the
 ///   operator's order and in the device's memory. Operators that may be repeated
 ///   (Graph::isRepeatable) may be launched several times, each time with results of their
 ///   own; all others are launched once;
@@ -126,9 +129,9 @@ struct Plan {
 /// - overlapping ranges are ordered: all commands that touch the earlier one happen before
 ///   the command that creates the later one. That command itself may read the earlier one
 ///   only by an `inPlace` pair of its operator, at the same offset;
-/// - when the step ends, outputs are in their homes. Every place that held a state initially
-///   holds the state's new value (its home, if no place held it). Every other initial arena
-///   residency holds its data again. The next step may therefore start. A place may be reused
+/// - when the step ends, outputs are in their homes. If a state had initial residencies in
+///   arenas, each of them holds the state's new value; otherwise the state's home holds it.
+///   Every other initial arena residency holds its data again. The next step may therefore start. A place may be reused
 ///   and refilled in between.
 ///
 /// The homes of a state and of its new value are one place but two residencies. All commands

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/* An opened artifact with its arenas, states and threads. */
 typedef struct sluice_session sluice_session;
 
 /* Exchanges bytes between the ranks that run a model together. */
@@ -28,7 +29,8 @@ typedef struct sluice_communicator {
   void *self;
   /* For each i: sends send[i] to members[i] and receives receive[i] from it. All
    * members call it together and in the same order. This rank is one of the members,
-   * and its own part is copied. Sizes agree in pairs. The call blocks. It returns 0 on
+   * and its own part is copied. What one member sends to another has as many bytes as the
+   * other expects to receive. The call blocks. It returns 0 on
    * success. If it fails for one member, or a member has failed before, it fails for
    * all members: it returns non-zero, and `error` returns the reason. */
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
@@ -36,12 +38,13 @@ typedef struct sluice_communicator {
   const char *(*error)(void *self);
   /* Non-zero: only the thread that made the communicator may call `exchange`. A session
    * then computes nothing during an exchange. This field and the following ones exist
-   * since minor version 6. */
+   * since minor version 6 of the ABI (SLUICE_ABI_MINOR in abi.h). */
   uint32_t calling_thread;
   /* This rank's index among the ranks of its host. It selects the rank's GPUs. */
   uint32_t host_rank;
-  /* Returns non-zero once no exchange can succeed any more. Code that waits for
-   * something else asks it. Any thread may call it. Null: the state is unknown. */
+  /* Returns non-zero once no exchange can succeed any more. A thread that waits for
+   * something other than an exchange calls this function to learn that a rank was lost.
+   * Any thread may call it. Null: the state is unknown. */
   int32_t (*is_broken)(void *self);
 } sluice_communicator;
 
@@ -64,10 +67,10 @@ typedef struct sluice_options {
   uint32_t verify;  /* non-zero: check the hash of the parameter file even if the file is large */
   /* Must outlive the session; NULL for a model that runs on a single rank. */
   const sluice_communicator *communicator;
-  /* A directory for unnamed files. If the plan has no disk, the host's arena and the states are in such files instead
-   * of in memory, so that the system can write them to the disk; NULL: they are in memory. If the plan has a disk
-   * (sluice compile --memory on a CPU), the files have the activations that the plan writes to the disk, and the states
-   * are in memory; NULL: the directory is TMPDIR, or else /var/tmp. */
+  /* A directory for unnamed files, or NULL. If the machine of the plan has no memory of kind file, the files hold the
+   * host's arena and the states, so that the system can write them to the disk; with NULL these are in memory. If it
+   * has one (sluice compile --memory on a CPU), the files hold the activations that the plan evicts, and the states are
+   * in memory; NULL then stands for TMPDIR, or /var/tmp if TMPDIR is not set. */
   const char *spill_directory;
   /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
    * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
@@ -87,22 +90,24 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
                                   const sluice_options *options);
 void sluice_close(sluice_session *session);
 /* Returns a copy of the model's description, which is valid until the session closes. Fields that an older minor
- * version lacks are zero. The distance between entries of the model's tables is the `size` of the first entry, which
- * may be that of another minor version. In C++, tableEntry() of sluice/Runtime/Tables.h reads such entries. */
+ * version lacks are zero. To iterate over a table of the model, advance by the `size` field of its first entry and not
+ * by sizeof: the model may be from another minor version. In C++, tableEntry() of sluice/Runtime/Tables.h reads such
+ * entries. */
 const sluice_model *sluice_describe(const sluice_session *session);
 
 /* Runs one step. inputs[i] and outputs[i] point to the bytes of input and output number i of the model in host memory,
  * dense and row-major, with the current shape (sluice_set_shapes).
  *
  * After a failure the contents of outputs and states are undefined. A session of a single rank can run again. A session
- * of several ranks cannot, because the other ranks may be at another place of the step. A failed rank leaves the group
- * (sluice_local_group_leave, MPI_Abort) before anything waits for the other ranks, whose exchanges with it then fail.
+ * of several ranks cannot, because the other ranks may be at another place of the step. A rank that fails leaves the
+ * group first (sluice_local_group_leave, MPI_Abort). Exchanges of the other ranks with this rank then fail instead of
+ * waiting forever.
  *
  * Elements of tensors of strings are sluice_string. The text of an output belongs to the session, the model or an
  * input, and stays valid until the next step or until the session closes.
  *
- * On a single GPU, without other ranks and without a trace, each step from the second on runs as one graph of the
- * driver. */
+ * On a single GPU, without other ranks and without a trace, each step from the second on is replayed as one CUDA graph,
+ * unless the shapes have changed. */
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
@@ -125,9 +130,9 @@ int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t 
 int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes);
 int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes);
 
-/* Resets all states to their initial contents, and states that grow to zero positions. A state that grows has room for
- * its largest number of positions, and a step that needs more room fails. Call it only between steps. Since minor
- * version 13. */
+/* Resets all states to their initial contents. A state that grows becomes empty: it has no positions. Such a state has
+ * room for its largest number of positions, and a step that needs more room fails. Call it only between steps. Since
+ * minor version 13. */
 int32_t sluice_reset(sluice_session *session);
 
 /* Selects how the next token is chosen from the logits. Since minor version 13. */
@@ -149,7 +154,8 @@ typedef struct sluice_sampling {
 typedef struct sluice_generator sluice_generator;
 
 /* Resets the session and opens a generator. Inputs are recognised by name, and have type int32 or int64: 'input_ids' or
- * 'tokens' receives the tokens, 'attention_mask' ones, and 'position_ids' the positions of the tokens from 0. inputs[i]
+ * 'tokens' receives the tokens; 'attention_mask' receives 1 for each token; 'position_ids' receives the positions of
+ * the tokens, counted from 0. inputs[i]
  * points to the bytes of any other input number i, with its current shape, and must stay valid until the generator
  * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
  * compile time. The logits are the output 'logits', or the only output, with type float32. Their last dimension is the
@@ -202,8 +208,8 @@ typedef struct sluice_command_time {
 /* Returns the commands of the last step in issue order, and sets *count to their number. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
 
-/* The times of the same command by the GPU's events, from just before its first request to
- * the GPU until its end. Both are -1 if the device has no clock of its own, if its driver
+/* The start and end of a command of sluice_trace, measured by events of the GPU. The start is
+ * just before the command's first request to the GPU. Both are -1 if the device has no clock of its own, if its driver
  * reports no times, or if a link is throttled. */
 typedef struct sluice_device_time {
   int64_t start_ns, end_ns; /* since the start of the step */

@@ -5,7 +5,8 @@
 //
 // The joint search over schedules, allocators and eviction policies. It plans every
 // candidate completely and times it by the simulator, after SwapAdvisor (Huang, Jin
-// and Li, ASPLOS 2020). Allocators are free addresses and SwapAdvisor's pools.
+// and Li, ASPLOS 2020). There are two allocators: one chooses any offset, and the
+// other uses SwapAdvisor's pools.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_SEARCH_H
@@ -23,7 +24,7 @@
 
 namespace sluice {
 
-/// The graph, machine and costs outlive the problem.
+/// The graph, machine and costs must outlive the problem.
 struct SearchProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
@@ -31,20 +32,20 @@ struct SearchProblem {
   /// Per memory: the limit of the arena's bytes. Memory::capacityBytes is a further limit
   /// (SwapProblem ignores it).
   std::vector<int64_t> capacityBytes;
-  /// Per operator. Empty: the search places all operators. An invalid id: it places
+  /// Per operator. Empty: the search places all operators. An invalid id: the search places
   /// this operator.
   std::vector<DeviceId> placement;
 };
 
 struct SearchProgress {
-  /// Of the best plan so far; empty until there is a plan.
+  /// The makespan of the best plan so far; empty until there is a plan.
   std::optional<int64_t> makespanNs;
   int64_t idealNs = 0;
   int64_t lowerBoundNs = 0;
   int64_t evaluations = 0;
   int64_t elapsedNs = 0;
-  /// Over the feasible candidates in the genetic search's population; empty outside a
-  /// genetic search.
+  /// Mean and worst makespan of the feasible candidates in the population of the genetic
+  /// search; empty if no genetic search is running.
   std::optional<double> meanNs;
   std::optional<int64_t> worstNs;
 };
@@ -57,9 +58,9 @@ struct SearchParams {
   /// is fastest in the simulation. The search solver `default` then improves this placement by
   /// moving single operators.
   std::string placementSolver = "best";
-  /// With `best`: the plan uses several devices only if it is faster than the plan of one
-  /// device by at least this fraction of its time, in [0, 1). The reason is that costs have
-  /// errors, which are greater if devices share cores and caches.
+  /// With `best`: the plan uses several devices only if its makespan is at most
+  /// (1 - leastGain) times that of the best plan on one device. In [0, 1). The reason is that
+  /// costs have errors, which are greater if devices share cores and caches.
   double leastGain = 0;
   /// Clock limit; 0: none. The first candidates are always planned.
   int64_t timeNs = 5'000'000'000;
@@ -94,8 +95,8 @@ struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
   /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy
-  /// orders. (If a single device computes: over the orders whose liveness peak fits the capacities, or
-  /// over the first order if none fits.) This is a reference and not a bound: another order may be
+  /// orders. With a single device, only orders whose liveness peak fits the capacities count; if none
+  /// fits, only the first order counts. This is a reference and not a bound: another order may be
   /// faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
@@ -119,9 +120,9 @@ struct SearchResult {
 /// The names that solveSearch accepts, the default first.
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
-///  no-recompute the same with every operator running once
+///  no-recompute the same, but every operator runs once
 ///  greedy       four orders x all eviction policies, and three pools
-///  swapadvisor  the paper's genetic search over orders and pools alone
+///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               the same with results in place of operands that die
 ///  swapadvisor-schedule
@@ -130,9 +131,10 @@ struct SearchResult {
 ///               the same over pools; the order is that of the best greedy plan
 ///  swapadvisor-free-classes
 ///               the same over orders and pools in which any size may be in any
-///               class, which the paper restricts
+///               class, which SwapAdvisor restricts
 ///  random       the best of random orders with random pools
-///  odswap       on-demand swapping, replayed (the paper's baseline)
+///  odswap       on-demand swapping, whose copies are then prefetched (SwapAdvisor's
+///               baseline)
 ///  odswap-in-place
 ///               the same with results in place of operands that die
 ///  activations-only
@@ -143,10 +145,10 @@ struct SearchResult {
 ///  ideal        unlimited memory; infeasible where that exceeds the capacity
 std::vector<std::string> searchSolverNames();
 
-/// Minimizes the simulated makespan of a step. The plan passes validatePlan and
-/// keeps the capacities. `default` and `greedy` are never slower than `odswap`. With a
-/// given placement and enough evaluations for the greedy plans (at most fifty), `default`
-/// is never slower than `greedy`. If the ideal plan fits, it is returned at once. The
+/// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the
+/// capacities. The makespans of `default` and `greedy` never exceed that of `odswap`. With a
+/// given placement and enough evaluations for the greedy plans (at most fifty), the makespan
+/// of `default` never exceeds that of `greedy`. If the ideal plan fits, it is returned at once. The
 /// search stops when a plan meets the lower bound. Fails with Infeasible, naming what does
 /// not fit and how many bytes are missing, or with Interrupted if it is stopped before it
 /// has a plan.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// User mistakes are values, never exceptions or asserts. A message has the form
+// User mistakes are reported as values of this type, never by exceptions or asserts. A message has the form
 // `<what>, <where>, <what to do>`: lower case, no full stop, names in single quotes.
 //
 //===----------------------------------------------------------------------===//
@@ -66,10 +66,11 @@ tl::unexpected<Error> propagate(tl::expected<T, Error> &failed) {
 #define SLUICE_ERROR_JOIN_(a, b) a##b
 #define SLUICE_ERROR_JOIN(a, b) SLUICE_ERROR_JOIN_(a, b)
 
-// A declaration in parentheses would declare nothing.
+// The check wants parentheses around macro arguments, but `(Graph graph) = ...` declares no variable.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 /// `SLUICE_ASSIGN_OR_RETURN(Graph graph, readGraph(path));` declares `graph` as the expression's value. If the
-/// expression fails, the enclosing function returns its error. A type with a comma is written `auto`.
+/// expression fails, the enclosing function returns its error. If the type has a comma, write `auto` instead, because
+/// the macro would split the type.
 #define SLUICE_ASSIGN_OR_RETURN(declaration, ...)                                                                      \
   auto SLUICE_ERROR_JOIN(expected, __LINE__) = (__VA_ARGS__);                                                          \
   if (!SLUICE_ERROR_JOIN(expected, __LINE__))                                                                          \

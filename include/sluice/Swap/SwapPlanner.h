@@ -6,8 +6,9 @@
 // In each pass a planner walks the order once and makes each operator's tensors
 // resident. The plan's waits decide the timing: a copy starts as soon as its data is
 // written and its address range is free, however far ahead of its operator that is.
-// Steady state: a pass starts with the parameters that were resident when the previous
-// pass ended, and restores those that it evicted. The planner returns the best pass.
+// For a steady state, each pass starts with the parameters that were resident at the end
+// of the previous pass, and copies a parameter that it evicts back in at its end. The
+// planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -27,18 +28,19 @@ namespace sluice {
 enum class EvictionPolicy : uint8_t {
   CostAware,         ///< Weighs the copies that an eviction causes later against the wait now.
   Belady,            ///< Evicts the tensor with the furthest next use.
-  EarliestAvailable, ///< Evicts the tensor whose address range is free first; a copy out must end before.
+  EarliestAvailable, ///< Evicts the tensor whose address range becomes free first: when its copy out has ended.
   LeastRecentlyUsed,
 };
 
-/// If the host's memory has no room for all tensors that accelerators evict: the rule that selects those that are
-/// evicted to a file.
+/// The rule that selects the tensors that are evicted to a file when the host's memory cannot hold all evicted tensors.
 enum class FileDivision : uint8_t {
-  FromBegin,     ///< In the order of evictions: a tensor goes to the file if the file's link is idle then.
-  FromEnd,       ///< The same for the returns, from the end of the step backwards.
-  Longest,       ///< The tensors with the furthest return (Belady's rule).
-  Latest,        ///< The tensors that are evicted while the host's memory is full.
-  FromBeginLate, ///< As FromBegin; if fewer tensors must go to the file, the earliest evictions stay on the host.
+  FromBegin, ///< In the order of evictions: a tensor goes to the file if the file's link is idle then.
+  FromEnd,   ///< The same for the returns, from the end of the step backwards.
+  Longest,   ///< The tensors with the furthest return (Belady's rule).
+  Latest,    ///< The tensors that are evicted while the host's memory is full.
+  /// As FromBegin, but if the host's memory has room for some of the selected tensors, those that were evicted first
+  /// stay there (FromBegin: those with the shortest absence).
+  FromBeginLate,
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
@@ -52,9 +54,10 @@ struct SwapParams {
   double idleWeight = 1.0;
   /// CostAware: a copy that is d operators ahead has the weight d^-distanceExponent.
   double distanceExponent = 0.5;
-  /// Outputs use the addresses of operands that die, where operators work in place. This
-  /// evicts less, but at addresses that were chosen for another tensor. An operator
-  /// whose working set does not fit otherwise works in place in any case.
+  /// If an operator can work in place, its output overwrites an operand without later
+  /// readers. This causes fewer evictions, but the output's address was chosen for another
+  /// tensor. Even if this is false, an operator works in place if its working set would not
+  /// fit without it.
   bool inPlace = false;
   /// A tensor that one pass evicts is copied out in the next pass as soon as it is
   /// written, so that the swap-out stream works while memory still fills.
@@ -62,21 +65,23 @@ struct SwapParams {
   /// Passes towards a steady state, at least 1. With one pass, every step starts
   /// without resident parameters.
   int passes = 3;
-  /// If all activations and some parameters fit together, the planner also tries a plan in
-  /// which these parameters are resident and the others are copied in for each use, into a
-  /// buffer with room for this number of the largest of them. The faster plan is returned.
-  /// Zero disables this attempt.
+  /// The number of parameters for which the streaming buffer has room. If all activations and
+  /// some parameters fit together, the planner also tries a plan in which these parameters are
+  /// resident, and all others are copied in for each use through a buffer. The buffer has room
+  /// for the `streamDepth` largest of the others. The faster plan is returned. Zero disables
+  /// this attempt.
   int streamDepth = 4;
-  /// The fraction, in [0, 1], of the bytes of in-place updated states that stay in an accelerator's memory from step to
-  /// step and need no home. States that are read first or updated last in the step are chosen first.
+  /// In [0, 1]: the fraction of states, by bytes and among those that are updated in place, that stay in an
+  /// accelerator's memory from step to step and need no home. States that are read first or updated last in the step
+  /// are chosen first.
   double keptStates = 0;
-  /// Only for machines with files.
+  /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
-  /// Only for machines with files: the fraction, in [0, 1], of the bytes of homes that may be in the host's memory; the
-  /// smallest homes are chosen first. Fewer homes leave more room for evicted tensors.
+  /// Only for machines that have a memory of kind File: the fraction, in [0, 1], of the bytes of homes that may be in
+  /// the host's memory; the smallest homes are chosen first. Fewer homes leave more room for evicted tensors.
   double homesOnHost = 1;
-  /// CostAware: evaluates every address range, instead of only those that bounds do not exclude.
-  /// The plan is the same, and planning takes longer.
+  /// CostAware: evaluates every address range instead of excluding ranges by bounds. The plan is the same, and planning
+  /// takes longer.
   bool searchAllWindows = false;
 };
 
@@ -97,14 +102,14 @@ using PoolLayout = std::vector<std::vector<ObjectClass>>;
 
 struct PoolParams {
   /// Where there is a choice, evict only tensors whose last use is at least this long
-  /// ago (the paper's THRESH).
+  /// ago (SwapAdvisor's THRESH).
   int64_t thresholdNs = 0;
   /// True: after its last use in a step, a parameter is next used by its first use in the next
   /// step. False: it has no next use.
   bool cyclicNextUse = false;
-  int passes = 2; ///< As in SwapParams; the paper's double pass.
-  /// Outputs are copied out when they are evicted or when the step ends (as the paper's
-  /// figure 1 does with all activations); otherwise as soon as they are written.
+  int passes = 2; ///< As in SwapParams. The default is the double pass of SwapAdvisor.
+  /// True: outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's
+  /// figure 1 does with all activations. False: as soon as they are written.
   bool lazyOutputs = false;
   /// An output of an in-place operator takes the object of a dying operand of the same size, as ReLU and residual
   /// additions do in the paper's graphs.
@@ -113,9 +118,9 @@ struct PoolParams {
   /// tensor that is needed soon may be evicted where that keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
-  /// Per memory, ascending: pairs (aligned bytes of a tensor, object bytes of its class) for
-  /// tensor sizes whose class is not the first one that is large enough (SwapAdvisor's CLS
-  /// without its restriction). May be empty.
+  /// Exceptions to the rule that a tensor uses the first class that is large enough
+  /// (SwapAdvisor's CLS without its restriction). Per memory, by ascending tensor size: pairs
+  /// (aligned bytes of the tensor, object bytes of the class that it uses). May be empty.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 

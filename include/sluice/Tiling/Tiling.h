@@ -1,4 +1,4 @@
-//===- Tiling.h - Choosing strategies of nodes at least cost ----*- C++ -*-===//
+//===- Tiling.h - Strategies of nodes at minimal cost -----------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -74,8 +74,8 @@ struct TilingSolution {
 
 struct TilingParams {
   std::string solver = "best"; ///< One of tilingSolverNames().
-  /// Evaluations are solved sub-problems and sweeps of message passing. The greatest value of
-  /// `evaluations` stands for a number that decreases with the size of the problem.
+  /// Evaluations are solved sub-problems and sweeps of message passing. INT64_MAX evaluations
+  /// without a deadline mean a default limit, which decreases with the size of the problem.
   Budget budget = {};
   uint64_t seed = 1;
   /// The search ends when the bound proves that no solution is better by more than this fraction of
@@ -97,9 +97,9 @@ struct TilingParams {
 ///          saved byte is made
 std::vector<std::string> tilingSolverNames();
 
-/// Fails on a problem that does not pass check(), on an unknown solver, if no choice keeps the
-/// memory limit (the message has the time and the missing bytes), if every such choice is
-/// forbidden, and if the search found none. The result passes validateTiling.
+/// Fails if the problem does not pass check(), the solver is unknown, no choice fits the memory
+/// limit (the message has the time and the missing bytes), every choice that fits is forbidden,
+/// or the search found no choice that fits. The result passes validateTiling.
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params = {});
 
 /// Checks a solution independently of the solvers: every node has one of its strategies, the cost
