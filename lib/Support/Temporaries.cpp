@@ -13,7 +13,10 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <new>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -22,7 +25,7 @@ namespace sluice {
 struct Temporary::Record {
   std::string path;
   pid_t owner = 0;
-  /// Of a folder that TemporaryDirectory made: it can be emptied when the process may open no more files.
+  /// Of a folder: it can be emptied when the process may open no more files.
   int folder = -1;
   /// In `table`; kUnlisted where it is full.
   size_t slot = kUnlisted;
@@ -62,6 +65,9 @@ private:
   sigset_t old;
 };
 
+/// -1 where the path is no folder, or a link.
+int openFolder(const char *path) { return ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
 bool removeTree(int parent, const char *name, int depth);
 
 /// std::filesystem would allocate.
@@ -89,6 +95,9 @@ bool removeTree(int parent, const char *name, int depth) {
     return true;
   if ((errno != EISDIR && errno != EPERM) || depth == kMostLevels)
     return false;
+  // An empty folder need not be opened, which the system may refuse.
+  if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+    return true;
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0)
     return false;
@@ -116,6 +125,7 @@ Temporary::Temporary(std::unique_ptr<Record> record) : record(std::move(record))
 
 Temporary::Temporary(std::string path) : record(std::make_unique<Record>()) {
   record->path = std::move(path);
+  record->folder = openFolder(record->path.c_str());
   list();
 }
 
@@ -178,7 +188,7 @@ Expected<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix)
   SignalsBlocked blocked;
   const bool isMade = mkdtemp(folder.record->path.data()) != nullptr;
   if (isMade)
-    folder.record->folder = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder.record->folder = openFolder(folder.path().c_str());
   if (folder.record->folder < 0) {
     const int why = errno;
     if (isMade)
@@ -191,6 +201,85 @@ Expected<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix)
 }
 
 std::string TemporaryDirectory::file(std::string_view name) const { return folder.path() + "/" + std::string(name); }
+
+static tl::unexpected<Error> cannotCreate(const std::string &path, int why) {
+  return makeError(ErrorCode::Io, "cannot create directory '", path, "', ", std::strerror(why),
+                   ", choose another path or make room on its disk");
+}
+
+/// Whether the path still names the open folder, which another process may have removed; -1 and errno where the system
+/// does not say.
+static int isStillNamed(int folder, const char *path) {
+  struct stat held, named;
+  if (fstat(folder, &held) != 0)
+    return -1;
+  if (stat(path, &named) != 0)
+    return errno == ENOENT ? 0 : -1;
+  return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+Expected<OutputDirectory> OutputDirectory::open(const std::string &path) {
+  std::string name = path;
+  while (name.size() > 1 && name.ends_with('/'))
+    name.pop_back();
+  if (const std::filesystem::path parent = std::filesystem::path(name).parent_path(); !parent.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(parent, error);
+    if (error)
+      return cannotCreate(path, error.value());
+  }
+  // A holder that fails removes the folder that it made, and then there may be another of the name.
+  constexpr int kMostRounds = 100;
+  for (int round = 0; round < kMostRounds; ++round) {
+    OutputDirectory directory;
+    Temporary folder(std::make_unique<Temporary::Record>());
+    folder.record->path = name;
+    {
+      SignalsBlocked blocked;
+      const bool isMade = mkdir(name.c_str(), 0777) == 0;
+      if (!isMade && errno != EEXIST)
+        return cannotCreate(path, errno);
+      directory.descriptor = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (isMade && directory.descriptor >= 0)
+        folder.record->folder = openFolder(name.c_str());
+      if (directory.descriptor < 0 || (isMade && folder.record->folder < 0)) {
+        const int why = errno;
+        if (isMade)
+          rmdir(name.c_str());
+        return cannotCreate(path, why);
+      }
+      // Where another process was faster to lock it, the folder is no longer this one's to remove.
+      if (isMade && (flock(directory.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) {
+        folder.list();
+        directory.made.emplace(std::move(folder));
+        return directory;
+      }
+    }
+    while (flock(directory.descriptor, LOCK_EX) != 0 && errno == EINTR)
+      ;
+    const int isNamed = isStillNamed(directory.descriptor, name.c_str());
+    if (isNamed < 0)
+      return cannotCreate(path, errno);
+    if (isNamed)
+      return directory;
+  }
+  return makeError(ErrorCode::Io, "other processes remove directory '", path, "' again and again, choose another path");
+}
+
+OutputDirectory::OutputDirectory(OutputDirectory &&other) noexcept
+    : descriptor(std::exchange(other.descriptor, -1)), made(std::move(other.made)) {}
+
+OutputDirectory::~OutputDirectory() {
+  // It is removed under the lock.
+  made.reset();
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+void OutputDirectory::keep() {
+  if (made)
+    made->keep();
+}
 
 static tl::unexpected<Error> cannotWrite(const std::string &path) {
   const int code = errno;

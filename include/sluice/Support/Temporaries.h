@@ -13,6 +13,7 @@
 #include "sluice/Support/Error.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,7 @@ public:
 private:
   friend class PendingFile;
   friend class TemporaryDirectory;
+  friend class OutputDirectory;
   struct Record;
   explicit Temporary(std::unique_ptr<Record> record);
   /// Enters the path into the table.
@@ -42,7 +44,8 @@ private:
   std::unique_ptr<Record> record;
 };
 
-/// A new folder in TMPDIR, by default /tmp.
+/// A new folder in TMPDIR, by default /tmp. Put files into it, and no folders: the system may refuse to open them, and
+/// then they cannot be removed.
 class TemporaryDirectory {
 public:
   /// Its name begins with `prefix`.
@@ -53,6 +56,24 @@ public:
 private:
   explicit TemporaryDirectory(Temporary folder) : folder(std::move(folder)) {}
   Temporary folder;
+};
+
+/// A folder for a command's files, which one process at a time fills: the files of two must not mix. It is locked by
+/// flock as long as the object lives; a file system without such locks has none.
+class OutputDirectory {
+public:
+  /// Makes the folder and those above it where they are absent. Waits while another process holds it.
+  static Expected<OutputDirectory> open(const std::string &path);
+  OutputDirectory(OutputDirectory &&other) noexcept;
+  OutputDirectory &operator=(OutputDirectory &&) = delete;
+  /// Without keep(), a folder that open() made is removed with all that is in it. One that was there stays.
+  ~OutputDirectory();
+  void keep();
+
+private:
+  OutputDirectory() = default;
+  int descriptor = -1;
+  std::optional<Temporary> made;
 };
 
 /// A file that gets its name when it is whole. Until then it has a temporary name beside it, which no other process or

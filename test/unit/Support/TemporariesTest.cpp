@@ -108,6 +108,77 @@ TEST_CASE("a temporary folder goes when the process may open no more files", "[t
   CHECK(namesIn(tree.folder.path()) == std::vector<std::string>{"tree"});
 }
 
+TEST_CASE("a folder that becomes temporary goes when the process may open no more files", "[temporaries]") {
+  Tree tree;
+  const std::string made = tree.folder.file("made");
+  const int status = statusOf([&] {
+    fs::create_directories(made + "/empty");
+    Temporary temporary(made);
+    (void)writeFileAtomically(made + "/x", "x");
+    const rlimit none{3, 3};
+    setrlimit(RLIMIT_NOFILE, &none);
+    removeTemporaries();
+    _exit(0);
+  });
+  CHECK(status == 0);
+  CHECK(!fs::exists(made));
+}
+
+TEST_CASE("an output folder that was made goes, unless it is kept", "[temporaries]") {
+  Tree tree;
+  const std::string path = tree.folder.file("new/output");
+  {
+    auto output = OutputDirectory::open(path + "/");
+    REQUIRE(output);
+    OutputDirectory moved = std::move(*output);
+    std::ofstream(path + "/half") << "x";
+  }
+  CHECK(!fs::exists(path));
+  { OutputDirectory::open(path)->keep(); }
+  CHECK(fs::exists(path));
+  std::ofstream(path + "/old") << "x";
+  // What was there stays, also by another name.
+  fs::create_symlink(path, tree.folder.file("link"));
+  for (const std::string &name : {path, path + "/.", tree.folder.file("link")}) {
+    REQUIRE(OutputDirectory::open(name));
+  }
+  CHECK(namesIn(path) == std::vector<std::string>{"old"});
+  for (const std::string &name : {path + "/old", path + "/old/below"}) {
+    auto none = OutputDirectory::open(name);
+    REQUIRE(!none);
+    CHECK_THAT(none.error().message, Contains("cannot create directory") && Contains("Not a directory, choose"));
+  }
+}
+
+TEST_CASE("an output folder has one process at a time", "[temporaries]") {
+  Tree tree;
+  const std::string path = tree.folder.file("output");
+  for (const bool isKept : {false, true}) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      {
+        auto output = OutputDirectory::open(path);
+        std::ofstream(path + "/half") << "x";
+        (void)!write(ends[1], "x", 1);
+        usleep(200'000);
+        std::ofstream(path + "/whole") << "x";
+        if (isKept)
+          output->keep();
+      }
+      _exit(0);
+    }
+    char ready;
+    REQUIRE(read(ends[0], &ready, 1) == 1);
+    close(ends[0]), close(ends[1]);
+    auto output = OutputDirectory::open(path);
+    REQUIRE(output);
+    CHECK(namesIn(path).size() == (isKept ? 2 : 0));
+    waitpid(child, nullptr, 0);
+  }
+}
+
 TEST_CASE("more temporaries than the table lists go with their objects", "[temporaries]") {
   Tree tree;
   {
