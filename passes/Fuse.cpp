@@ -273,11 +273,25 @@ public:
         continue;
       }
       OpBuilder b(terminator);
+      b.setInsertionPointAfter(lastOf(operand.get(), readers));
       operand.set(CopyOp::create(b, operand.get().getLoc(), operand.get()));
     }
   }
 
 private:
+  /// The last of a state's readers, of the operators that read its next value, and of those that make it. A copy that
+  /// comes right after it needs no memory of its own, and nothing stays in memory until the step ends.
+  Operation *lastOf(Value next, ArrayRef<Operation *> readers) {
+    Operation *last = next.getDefiningOp();
+    auto take = [&](Operation *op) {
+      if (Operation *outer = block.findAncestorOpInBlock(*op); outer && last->isBeforeInBlock(outer))
+        last = outer;
+    };
+    llvm::for_each(readers, take);
+    llvm::for_each(readersOf(viewedValue(next)), take);
+    return last;
+  }
+
   /// Operators that read a value's memory.
   static SmallVector<Operation *> readersOf(Value value) {
     SmallVector<Operation *> readers;

@@ -151,3 +151,25 @@ func.func @embeddings(%words: tensor<9x4xf32>, %ids: tensor<2x3xi64>, %places: t
   %3 = dataflow.binary add %2, %1 : tensor<2x3x4xf32>, tensor<3x4xf32>
   return %3 : tensor<2x3x4xf32>
 }
+
+// A library writes a product before the epilogue reads the state, so a copy stores the next value. The copy comes right
+// behind the last reader of either value, and not at the end: what follows needs the memory.
+// CHECK-LABEL: func.func @next_by_copy
+func.func @next_by_copy(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>)
+    -> (tensor<4x4xf32> {dataflow.updates = "m"}, tensor<4xf32>, tensor<4x4xf32>) {
+  // CHECK: %[[M:.*]] = dataflow.state "m"
+  // CHECK: %[[NEXT:.*]] = dataflow.fused ({{.*}} = %[[M]] : tensor<4x4xf32>
+  // CHECK: dataflow.matmul
+  // CHECK: %[[READ:.*]] = dataflow.reduce sum %[[NEXT]]
+  // CHECK-NEXT: %[[COPY:.*]] = dataflow.copy %[[NEXT]]
+  // CHECK-NEXT: %[[AFTER:.*]] = dataflow.matmul
+  // CHECK-NEXT: return %[[COPY]], %[[READ]], %[[AFTER]]
+  %m = dataflow.state "m" dense<0.0> : tensor<4x4xf32>
+  %half = dataflow.constant dense<0.5> : tensor<f32>
+  %0 = dataflow.matmul %x, %w {library = 64 : i64} : tensor<4x4xf32>, tensor<4x4xf32>
+  %1 = dataflow.binary mul %m, %half : tensor<4x4xf32>, tensor<f32>
+  %2 = dataflow.binary add %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+  %3 = dataflow.reduce sum %2 axes [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %4 = dataflow.matmul %w, %x {library = 64 : i64} : tensor<4x4xf32>, tensor<4x4xf32>
+  return %2, %3, %4 : tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
+}
