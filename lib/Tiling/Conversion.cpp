@@ -61,12 +61,48 @@ private:
     return true;
   }
 
+  /// Along how many parts of a dimension `now` has.
+  int64_t partsOf(AxisTiling split) const {
+    int64_t parts = 1;
+    for (size_t axis = 0; axis < now.size(); ++axis)
+      if (now[axis] == split)
+        parts *= mesh.axes[axis].size;
+    return parts;
+  }
+  /// Per member of a group of `group` devices that split an extent into `parts` parts innermost: the elements of its
+  /// part, summed over the devices outside.
+  static std::vector<int64_t> elementsByMember(int64_t extent, int64_t parts, int64_t group) {
+    std::vector<int64_t> sums(static_cast<size_t>(group), 0);
+    for (int64_t part = 0; part < parts; ++part)
+      sums[static_cast<size_t>(part % group)] += partBegin(extent, parts, part + 1) - partBegin(extent, parts, part);
+    return sums;
+  }
+  /// Bytes that all devices send in an all-to-all along `axis` from one split to another.
+  int64_t exchangedBytes(uint32_t axis, AxisTiling then, int64_t ownBytes) const {
+    const std::vector<int64_t> own = partShape(shape, now, mesh);
+    const uint32_t joined = now[axis].dim, split = then.dim;
+    const int64_t group = mesh.axes[axis].size, joinedParts = partsOf(now[axis]), outside = partsOf(then),
+                  splitParts = outside * group;
+    if (shape[joined] % joinedParts == 0 && shape[split] % splitParts == 0)
+      return saturatingMul(mesh.numDevices() / group * (group - 1), ownBytes);
+    // Each member sends its elements of the one dimension times those that it does not keep of the other.
+    const std::vector<int64_t> held = elementsByMember(shape[joined], joinedParts, group),
+                               kept = elementsByMember(shape[split], splitParts, group);
+    int64_t cells = 0;
+    for (size_t i = 0; i < held.size(); ++i)
+      cells = saturatingAdd(cells, saturatingMul(held[i], shape[split] - kept[i]));
+    const int64_t cellBytes = ownBytes / std::max<int64_t>(1, own[joined] * own[split]);
+    return saturatingMul(saturatingMul(mesh.numDevices() / (joinedParts * outside), cells), cellBytes);
+  }
+
   void add(CollectiveKind kind, std::vector<uint32_t> axes, uint32_t dim, AxisTiling then) {
     CollectiveStep step;
     step.kind = kind;
     step.dim = dim;
     step.splitDim = then.dim;
-    step.ownBytes = bytesOf(partShape(shape, now, mesh), elementBytes);
+    const std::vector<int64_t> own = partShape(shape, now, mesh);
+    step.ownBytes = bytesOf(own, elementBytes);
+    const int64_t exchanged = kind == CollectiveKind::AllToAll ? exchangedBytes(axes[0], then, step.ownBytes) : 0;
     int64_t group = 1, devices = mesh.numDevices();
     for (uint32_t axis : axes) {
       group *= mesh.axes[axis].size;
@@ -74,17 +110,23 @@ private:
         step.reduction = now[axis].reduction;
       now[axis] = then;
     }
-    int64_t all = saturatingMul(devices / group * (group - 1), step.ownBytes);
+    // Whole rows along the dimension go to all members but one, in each group of devices that have the same ones.
+    auto rowsBytes = [&](int64_t parts) {
+      const int64_t row = step.ownBytes / std::max<int64_t>(1, own[step.dim]);
+      return saturatingMul(devices / parts * (group - 1), saturatingMul(shape[step.dim], row));
+    };
     switch (kind) {
     case CollectiveKind::AllGather:
-      step.bytes = saturatingMul(all, group);
+      step.bytes = rowsBytes(partsOf(AxisTiling::split(step.dim)) * group);
       break;
     case CollectiveKind::AllReduce:
-      step.bytes = saturatingMul(all, 2);
+      step.bytes = saturatingMul(devices / group * (group - 1), saturatingMul(step.ownBytes, 2));
       break;
     case CollectiveKind::ReduceScatter:
+      step.bytes = rowsBytes(partsOf(then));
+      break;
     case CollectiveKind::AllToAll:
-      step.bytes = all;
+      step.bytes = exchanged;
       break;
     default:
       break;
@@ -231,15 +273,18 @@ struct Interval {
 /// What a device holds, per dimension.
 std::vector<Interval> partOf(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                              const std::vector<int64_t> &coordinates, const Mesh &mesh) {
-  std::vector<Interval> result;
-  for (int64_t extent : shape)
-    result.push_back({0, extent});
+  std::vector<int64_t> parts(shape.size(), 1), part(shape.size(), 0);
   for (size_t axis = 0; axis < tilings.size(); ++axis)
     if (tilings[axis].isSplit()) {
-      Interval &interval = result[tilings[axis].dim];
-      interval.extent /= mesh.axes[axis].size;
-      interval.begin += coordinates[axis] * interval.extent;
+      const uint32_t dim = tilings[axis].dim;
+      parts[dim] *= mesh.axes[axis].size;
+      part[dim] = part[dim] * mesh.axes[axis].size + coordinates[axis];
     }
+  std::vector<Interval> result;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const int64_t begin = partBegin(shape[dim], parts[dim], part[dim]);
+    result.push_back({begin, partBegin(shape[dim], parts[dim], part[dim] + 1) - begin});
+  }
   return result;
 }
 
@@ -264,7 +309,7 @@ std::pair<int64_t, int64_t> neededAndHeld(const std::vector<int64_t> &shape, con
 }
 
 /// Partial results become parts, along the dimensions that make the rest cheapest; `scatter` is what that takes, `rest`
-/// what follows from then on. Where nothing divides, every device gets everything.
+/// what follows from then on. Where nothing has that many parts, every device gets everything.
 int64_t throughParts(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &from, const Mesh &mesh,
                      int64_t scatter, int64_t gatherAll,
                      const std::function<int64_t(const std::vector<AxisTiling> &)> &rest) {
@@ -282,7 +327,7 @@ int64_t throughParts(const std::vector<int64_t> &shape, const std::vector<AxisTi
       for (size_t other = 0; other < parts.size(); ++other)
         if (other != axis && parts[other] == AxisTiling::split(dim))
           count *= mesh.axes[other].size;
-      if (shape[dim] == 0 || shape[dim] % count != 0)
+      if (shape[dim] < count)
         continue;
       parts[axis] = AxisTiling::split(dim);
       choose(axis + 1);

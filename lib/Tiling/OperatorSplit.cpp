@@ -36,7 +36,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",
                     rule.dividesWork ? "read elements of their neighbours" : "do all of the work each",
                     ", use another");
-    if (split.parts < 2 || !rule.allows(split.parts))
+    if (split.parts < 2 || !rule.dividesEvenly(split.parts))
       return refuse("cannot run as ", split.parts, " parts by rule '", rule.name, "', use a divisor of ", rule.divisor,
                     " of at least 2");
   }
@@ -57,7 +57,7 @@ bool agrees(const Cuts &cuts, TensorId tensor, AxisTiling tiling) {
 std::optional<uint32_t> followingRule(const ProgramOperator &op, const Cuts &cuts, int64_t parts, bool reads) {
   for (uint32_t r = 1; r < op.rules.size(); ++r) {
     const TilingRule &rule = op.rules[r];
-    bool fits = splitsAlone(rule) && rule.allows(parts), touches = false;
+    bool fits = splitsAlone(rule) && rule.dividesEvenly(parts), touches = false;
     for (size_t i = 0; i < op.operands.size() && reads; ++i)
       if (cuts.contains(op.operands[i])) {
         fits &= agrees(cuts, op.operands[i], rule.operands[i]);
@@ -168,7 +168,7 @@ private:
     auto allowed = [&](uint32_t rule) {
       std::vector<int64_t> numbers;
       for (int64_t parts = 2; parts <= problem.mostParts; ++parts)
-        if (splitsAlone(rules[rule]) && rules[rule].allows(parts))
+        if (splitsAlone(rules[rule]) && rules[rule].dividesEvenly(parts))
           numbers.push_back(parts);
       return numbers;
     };

@@ -94,7 +94,8 @@ void PartitionModel::findKinds() {
       for (const std::vector<AxisTiling> *tilings : {&rule.operands, &rule.results})
         for (AxisTiling tiling : *tilings)
           key.push_back(static_cast<int64_t>(codeOf({tiling})));
-      key.insert(key.end(), {rule.divisor, rule.mostParts, rule.dividesWork, static_cast<int64_t>(rule.halos.size())});
+      key.insert(key.end(), {rule.divisor, rule.mostParts, rule.dividesWork, rule.uneven,
+                             static_cast<int64_t>(rule.halos.size())});
       for (const Halo &halo : rule.halos)
         key.insert(key.end(), {halo.low, halo.high, static_cast<int64_t>(halo.fill)});
     }
@@ -224,27 +225,25 @@ private:
     return parts;
   }
 
-  /// The tensor's tilings that divide its dimensions evenly and that the filter accepts.
+  /// The tensor's tilings that it can be held in and that the filter accepts.
   std::vector<std::vector<AxisTiling>> tensorTuples(uint32_t node) const {
     const uint32_t t = tensorOf[node];
-    const std::vector<int64_t> &shape = model.program.tensors[t].shape;
+    const ProgramTensor &tensor = model.program.tensors[t];
     auto options = [&](uint32_t) {
       std::vector<AxisTiling> list{AxisTiling()};
       for (uint32_t dim : model.dims[node])
         list.push_back(AxisTiling::split(dim));
       return list;
     };
-    auto divides = [&](const std::vector<AxisTiling> &tuple) {
-      return std::all_of(model.dims[node].begin(), model.dims[node].end(), [&](uint32_t dim) {
-        const int64_t parts = partsAlong(tuple, AxisTiling::split(dim));
-        return parts <= 1 || (shape[dim] != 0 && shape[dim] % parts == 0);
-      });
+    auto isPossible = [&](const std::vector<AxisTiling> &tuple) {
+      return std::all_of(model.dims[node].begin(), model.dims[node].end(),
+                         [&](uint32_t dim) { return tensor.canSplit(dim, partsAlong(tuple, AxisTiling::split(dim))); });
     };
     const std::vector<AxisTiling> &given = request.given.tensors[t];
     if (!request.filter.tensor)
-      return tuples(request.axes, given, options, divides);
+      return tuples(request.axes, given, options, isPossible);
     auto isWanted = [&](const std::vector<AxisTiling> &tuple) {
-      return divides(tuple) && std::all_of(request.axes.begin(), request.axes.end(), [&](uint32_t axis) {
+      return isPossible(tuple) && std::all_of(request.axes.begin(), request.axes.end(), [&](uint32_t axis) {
                return request.filter.tensor(TensorId(t), tuple[axis]);
              });
     };

@@ -21,6 +21,15 @@ int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules
       share /= static_cast<double>(machine.mesh.axes[axis].size);
   if (op.bytesMoved == 0)
     return 0;
+  // The step takes as long as the largest part.
+  for (uint32_t rule = 0; rule < op.rules.size(); ++rule) {
+    int64_t parts = 1;
+    for (size_t axis = 0; axis < rules.size(); ++axis)
+      if (rules[axis] == rule)
+        parts *= machine.mesh.axes[axis].size;
+    if (const TilingRule &used = op.rules[rule]; parts > 1 && used.dividesWork && !used.dividesEvenly(parts))
+      share *= static_cast<double>(largestPart(used.divisor, parts) * parts) / static_cast<double>(used.divisor);
+  }
   const auto efficiency = machine.efficiency.find(op.kind);
   const double flopsPerSec = machine.flopsPerSec * (efficiency == machine.efficiency.end() ? 1 : efficiency->second);
   double seconds = share * std::max(static_cast<double>(op.flops) / flopsPerSec,

@@ -23,6 +23,11 @@ int64_t ProgramTensor::bytes() const {
   return product;
 }
 
+bool ProgramTensor::canSplit(size_t dim, int64_t parts) const {
+  const bool isState = role == TensorRole::State || updates.valid();
+  return parts <= 1 || (shape[dim] > 0 && (isState ? shape[dim] % parts == 0 : shape[dim] >= parts));
+}
+
 namespace {
 /// Whether a rule says of each of `tensors` something that suits it.
 Status checkSlots(const TensorProgram &program, const TilingRule &rule, const std::vector<TensorId> &tensors,
@@ -42,6 +47,10 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
     if (rule.divisor < 1 || tensor.shape[tilings[i].dim] % rule.divisor != 0)
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
                        tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is not a multiple of ",
+                       rule.divisor);
+    if (rule.uneven && tensor.shape[tilings[i].dim] != rule.divisor)
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has uneven parts of dimension ", tilings[i].dim,
+                       " of '", tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is not ",
                        rule.divisor);
   }
   return {};
@@ -166,7 +175,7 @@ std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vec
   std::vector<int64_t> part = shape;
   for (size_t axis = 0; axis < tilings.size(); ++axis)
     if (tilings[axis].isSplit())
-      part[tilings[axis].dim] /= mesh.axes[axis].size;
+      part[tilings[axis].dim] = largestPart(part[tilings[axis].dim], mesh.axes[axis].size);
   return part;
 }
 
@@ -192,7 +201,7 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
         return refuse("is split along dimension ", held.dim, " of ", tensor.shape.size());
       int64_t &count = parts.try_emplace(held.dim, 1).first->second;
       count *= mesh.axes[axis].size;
-      if (tensor.shape[held.dim] % count != 0)
+      if (!tensor.canSplit(held.dim, count))
         return refuse("of extent ", tensor.shape[held.dim], " in dimension ", held.dim, " is split in ", count);
     }
     if (tensor.updates.valid() && tiling.tensors[i] != tiling.tensors[tensor.updates.index()])

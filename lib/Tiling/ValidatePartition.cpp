@@ -84,6 +84,52 @@ static int64_t bytesSent(const CollectiveStep &step, int64_t own, int64_t rowByt
   return -1;
 }
 
+/// How many elements of a dimension a device has. Its part of `extent` begins after all elements of which the devices
+/// before it, by coordinates along the axes that split the dimension, have their share.
+static int64_t elementsOf(int64_t extent, uint32_t dim, const std::vector<AxisTiling> &held,
+                          const std::vector<int64_t> &coordinates, const Mesh &mesh) {
+  int64_t parts = 1, part = 0;
+  for (size_t axis = 0; axis < held.size(); ++axis)
+    if (held[axis] == AxisTiling::split(dim)) {
+      parts *= mesh.axes[axis].size;
+      part = part * mesh.axes[axis].size + coordinates[axis];
+    }
+  // The product of an extent and a number of devices may exceed 64 bits.
+  const auto begin = [&](int64_t at) { return static_cast<int64_t>(static_cast<__int128>(extent) * at / parts); };
+  return begin(part + 1) - begin(part);
+}
+
+/// The same as bytesSent for parts that may differ, device by device.
+static int64_t unevenBytesSent(const CollectiveStep &step, const std::vector<int64_t> &shape, int64_t own,
+                               const std::vector<int64_t> &part, const std::vector<AxisTiling> &before,
+                               const std::vector<AxisTiling> &after, const Mesh &mesh) {
+  int64_t elements = 0, unit = std::max<int64_t>(1, part[step.dim]);
+  for (int64_t device = 0; device < mesh.numDevices(); ++device) {
+    const std::vector<int64_t> at = mesh.coordinates(device);
+    auto has = [&](uint32_t dim, const std::vector<AxisTiling> &held) {
+      return elementsOf(shape[dim], dim, held, at, mesh);
+    };
+    if (step.kind == CollectiveKind::AllGather)
+      elements += (mesh.axes[step.axes[0]].size - 1) * has(step.dim, before);
+    else if (step.kind == CollectiveKind::ReduceScatter)
+      elements += has(step.dim, before) - has(step.dim, after);
+    else
+      elements += has(step.dim, before) * (has(step.splitDim, before) - has(step.splitDim, after));
+  }
+  if (step.kind == CollectiveKind::AllToAll)
+    unit *= std::max<int64_t>(1, part[step.splitDim]);
+  return saturatingMul(elements, own / unit);
+}
+
+/// Whether all devices have equal parts of a dimension.
+static bool isEven(int64_t extent, uint32_t dim, const std::vector<AxisTiling> &held, const Mesh &mesh) {
+  int64_t parts = 1;
+  for (size_t axis = 0; axis < held.size(); ++axis)
+    if (held[axis] == AxisTiling::split(dim))
+      parts *= mesh.axes[axis].size;
+  return extent % parts == 0;
+}
+
 /// The halos that an operand needs where its rules split it: axes, and what is exchanged along them.
 static bool hasHalos(const ProgramOperator &op, size_t slot, const std::vector<uint32_t> &rules, const Mesh &mesh,
                      const PlannedConversion *conversion) {
@@ -196,11 +242,20 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
       int64_t own = tensor.elementBytes;
       for (size_t dim = 0; dim < part.size(); ++dim)
         own = saturatingMul(own, part[dim] += widened[dim]);
+      const std::vector<AxisTiling> before = held;
       if (!apply(step, held))
         return refuse("has a step that does not apply, ", collectiveName(step.kind));
       const bool isHalo = step.kind == CollectiveKind::Halo;
       const int64_t row = isHalo ? own / std::max<int64_t>(1, part[step.dim]) : 0;
-      if (step.ownBytes != own || step.bytes != bytesSent(step, own, row, machine.mesh))
+      const bool exchangesParts = step.kind == CollectiveKind::AllGather ||
+                                  step.kind == CollectiveKind::ReduceScatter || step.kind == CollectiveKind::AllToAll;
+      bool isUneven = false;
+      for (uint32_t dim = 0; exchangesParts && dim < tensor.shape.size(); ++dim)
+        isUneven |= !isEven(tensor.shape[dim], dim, before, machine.mesh) ||
+                    !isEven(tensor.shape[dim], dim, held, machine.mesh);
+      const int64_t sent = isUneven ? unevenBytesSent(step, tensor.shape, own, part, before, held, machine.mesh)
+                                    : bytesSent(step, own, row, machine.mesh);
+      if (step.ownBytes != own || step.bytes != sent)
         return refuse("has a step of other sizes, ", collectiveName(step.kind));
       if (isHalo)
         widened[step.dim] += step.halo.low + step.halo.high;

@@ -23,15 +23,16 @@ struct CollectiveStep {
   uint32_t splitDim = 0;      ///< AllToAll: the dimension that is split.
   PartialKind reduction = PartialKind::Sum;
   Halo halo = {};
-  int64_t ownBytes = 0; ///< Bytes of the tensor on a device before the collective.
+  int64_t ownBytes = 0; ///< Bytes of the tensor on a device before the collective, of the largest part.
   /// Bytes that all devices together send. In a group of g devices, each device sends (g - 1) / g of the bytes of the
-  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce.
+  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce. Of uneven parts each device
+  /// sends its own elements of the dimensions that the collective cuts or joins. In other dimensions it sends the
+  /// largest part.
   int64_t bytes = 0;
 };
 
 /// The collectives that convert a tensor with tiling `from`, which may be partial, to tiling `to`,
-/// which must not be partial. Slices come first and all-gathers last. Both tilings must divide
-/// the shape.
+/// which must not be partial. Slices come first and all-gathers last. No part is empty.
 std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, int64_t elementBytes,
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);

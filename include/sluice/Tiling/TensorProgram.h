@@ -33,6 +33,9 @@ struct ProgramTensor {
   TensorId updates = {};
 
   int64_t bytes() const; ///< Saturating.
+  /// Whether the tensor may be held in `parts` parts along a dimension. No part is empty. The parts of a state are
+  /// equal, because a state is written to files and joined from them.
+  bool canSplit(size_t dim, int64_t parts) const;
 };
 
 struct ProgramOperator {
@@ -53,7 +56,7 @@ struct TensorProgram {
   /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
   /// outputs must have one producer, before their consumers, and other tensors none. Rules must
   /// fit the operands and results, have distinct names, and split only dimensions that their
-  /// divisor divides.
+  /// divisor divides, or is if their parts may be uneven.
   Status check() const;
 };
 
@@ -90,13 +93,13 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// The shape of the part of one device. Several axes may split one dimension, the outer axis
-/// first. The numbers of parts must divide the extents (see validateTiling).
+/// The shape of the largest part, for which every device has memory. Several axes may split one dimension, the outer
+/// axis first.
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh);
 
 /// Fails with the first broken condition. Along each axis there is a tiling for each tensor and a
-/// rule for each operator. The numbers of parts divide the extents of tensors. Each rule allows the
+/// rule for each operator. Tensors can be split as they are (ProgramTensor::canSplit). Each rule allows the
 /// number of devices that use it. A state and its next value have the same tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 

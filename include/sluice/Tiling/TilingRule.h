@@ -22,11 +22,19 @@ namespace sluice {
 /// The reduction that combines partial results.
 enum class PartialKind : uint8_t { Sum, Max, Min };
 
+/// Where part `part` of `parts` begins along an extent: the extents of parts differ by at most 1. For example, 10 in 3
+/// parts: 3, 3 and 4. Parts nest: the parts k p to k p + k - 1 of k n are together part p of n.
+constexpr int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
+  return extent / parts * part + extent % parts * part / parts;
+}
+/// The extent of the largest part. On every device, a part has memory for this extent.
+constexpr int64_t largestPart(int64_t extent, int64_t parts) { return extent / parts + (extent % parts != 0 ? 1 : 0); }
+
 /// The tiling of a tensor along one axis of a mesh.
 struct AxisTiling {
   enum class Kind : uint8_t {
     Replicated, ///< Each device has the whole tensor.
-    Split,      ///< Each device has an equal, contiguous part along dimension `dim`, in the order of devices.
+    Split,      ///< Each device has a contiguous part along dimension `dim`, in the order of devices: see partBegin.
     Partial,    ///< Each device has a tensor of the full shape, which is to be reduced. Only for results.
   };
   Kind kind = Kind::Replicated;
@@ -60,14 +68,20 @@ struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
   std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
-  /// The number of devices that use the rule must divide this number and be at most `mostParts`.
-  /// Parts are never padded.
+  /// The number of devices that use the rule is at most `mostParts` and divides this number, unless `uneven` is set.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
   /// True: each device does its share of the work. False: each device does all of it.
   bool dividesWork = true;
+  /// The extents of parts may differ by 1. All extents that the rule splits are `divisor`. A smaller part is followed
+  /// by elements that no result depends on; the operator computes with them as with its own. If a result is partial,
+  /// they are the neutral element of its reduction, in operands without a halo.
+  bool uneven = false;
 
-  bool allows(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
+  bool dividesEvenly(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
+  bool allows(int64_t parts) const {
+    return dividesEvenly(parts) || (uneven && parts >= 1 && parts <= divisor && parts <= mostParts);
+  }
   Halo halo(size_t operand) const { return operand < halos.size() ? halos[operand] : Halo(); }
 };
 

@@ -96,7 +96,7 @@ TEST_CASE("the operator that dominates is split as is fastest", "[tiling]") {
   int64_t least = timed(program, {}, 3)->makespanNs;
   for (uint32_t rule = kRows; rule <= kContraction; ++rule)
     for (int64_t parts = 2; parts <= problem.mostParts; ++parts)
-      if (program.operators[1].rules[rule].allows(parts))
+      if (program.operators[1].rules[rule].dividesEvenly(parts))
         least = std::min(least, timed(program, {{OperatorId(1), rule, parts}}, 3)->makespanNs);
   auto solution = solveSplits(problem);
   REQUIRE(solution);

@@ -15,6 +15,7 @@ namespace sluice::test {
 class ProgramMaker {
 public:
   TensorProgram program;
+  bool uneven = false; ///< Whether the rules of the next operators allow uneven parts.
 
   TensorId tensor(const std::string &name, std::vector<int64_t> shape, TensorRole role) {
     program.tensors.push_back({name, std::move(shape), 4, role});
@@ -76,6 +77,7 @@ private:
     rule.operands = std::move(operands);
     rule.results = {result};
     rule.divisor = divisor;
+    rule.uneven = uneven;
     op.rules.push_back(std::move(rule));
   }
   TensorId finish(ProgramOperator op) {

@@ -69,6 +69,10 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   refused("does not replicate", [](TensorProgram &p) { p.operators[0].rules.erase(p.operators[0].rules.begin()); });
   refused("two rules", [](TensorProgram &p) { p.operators[0].rules[2].name = "rows"; });
   refused("not a multiple of 3", [](TensorProgram &p) { p.operators[0].rules[1].divisor = 3; });
+  refused("has uneven parts of dimension 0 of 'x', whose extent 8 is not 4", [](TensorProgram &p) {
+    p.operators[0].rules[1].uneven = true;
+    p.operators[0].rules[1].divisor = 4;
+  });
   refused("which has rank 2", [](TensorProgram &p) { p.operators[0].rules[1].operands[0].dim = 2; });
   refused("1 tilings for 2 operands", [](TensorProgram &p) { p.operators[0].rules[1].operands.pop_back(); });
   refused("takes partial results",
