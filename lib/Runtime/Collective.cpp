@@ -24,11 +24,57 @@ constexpr int32_t kFloat = 1, kInt32 = 6, kInt64 = 7, kDouble = 11;
 
 int64_t elementBytes(int64_t type) { return type == kInt64 || type == kDouble ? 8 : 4; }
 
-/// [outer][group][inner], `stride` bytes from one outer index to the next.
+/// The first row of part `part` of `parts`.
+int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
+  return extent / parts * part + extent % parts * part / parts;
+}
+int64_t largestPart(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
+
+/// How many parts there are for each part of a group: those of the axes outside of it.
+int64_t partsOutside(const sluice_uneven &uneven) {
+  int64_t parts = 1;
+  for (int64_t a = 0; a < uneven.num_axes; ++a)
+    parts *= uneven.axes[a].count;
+  return parts;
+}
+int64_t positionOutside(const sluice_uneven &uneven, int64_t rank) {
+  int64_t position = 0;
+  for (int64_t a = 0; a < uneven.num_axes; ++a)
+    position = position * uneven.axes[a].count + rank / uneven.axes[a].stride % uneven.axes[a].count;
+  return position;
+}
+
+/// Rows of a dimension and how a group divides them: [outer][rows][row bytes]. Equal parts are one row each.
 struct Parts {
-  int64_t outer, inner;
-  int64_t stride(size_t group) const { return static_cast<int64_t>(group) * inner; }
-  int64_t bytes() const { return outer * inner; } ///< Of one part.
+  /// `inner` are bytes of the largest part for one outer index.
+  Parts(int64_t outer, int64_t inner, const sluice_uneven &uneven, const Group &group)
+      : outer(outer), row(inner), whole(static_cast<int64_t>(group.members.size())) {
+    const auto size = static_cast<int64_t>(group.members.size());
+    if (uneven.extent == 0) {
+      for (int64_t i = 0; i <= size; ++i)
+        begin.push_back(i);
+      return;
+    }
+    const int64_t outside = partsOutside(uneven),
+                  position = positionOutside(uneven, group.members[group.position]) * size;
+    room = largestPart(uneven.extent, outside * size);
+    row = inner / room;
+    whole = largestPart(uneven.extent, outside);
+    for (int64_t i = 0; i <= size; ++i)
+      begin.push_back(partBegin(uneven.extent, outside * size, position + i) -
+                      partBegin(uneven.extent, outside * size, position));
+  }
+
+  int64_t rows(size_t i) const { return begin[i + 1] - begin[i]; }
+  int64_t inner(size_t i) const { return rows(i) * row; }    ///< Bytes of part i for one outer index.
+  int64_t bytes(size_t i) const { return outer * inner(i); } ///< Of part i.
+  int64_t offset(size_t i) const { return begin[i] * row; }  ///< Of part i within the whole.
+  int64_t partStride() const { return room * row; }          ///< From one outer index of a part to the next.
+  int64_t wholeStride() const { return whole * row; }        ///< The same of the whole.
+
+  int64_t outer, row;
+  int64_t room = 1, whole;    ///< Rows for which a part, and the whole, have memory.
+  std::vector<int64_t> begin; ///< Per member, and the end: rows of the whole.
 };
 
 template <typename T>
@@ -135,9 +181,9 @@ class Run {
 public:
   Run(CollectiveSpace &memory, const sluice_collective &what, const Group &group, const char *operand, char *result,
       char *workspace, int64_t &sent)
-      : memory(memory), what(what), group(group), operand(operand), result(result), workspace(workspace),
-        sent(sent), split{what.split_outer, what.split_inner}, join{what.join_outer, what.join_inner},
-        size(group.members.size()) {}
+      : memory(memory), what(what), group(group), operand(operand), result(result), workspace(workspace), sent(sent),
+        split(what.split_outer, what.split_inner, what.split, group),
+        join(what.join_outer, what.join_inner, what.join, group), size(group.members.size()) {}
 
   Status allReduce() {
     const std::vector<int64_t> from = chunks(what, size);
@@ -162,12 +208,22 @@ public:
 
   Status allGather() {
     Exchange exchange(memory, group);
+    const char *mine = operand;
+    char *space = workspace;
+    const int64_t own = join.inner(group.position);
+    if (join.outer > 1 && own < join.partStride()) {
+      memory.copyRows(space, own, operand, join.partStride(), join.outer, own);
+      mine = space;
+      space += join.outer * join.partStride();
+    }
     for (size_t i = 0; i < size; ++i)
-      exchange.put(i, operand, join.bytes());
-    return takeJoined(exchange, workspace);
+      exchange.put(i, mine, join.bytes(group.position));
+    return takeJoined(exchange, space);
   }
 
   Status allToAll() {
+    if (what.split.extent > 0)
+      return unevenAllToAll();
     Exchange exchange(memory, group);
     char *received = putSplit(exchange, workspace);
     return takeJoined(exchange, received);
@@ -176,28 +232,42 @@ public:
   Status reduceScatter() {
     Exchange exchange(memory, group);
     char *received = putSplit(exchange, workspace);
+    const int64_t bytes = split.bytes(group.position), own = split.inner(group.position);
     for (size_t i = 0; i < size; ++i)
-      exchange.take(i, received + static_cast<int64_t>(i) * split.bytes(), split.bytes());
+      exchange.take(i, received + static_cast<int64_t>(i) * bytes, bytes);
     if (Status status = exchange.run(sent); !status)
       return status;
-    memory.combine(result, received, size, split.bytes(), what);
+    const bool unpacks = split.outer > 1 && own < split.partStride();
+    char *combined = unpacks ? received + static_cast<int64_t>(size) * bytes : result;
+    memory.combine(combined, received, size, bytes, what);
+    if (unpacks)
+      memory.copyRows(result, split.partStride(), combined, own, split.outer, own);
+    repeatLastRow(result, split.outer, split.rows(group.position), split.room, split.row);
     return {};
   }
 
   Status shard() {
-    copyPart(result, split.inner, operand + group.position * split.inner, split.stride(size), split);
+    const int64_t own = split.inner(group.position);
+    memory.copyRows(result, split.partStride(), operand + split.offset(group.position), split.wholeStride(),
+                    split.outer, own);
+    repeatLastRow(result, split.outer, split.rows(group.position), split.room, split.row);
     return {};
   }
 
   Status halo() {
+    const auto position = static_cast<int64_t>(group.position), parts = static_cast<int64_t>(size);
+    const int64_t rows = what.split.extent == 0 ? what.extent
+                                                : partBegin(what.split.extent, parts, position + 1) -
+                                                      partBegin(what.split.extent, parts, position);
     const int64_t row = what.split_inner, outer = what.split_outer, lowBytes = what.low * row,
-                  highBytes = what.high * row, own = what.extent * row, whole = lowBytes + own + highBytes;
+                  highBytes = what.high * row, own = rows * row, room = what.extent * row,
+                  whole = lowBytes + room + highBytes;
     const bool isFirst = group.position == 0, isLast = group.position + 1 == size;
     // The end of the rank before is what this one has before it, and so on.
     char *toNext = workspace, *toPrevious = toNext + outer * lowBytes, *fromPrevious = toPrevious + outer * highBytes,
          *fromNext = fromPrevious + outer * lowBytes;
-    copyPart(toNext, lowBytes, operand + own - lowBytes, own, {outer, lowBytes});
-    copyPart(toPrevious, highBytes, operand, own, {outer, highBytes});
+    memory.copyRows(toNext, lowBytes, operand + own - lowBytes, room, outer, lowBytes);
+    memory.copyRows(toPrevious, highBytes, operand, room, outer, highBytes);
     Exchange exchange(memory, group);
     if (!isLast) {
       exchange.put(group.position + 1, toNext, outer * lowBytes);
@@ -213,9 +283,10 @@ public:
       memory.fill(fromPrevious, outer * lowBytes, what);
     if (isLast)
       memory.fill(fromNext, outer * highBytes, what);
-    copyPart(result, whole, fromPrevious, lowBytes, {outer, lowBytes});
-    copyPart(result + lowBytes, whole, operand, own, {outer, own});
-    copyPart(result + lowBytes + own, whole, fromNext, highBytes, {outer, highBytes});
+    memory.copyRows(result, whole, fromPrevious, lowBytes, outer, lowBytes);
+    memory.copyRows(result + lowBytes, whole, operand, room, outer, own);
+    memory.copyRows(result + lowBytes + own, whole, fromNext, highBytes, outer, highBytes);
+    repeatLastRow(result, outer, what.low + rows + what.high, what.low + what.extent + what.high, row);
     return {};
   }
 
@@ -239,35 +310,95 @@ private:
   Parts split, join;
   size_t size;
 
-  void copyPart(char *target, int64_t targetStride, const char *source, int64_t sourceStride, const Parts &parts) {
-    memory.copyRows(target, targetStride, source, sourceStride, parts.outer, parts.inner);
+  /// Fills the memory behind the rows of [outer][room][row] with copies of the last one.
+  void repeatLastRow(char *target, int64_t outer, int64_t rows, int64_t room, int64_t row) {
+    for (int64_t i = rows; i < room; ++i)
+      memory.copyRows(target + i * row, room * row, target + (rows - 1) * row, room * row, outer, row);
+  }
+
+  /// A tensor as [before][x][between][y][after bytes], where x and y are the dimensions of an uneven all_to_all.
+  struct Grid {
+    int64_t x, y;
+  };
+  /// Copies `count.x` by `count.y` cells from one place to another.
+  void copyCells(char *target, Grid targetSize, Grid targetAt, const char *source, Grid sourceSize, Grid sourceAt,
+                 Grid count) {
+    const int64_t targetRow = targetSize.y * what.after, sourceRow = sourceSize.y * what.after;
+    for (int64_t i = 0; i < what.before; ++i)
+      memory.copyRows(target + (i * targetSize.x + targetAt.x) * what.between * targetRow + targetAt.y * what.after,
+                      targetRow,
+                      source + (i * sourceSize.x + sourceAt.x) * what.between * sourceRow + sourceAt.y * what.after,
+                      sourceRow, count.x * what.between, count.y * what.after);
+  }
+
+  Status unevenAllToAll() {
+    // Rows of both dimensions, whatever bytes they have.
+    const Parts cut(1, largestPart(what.split.extent, partsOutside(what.split) * static_cast<int64_t>(size)),
+                    what.split, group),
+        joined(1, largestPart(what.join.extent, partsOutside(what.join) * static_cast<int64_t>(size)), what.join,
+               group);
+    auto grid = [&](int64_t ofJoin, int64_t ofSplit) {
+      return what.join_first ? Grid{ofJoin, ofSplit} : Grid{ofSplit, ofJoin};
+    };
+    const Grid operandSize = grid(joined.room, cut.whole), resultSize = grid(joined.whole, cut.room);
+    const int64_t cell = what.before * what.between * what.after;
+    const size_t own = group.position;
+    Exchange exchange(memory, group);
+    char *space = workspace;
+    for (size_t i = 0; i < size; ++i) {
+      const Grid count = grid(joined.rows(own), cut.rows(i));
+      copyCells(space, count, {0, 0}, operand, operandSize, grid(0, cut.begin[i]), count);
+      exchange.put(i, space, cell * count.x * count.y);
+      space += cell * count.x * count.y;
+    }
+    std::vector<const char *> received;
+    for (size_t i = 0; i < size; ++i) {
+      const int64_t bytes = cell * joined.rows(i) * cut.rows(own);
+      exchange.take(i, space, bytes);
+      received.push_back(space);
+      space += bytes;
+    }
+    if (Status status = exchange.run(sent); !status)
+      return status;
+    for (size_t i = 0; i < size; ++i) {
+      const Grid count = grid(joined.rows(i), cut.rows(own));
+      copyCells(result, resultSize, grid(joined.begin[i], 0), received[i], count, {0, 0}, count);
+    }
+    // The last row of the one dimension, and then, with its copy, that of the other.
+    for (int64_t i = joined.begin[size]; i < joined.whole; ++i)
+      copyCells(result, resultSize, grid(i, 0), result, resultSize, grid(i - 1, 0), grid(1, cut.rows(own)));
+    for (int64_t i = cut.rows(own); i < cut.room; ++i)
+      copyCells(result, resultSize, grid(0, i), result, resultSize, grid(0, i - 1), grid(joined.whole, 1));
+    return {};
   }
 
   /// Returns what is left of the workspace.
   char *putSplit(Exchange &exchange, char *space) {
     const bool packs = split.outer > 1;
     for (size_t i = 0; i < size; ++i) {
-      const char *part = operand + static_cast<int64_t>(i) * split.inner;
+      const char *part = operand + split.offset(i);
       if (packs) {
-        copyPart(space, split.inner, part, split.stride(size), split);
+        memory.copyRows(space, split.inner(i), part, split.wholeStride(), split.outer, split.inner(i));
         part = space;
-        space += split.bytes();
+        space += split.bytes(i);
       }
-      exchange.put(i, part, split.bytes());
+      exchange.put(i, part, split.bytes(i));
     }
     return space;
   }
 
   Status takeJoined(Exchange &exchange, char *space) {
     const bool unpacks = join.outer > 1;
-    auto target = [&](size_t i) { return result + static_cast<int64_t>(i) * join.inner; };
+    auto target = [&](size_t i) { return result + join.offset(i); };
+    auto received = [&](size_t i) { return space + join.outer * join.offset(i); };
     for (size_t i = 0; i < size; ++i)
-      exchange.take(i, unpacks ? space + static_cast<int64_t>(i) * join.bytes() : target(i), join.bytes());
-    Status status = exchange.run(sent);
-    if (status && unpacks)
-      for (size_t i = 0; i < size; ++i)
-        copyPart(target(i), join.stride(size), space + static_cast<int64_t>(i) * join.bytes(), join.inner, join);
-    return status;
+      exchange.take(i, unpacks ? received(i) : target(i), join.bytes(i));
+    if (Status status = exchange.run(sent); !status)
+      return status;
+    for (size_t i = 0; unpacks && i < size; ++i)
+      memory.copyRows(target(i), join.wholeStride(), received(i), join.inner(i), join.outer, join.inner(i));
+    repeatLastRow(result, join.outer, join.begin[size], join.whole, join.row);
+    return {};
   }
 };
 
@@ -307,6 +438,9 @@ Result<Group> groupOf(const sluice_collective &what, uint32_t rank, uint32_t num
 
 int64_t bytesSent(uint32_t kind, const sluice_collective &what, const Group &group) {
   const auto others = static_cast<int64_t>(group.members.size()) - 1, position = int64_t(group.position);
+  const Parts split(what.split_outer, what.split_inner, what.split, group),
+      join(what.join_outer, what.join_inner, what.join, group);
+  const size_t own = group.position;
   switch (kind) {
   case SLUICE_COLLECTIVE_ALL_REDUCE: {
     const std::vector<int64_t> from = Run::chunks(what, group.members.size());
@@ -314,10 +448,17 @@ int64_t bytesSent(uint32_t kind, const sluice_collective &what, const Group &gro
     return what.bytes - mine + others * mine;
   }
   case SLUICE_COLLECTIVE_ALL_GATHER:
-    return others * what.join_outer * what.join_inner;
-  case SLUICE_COLLECTIVE_REDUCE_SCATTER:
+    return others * join.bytes(own);
   case SLUICE_COLLECTIVE_ALL_TO_ALL:
-    return others * what.split_outer * what.split_inner;
+    if (what.split.extent > 0) {
+      const int64_t joined = largestPart(what.join.extent, partsOutside(what.join) * (others + 1)),
+                    cut = largestPart(what.split.extent, partsOutside(what.split) * (others + 1));
+      const Parts rows(1, joined, what.join, group), columns(1, cut, what.split, group);
+      return what.before * what.between * what.after * rows.rows(own) * (columns.begin.back() - columns.rows(own));
+    }
+    [[fallthrough]];
+  case SLUICE_COLLECTIVE_REDUCE_SCATTER:
+    return split.outer * split.row * (split.begin.back() - split.rows(own));
   case SLUICE_COLLECTIVE_HALO:
     return ((position < others ? what.low : 0) + (position > 0 ? what.high : 0)) * what.split_outer * what.split_inner;
   default:
@@ -334,10 +475,19 @@ int64_t collectiveWorkspace(uint32_t kind, const sluice_collective &what, size_t
     return (size + 1) * ((what.bytes / element + size - 1) / size) * element;
   }
   case SLUICE_COLLECTIVE_ALL_GATHER:
-    return what.join_outer > 1 ? join : 0;
+    if (what.join_outer <= 1)
+      return 0;
+    return what.join.extent > 0 ? join + what.join_outer * what.join_inner : join;
   case SLUICE_COLLECTIVE_REDUCE_SCATTER:
-    return what.split_outer > 1 ? 2 * split : split;
+    if (what.split_outer <= 1)
+      return split;
+    return what.split.extent > 0 ? 2 * split + what.split_outer * what.split_inner : 2 * split;
   case SLUICE_COLLECTIVE_ALL_TO_ALL:
+    // The rows to send are no more than the operand's, and the received ones than the result's.
+    if (what.split.extent > 0)
+      return what.bytes + what.before * what.between * what.after *
+                              largestPart(what.join.extent, partsOutside(what.join)) *
+                              largestPart(what.split.extent, partsOutside(what.split) * size);
     return (what.split_outer > 1 ? split : 0) + (what.join_outer > 1 ? join : 0);
   case SLUICE_COLLECTIVE_HALO:
     return 2 * what.split_outer * (what.low + what.high) * what.split_inner;
@@ -346,27 +496,63 @@ int64_t collectiveWorkspace(uint32_t kind, const sluice_collective &what, size_t
   }
 }
 
+/// Whether a group of ranks divides the dimension as described: every rank has a row.
+static bool isPossible(const sluice_uneven &uneven, int64_t members, int64_t numRanks) {
+  if (uneven.extent == 0)
+    return true;
+  if (uneven.extent < 0 || uneven.num_axes < 0 || uneven.num_axes > SLUICE_COLLECTIVE_AXES)
+    return false;
+  int64_t parts = members;
+  for (int64_t a = 0; a < uneven.num_axes; ++a) {
+    const sluice_rank_axis &axis = uneven.axes[a];
+    if (axis.count < 1 || axis.stride < 1 || axis.count > numRanks || axis.stride > numRanks ||
+        (parts *= axis.count) > numRanks)
+      return false;
+  }
+  return uneven.extent >= parts;
+}
+
 /// The parts are the operand's, and a combination's elements of a known type.
-static Status check(uint32_t kind, const sluice_collective &what, int64_t members) {
+static Status check(uint32_t kind, const sluice_collective &what, int64_t members, int64_t numRanks) {
   const int64_t type = what.element_type;
+  const auto contradiction = failure("a collective's sizes contradict each other, compile the model again");
+  if (!isPossible(what.split, members, numRanks) || !isPossible(what.join, members, numRanks))
+    return contradiction;
+  // Of a dimension, in the memory of a rank: rows before it is cut or after it is joined, and of the largest part.
+  auto roomOf = [&](const sluice_uneven &uneven) {
+    return std::pair(uneven.extent == 0 ? members : largestPart(uneven.extent, partsOutside(uneven)),
+                     uneven.extent == 0 ? 1 : largestPart(uneven.extent, partsOutside(uneven) * members));
+  };
+  const auto [splitWhole, splitPart] = roomOf(what.split);
+  const auto [joinWhole, joinPart] = roomOf(what.join);
+  const bool isUnevenAllToAll = kind == SLUICE_COLLECTIVE_ALL_TO_ALL && what.split.extent > 0;
   const bool splits = kind == SLUICE_COLLECTIVE_REDUCE_SCATTER || kind == SLUICE_COLLECTIVE_ALL_TO_ALL ||
                       kind == SLUICE_COLLECTIVE_SHARD;
   const bool joins = kind == SLUICE_COLLECTIVE_ALL_GATHER || kind == SLUICE_COLLECTIVE_ALL_TO_ALL;
   const bool combines = kind == SLUICE_COLLECTIVE_ALL_REDUCE || kind == SLUICE_COLLECTIVE_REDUCE_SCATTER;
   bool fits = kind <= SLUICE_COLLECTIVE_HALO && what.bytes >= 0;
-  fits &= !splits || members * what.split_outer * what.split_inner == what.bytes;
-  fits &=
-      !joins || (kind == SLUICE_COLLECTIVE_ALL_GATHER ? 1 : members) * what.join_outer * what.join_inner == what.bytes;
+  if (isUnevenAllToAll)
+    fits &= what.join.extent > 0 && what.before >= 0 && what.between >= 0 && what.after >= 0 &&
+            what.before * joinPart * what.between * splitWhole * what.after == what.bytes;
+  else
+    fits &= kind != SLUICE_COLLECTIVE_ALL_TO_ALL || what.join.extent == 0;
+  fits &= !splits || isUnevenAllToAll ||
+          (what.split_inner % splitPart == 0 &&
+           splitWhole * what.split_outer * (what.split_inner / splitPart) == what.bytes);
+  fits &= !joins || isUnevenAllToAll ||
+          (what.join_inner % joinPart == 0 &&
+           (kind == SLUICE_COLLECTIVE_ALL_GATHER ? 1 : members) * what.join_outer * what.join_inner == what.bytes);
   fits &= !combines ||
           ((type == kFloat || type == kDouble || type == kInt32 || type == kInt64) &&
            what.bytes % elementBytes(type) == 0 && what.reduction >= 0 && what.reduction <= SLUICE_REDUCTION_MIN);
   fits &= kind != SLUICE_COLLECTIVE_HALO ||
           (what.low >= 0 && what.high >= 0 && what.low <= what.extent && what.high <= what.extent &&
            what.split_outer * what.extent * what.split_inner == what.bytes && what.fill_bytes >= 0 &&
-           what.fill_bytes <= 8 && (what.fill_bytes == 0 || what.split_inner % what.fill_bytes == 0));
-  if (!fits)
-    return failure("a collective's sizes contradict each other, compile the model again");
-  return {};
+           what.fill_bytes <= 8 && (what.fill_bytes == 0 || what.split_inner % what.fill_bytes == 0) &&
+           (what.split.extent == 0 ||
+            (what.split.num_axes == 0 && what.extent == splitPart && what.low <= what.split.extent / members &&
+             what.high <= what.split.extent / members)));
+  return fits ? Status() : contradiction;
 }
 
 Status runCollective(const sluice_communicator &communicator, uint32_t kind, const sluice_collective &what,
@@ -381,7 +567,7 @@ Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, c
   Result<Group> group = groupOf(call.settings, rank, numRanks);
   if (!group)
     return tl::unexpected(group.error());
-  if (Status status = check(call.kind, call.settings, static_cast<int64_t>(group->members.size())); !status)
+  if (Status status = check(call.kind, call.settings, static_cast<int64_t>(group->members.size()), numRanks); !status)
     return status;
   Run run(space, call.settings, *group, static_cast<const char *>(call.operand), static_cast<char *>(call.result),
           static_cast<char *>(call.workspace), sent);
@@ -459,6 +645,9 @@ int32_t Ranks::run(uint32_t kind, void *const *args, const void *settings, int64
   return 1;
 }
 
+/// Of a model from before minor version 15, whose parts are equal.
+static constexpr int64_t kSettingsOfEqualParts = offsetof(sluice_collective, split);
+
 Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
   Status status;
   int64_t now = 0;
@@ -467,11 +656,14 @@ Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, co
     exchanging.lock();
   if (!communicator)
     status = failure("the model's ranks run together, open it with a communicator");
-  else if (bytes != sizeof(sluice_collective))
+  else if (bytes != sizeof(sluice_collective) && bytes != kSettingsOfEqualParts)
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
-  else
-    status = runCollective(*space, communicator->rank, communicator->num_ranks,
-                           {kind, *static_cast<const sluice_collective *>(settings), args[0], args[1], args[2]}, now);
+  else {
+    sluice_collective what{};
+    std::memcpy(&what, settings, static_cast<size_t>(bytes));
+    status = runCollective(*space, communicator->rank, communicator->num_ranks, {kind, what, args[0], args[1], args[2]},
+                           now);
+  }
   std::lock_guard<std::mutex> lock(mutex);
   sent += now;
   return status;

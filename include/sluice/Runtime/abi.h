@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 14
+#define SLUICE_ABI_MINOR 15
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {

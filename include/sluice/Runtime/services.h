@@ -31,6 +31,19 @@ enum sluice_collective_kind {
 enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
 
 #define SLUICE_COLLECTIVE_AXES 8
+typedef struct sluice_rank_axis {
+  int64_t count, stride;
+} sluice_rank_axis;
+/* Rows of a dimension whose parts differ by at most one row. The dimension has `extent` rows
+ * over all ranks of a group and of the axes outside of it, and part p of n begins with row
+ * floor(extent p / n). The memory of a part has room for the rows of the largest part. A part
+ * with fewer rows is followed by a copy of its last row, which is never sent. extent 0: all
+ * parts are equal. */
+typedef struct sluice_uneven {
+  int64_t extent;
+  int64_t num_axes; /* that split the dimension outside of the group */
+  sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
+} sluice_uneven;
 
 typedef struct sluice_collective {
   int64_t reduction;    /* sluice_reduction, for collectives that combine */
@@ -41,9 +54,13 @@ typedef struct sluice_collective {
   int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
   int64_t fill, fill_bytes;  /* halo: bits of the fill value and its bytes (1, 2, 4 or 8); fill_bytes 0: zeros */
   int64_t num_axes;
-  struct {
-    int64_t count, stride;
-  } axes[SLUICE_COLLECTIVE_AXES];
+  sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
+  /* Since minor version 15. `split` is of the dimension that is cut, or of a halo's. With
+   * split_outer and split_inner, or join_outer and join_inner, of the largest part. */
+  sluice_uneven split, join;
+  /* all_to_all of uneven parts, where both have an extent: the elements before and between
+   * the two dimensions, the bytes behind them, and which of them comes first. */
+  int64_t before, between, after, join_first;
 } sluice_collective;
 
 /* Functions that the GPU vendor's libraries may compute instead of a grid. They read two
