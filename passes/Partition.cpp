@@ -58,6 +58,11 @@ private:
     Halo halo;
     Value value;
   };
+  struct Neutral {
+    uint32_t dim;
+    PartialKind reduction;
+    Value value;
+  };
 
   LogicalResult rewrite(Operation &op);
   LogicalResult partition(Operation &op, OperatorId id);
@@ -65,13 +70,20 @@ private:
   /// The forms of a tensor, the one it is held in at least.
   std::vector<Form> &formsOf(Value original);
   Value convert(Value original, const Tilings &wanted, TensorBuilder &build);
-  Value apply(const CollectiveStep &step, Value value, TensorBuilder &build);
+  Value apply(const CollectiveStep &step, Value original, const Form &form, TensorBuilder &build);
   std::vector<CollectiveStep> stepsFrom(Value original, const Form &from, const Tilings &wanted) const;
   /// A part with a halo; around another one's where there are two, corners included.
-  Value widen(Value value, uint32_t dim, Halo halo, const Axes &axes, TensorBuilder &build);
+  Value widen(Value value, uint32_t dim, Halo halo, const Axes &axes, UnevenAttr uneven, TensorBuilder &build);
+  /// A part of `extent` with the neutral element in the place of the copies that complete it.
+  Value completeByNeutral(Value value, uint32_t dim, PartialKind reduction, const Axes &axes, int64_t extent,
+                          TensorBuilder &build);
   /// Which part along some axes this rank has: one number.
   Value numberAlong(const Axes &axes, TensorBuilder &build);
   GroupAttr groupOf(const Axes &axes) const;
+  int64_t sizeOf(const Axes &axes) const;
+  /// How `axes` divide a dimension inside of the other axes that split it; null if into equal parts and not `always`.
+  UnevenAttr unevenOf(Value original, uint32_t dim, const Tilings &tilings, const Axes &axes,
+                      bool always = false) const;
   /// An axis of one device splits nothing.
   Tilings meant(Tilings tilings) const {
     for (size_t a = 0; a < tilings.size(); ++a)
@@ -95,6 +107,7 @@ private:
   IRMapping whole; ///< Of what is not partitioned.
   llvm::DenseMap<Value, std::vector<Form>> forms;
   llvm::DenseMap<Value, std::vector<Widened>> widened;
+  llvm::DenseMap<Value, std::vector<Neutral>> neutral;
   std::map<Axes, Value> numbers;
 };
 
@@ -111,6 +124,27 @@ GroupAttr Partitioner::groupOf(const Axes &axes) const {
     steps.push_back(strides[axis]);
   }
   return GroupAttr::get(builder.getContext(), counts, steps);
+}
+
+int64_t Partitioner::sizeOf(const Axes &axes) const {
+  int64_t size = 1;
+  for (uint32_t axis : axes)
+    size *= mesh.axes[axis].size;
+  return size;
+}
+
+UnevenAttr Partitioner::unevenOf(Value original, uint32_t dim, const Tilings &tilings, const Axes &axes,
+                                 bool always) const {
+  Axes outside;
+  for (uint32_t axis = 0; axis < tilings.size(); ++axis)
+    if (mesh.axes[axis].size > 1 && tilings[axis] == AxisTiling::split(dim) && !llvm::is_contained(axes, axis))
+      outside.push_back(axis);
+  const int64_t extent = shapeOf(original)[dim], outer = sizeOf(outside);
+  if (extent % (outer * sizeOf(axes)) == 0 && !always)
+    return {};
+  if (extent % outer == 0)
+    return UnevenAttr::get(builder.getContext(), extent / outer, {});
+  return UnevenAttr::get(builder.getContext(), extent, groupOf(outside));
 }
 
 Value Partitioner::numberAlong(const Axes &axes, TensorBuilder &build) {
@@ -152,17 +186,32 @@ static Tilings after(Tilings tilings, const CollectiveStep &step) {
   return tilings;
 }
 
-Value Partitioner::apply(const CollectiveStep &step, Value value, TensorBuilder &build) {
+Value Partitioner::apply(const CollectiveStep &step, Value original, const Form &form, TensorBuilder &build) {
   using Kind = sluice::CollectiveKind;
-  const NamedAttribute group = build.attribute("group", groupOf(step.axes)), dim = build.integer("dim", step.dim);
+  const Value value = form.value;
+  const NamedAttribute group = build.attribute("group", groupOf(step.axes));
+  SmallVector<NamedAttribute> attributes{group, build.integer("dim", step.dim)};
+  auto addUneven = [&](StringRef name, UnevenAttr uneven) {
+    if (uneven)
+      attributes.push_back(build.attribute(name, uneven));
+  };
+  if (step.kind == Kind::AllGather || step.kind == Kind::Slice || step.kind == Kind::ReduceScatter)
+    addUneven("uneven", unevenOf(original, step.dim, form.tilings, step.axes));
   switch (step.kind) {
   case Kind::AllGather:
-    return build.create<AllGatherOp>({value}, {dim, group});
-  case Kind::AllToAll:
-    return build.create<AllToAllOp>({value},
-                                    {build.integer("split", step.splitDim), build.integer("join", step.dim), group});
+    return build.create<AllGatherOp>({value}, attributes);
+  case Kind::AllToAll: {
+    attributes = {build.integer("split", step.splitDim), build.integer("join", step.dim), group};
+    const bool isUneven = unevenOf(original, step.splitDim, form.tilings, step.axes) ||
+                          unevenOf(original, step.dim, form.tilings, step.axes);
+    if (isUneven) {
+      addUneven("uneven_split", unevenOf(original, step.splitDim, form.tilings, step.axes, /*always=*/true));
+      addUneven("uneven_join", unevenOf(original, step.dim, form.tilings, step.axes, /*always=*/true));
+    }
+    return build.create<AllToAllOp>({value}, attributes);
+  }
   case Kind::Slice:
-    return build.create<ShardOp>({value}, {dim, group});
+    return build.create<ShardOp>({value}, attributes);
   case Kind::AllReduce:
   case Kind::ReduceScatter:
     break;
@@ -174,8 +223,9 @@ Value Partitioner::apply(const CollectiveStep &step, Value value, TensorBuilder 
       build.attribute("reduction", CombineKindAttr::get(build.context(), static_cast<CombineKind>(step.reduction)));
   const Type element = typeOf(value).getElementType();
   Value wide = build.cast(value, combinedType(element));
+  attributes.push_back(how);
   Value combined = step.kind == Kind::AllReduce ? build.create<AllReduceOp>({wide}, {how, group})
-                                                : build.create<ReduceScatterOp>({wide}, {how, dim, group});
+                                                : build.create<ReduceScatterOp>({wide}, attributes);
   return build.cast(combined, element);
 }
 
@@ -197,7 +247,7 @@ Value Partitioner::convert(Value original, const Tilings &wanted, TensorBuilder 
   }
   Form form = *best;
   for (const CollectiveStep &step : steps) {
-    form = {after(form.tilings, step), apply(step, form.value, build)};
+    form = {after(form.tilings, step), apply(step, original, form, build)};
     if (!form.value)
       return {};
     forms[original].push_back(form);
@@ -205,7 +255,8 @@ Value Partitioner::convert(Value original, const Tilings &wanted, TensorBuilder 
   return form.value;
 }
 
-Value Partitioner::widen(Value value, uint32_t dim, Halo halo, const Axes &axes, TensorBuilder &build) {
+Value Partitioner::widen(Value value, uint32_t dim, Halo halo, const Axes &axes, UnevenAttr uneven,
+                         TensorBuilder &build) {
   for (const Widened &known : widened[value])
     if (known.dim == dim && known.halo == halo)
       return known.value;
@@ -213,9 +264,40 @@ Value Partitioner::widen(Value value, uint32_t dim, Halo halo, const Axes &axes,
                                          build.integer("high", halo.high), build.attribute("group", groupOf(axes))};
   if (halo.fill == Halo::Fill::Lowest)
     attributes.push_back(build.attribute("lowest", builder.getUnitAttr()));
+  if (uneven)
+    attributes.push_back(build.attribute("uneven", uneven));
   Value result = build.create<HaloOp>({value}, attributes);
   widened[value].push_back({dim, halo, result});
   return result;
+}
+
+Value Partitioner::completeByNeutral(Value value, uint32_t dim, PartialKind reduction, const Axes &axes, int64_t extent,
+                                     TensorBuilder &build) {
+  for (const Neutral &known : neutral[value])
+    if (known.dim == dim && known.reduction == reduction)
+      return known.value;
+  const int64_t parts = sizeOf(axes), room = largestPart(extent, parts);
+  SmallVector<int64_t> extents;
+  for (int64_t part = 0; part < parts; ++part)
+    extents.push_back(partBegin(extent, parts, part + 1) - partBegin(extent, parts, part));
+  const Value own =
+      build.create<GatherOp>({build.integers(extents), numberAlong(axes, build)}, build.integer("axis", 0));
+  const Value at = build.iota(builder.getI64Type(), room, dim, typeOf(value).getRank());
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const Value element = build.splat(typeOf(value).getElementType(), reduction == PartialKind::Sum   ? 0
+                                                                    : reduction == PartialKind::Max ? lowest
+                                                                                                    : -lowest);
+  Value result = build.select(build.compare(ComparePredicate::lt, at, own), value, element);
+  neutral[value].push_back({dim, reduction, result});
+  return result;
+}
+
+/// How partial results of a rule are reduced, where it has some.
+static std::optional<PartialKind> reductionOf(const TilingRule &rule) {
+  for (const AxisTiling &result : rule.results)
+    if (result.isPartial())
+      return result.reduction;
+  return std::nullopt;
 }
 
 LogicalResult Partitioner::partition(Operation &op, OperatorId id) {
@@ -237,8 +319,16 @@ LogicalResult Partitioner::partition(Operation &op, OperatorId id) {
     const Tilings wanted = meant(tiling.operandTilings(bridged.program, id, i));
     Value value = convert(operand, wanted, build);
     for (const auto &[rule, axes] : axesOf)
-      if (const Halo halo = rules[rule].halo(i); value && !halo.empty())
-        value = widen(value, rules[rule].operands[i].dim, halo, axes, build);
+      if (const AxisTiling split = rules[rule].operands[i]; value && split.isSplit() && rules[rule].halo(i).empty() &&
+                                                            reductionOf(rules[rule]) &&
+                                                            unevenOf(operand, split.dim, wanted, axes))
+        value =
+            completeByNeutral(value, split.dim, *reductionOf(rules[rule]), axes, shapeOf(operand)[split.dim], build);
+    for (const auto &[rule, axes] : axesOf)
+      if (const Halo halo = rules[rule].halo(i); value && !halo.empty()) {
+        const uint32_t dim = rules[rule].operands[i].dim;
+        value = widen(value, dim, halo, axes, unevenOf(operand, dim, wanted, axes), build);
+      }
     if (!value)
       return failed();
     operands.push_back(value);

@@ -24,9 +24,18 @@ func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataf
 
 // -----
 
-// expected-error @+1 {{tensor 'x'}}
-func.func @uneven(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 4>} {
-  %y = dataflow.unary tanh %x : tensor<6xf32>
+// expected-error @+1 {{tensor 'x' of extent 3 in dimension 0 is split in 4}}
+func.func @few(%x: tensor<3xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<3xf32> attributes {dataflow.mesh = array<i64: 4>} {
+  %y = dataflow.unary tanh %x : tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{tensor 'w' of extent 6 in dimension 0 is split in 4}}
+func.func @state(%x: tensor<6xf32>) -> tensor<6xf32> attributes {dataflow.mesh = array<i64: 4>} {
+  %w = dataflow.state "w" trainable {dataflow.tiling = [#dataflow.tiling<S0>]} dense<1.0> : tensor<6xf32>
+  %y = dataflow.binary mul %x, %w : tensor<6xf32>, tensor<6xf32>
   return %y : tensor<6xf32>
 }
 

@@ -56,6 +56,24 @@ func.func @halo(%x: tensor<1x2x8x8xf32> {dataflow.tiling = #dataflow.tiling<S2>}
 
 // -----
 
+// Ten rows on three ranks: 3, 3 and 4. The sum over rows counts zeros in the place of a fourth row, where there is none.
+// CHECK-LABEL: func.func @uneven
+func.func @uneven(%x: tensor<10x7xf32> {dataflow.tiling = #dataflow.tiling<S0>}, %w: tensor<7x5xf32>) -> (tensor<10x5xf32>, tensor<5xf32>)
+    attributes {dataflow.mesh = array<i64: 3>} {
+  // CHECK: %[[X:.*]] = dataflow.shard %arg0 dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<10x7xf32> -> tensor<4x7xf32>
+  // CHECK: %[[Y:.*]] = dataflow.matmul %[[X]], %arg1 : tensor<4x7xf32>, tensor<7x5xf32>
+  // CHECK: %[[OWN:.*]] = dataflow.compare lt
+  // CHECK: %[[ROWS:.*]] = dataflow.select %[[OWN]], %[[Y]], %{{.*}} : tensor<4x1xi1>, tensor<4x5xf32>, tensor<f32>
+  // CHECK: %[[PART:.*]] = dataflow.reduce sum %[[ROWS]] axes [0] : tensor<4x5xf32> -> tensor<5xf32>
+  // CHECK: dataflow.all_reduce sum %[[PART]] over [3:1] : tensor<5xf32>
+  // CHECK: dataflow.all_gather %[[Y]] dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x5xf32> -> tensor<10x5xf32>
+  %y = dataflow.matmul %x, %w {dataflow.rules = ["rows"], dataflow.tiling = [#dataflow.tiling<S0>]} : tensor<10x7xf32>, tensor<7x5xf32>
+  %s = dataflow.reduce sum %y axes [0] {dataflow.rules = ["dim 0"]} : tensor<10x5xf32> -> tensor<5xf32>
+  return %y, %s : tensor<10x5xf32>, tensor<5xf32>
+}
+
+// -----
+
 // Without a mesh nothing changes.
 // CHECK-LABEL: func.func @alone
 // CHECK-NOT: dataflow.ranks

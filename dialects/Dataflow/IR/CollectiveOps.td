@@ -59,7 +59,7 @@ def ReduceScatterOp : Dataflow_CollectiveOp<"reduce_scatter"> {
     ```
   }];
   let arguments = (ins Dataflow_CombineKindAttr:$reduction, Dataflow_CombinedTensor:$input, I64Attr:$dim,
-                       Dataflow_GroupAttr:$group);
+                       Dataflow_GroupAttr:$group, OptionalAttr<Dataflow_UnevenAttr>:$uneven);
   let results = (outs Dataflow_CombinedTensor:$result);
   let assemblyFormat = "$reduction $input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
 }
@@ -71,9 +71,12 @@ def AllGatherOp : Dataflow_CollectiveOp<"all_gather"> {
 
     ```mlir
     %whole = dataflow.all_gather %x dim 0 over [4:1] : tensor<8x6xf32> -> tensor<32x6xf32>
+    %ten = dataflow.all_gather %y dim 0 over [3:1] {uneven = #dataflow.uneven<10>}
+        : tensor<4x6xf32> -> tensor<10x6xf32>
     ```
   }];
-  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group,
+                       OptionalAttr<Dataflow_UnevenAttr>:$uneven);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
 }
@@ -87,7 +90,9 @@ def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
     %y = dataflow.all_to_all %x split 0 join 1 over [2:1] : tensor<8x6xf32> -> tensor<4x12xf32>
     ```
   }];
-  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group);
+  // Both dimensions are described, or neither.
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group,
+                       OptionalAttr<Dataflow_UnevenAttr>:$uneven_split, OptionalAttr<Dataflow_UnevenAttr>:$uneven_join);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat =
     "$input `split` $split `join` $join `over` $group attr-dict `:` type($input) `->` type($result)";
@@ -105,7 +110,8 @@ def ShardOp : Dataflow_CollectiveOp<"shard", [EvaluateMethods]> {
     %part = dataflow.shard %x dim 1 over [2:1] : tensor<8x6xf16> -> tensor<8x3xf16>
     ```
   }];
-  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group);
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, Dataflow_GroupAttr:$group,
+                       OptionalAttr<Dataflow_UnevenAttr>:$uneven);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `over` $group attr-dict `:` type($input) `->` type($result)";
 }
@@ -116,7 +122,7 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
     The operator adds `low` elements along the dimension from the end of the previous rank,
     and `high` elements from the start of the next rank. If there is no such rank, the
     elements are zero. With `lowest`, they are the least value of the type, which is
-    -infinity if the type has it.
+    -infinity if the type has it. Copies that complete an uneven part come last.
 
     Example:
 
@@ -125,7 +131,7 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
     ```
   }];
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$dim, I64Attr:$low, I64Attr:$high, UnitAttr:$lowest,
-                       Dataflow_GroupAttr:$group);
+                       Dataflow_GroupAttr:$group, OptionalAttr<Dataflow_UnevenAttr>:$uneven);
   let results = (outs Dataflow_Tensor:$result);
   let assemblyFormat = [{
     $input `dim` $dim `low` $low `high` $high (`lowest` $lowest^)? `over` $group attr-dict `:` type($input) `->` type($result)

@@ -149,6 +149,8 @@ llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm:
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
 /// Copies part number `part` along a dimension, of the result's type.
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
+/// Copies the elements [begin, end) along a dimension, and the last one again until the result is full.
+void copyElements(TensorView whole, int64_t dim, int64_t begin, int64_t end, MutableTensorView result);
 /// True for collectives that exchange something, which runs beside computing.
 bool communicates(mlir::Operation *op);
 

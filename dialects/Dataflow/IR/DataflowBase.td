@@ -323,6 +323,31 @@ def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
   }];
 }
 
+def Dataflow_UnevenAttr : AttrDef<Dataflow_Dialect, "Uneven"> {
+  let mnemonic = "uneven";
+  let summary = "A dimension whose parts on the ranks of a group differ by at most one element";
+  let description = [{
+    Example: `#dataflow.uneven<10 in [2:3]>`. The dimension has 10 elements over all ranks of
+    the group and of the groups outside of it, here of two ranks at a distance of 3. Part p
+    of n begins with element floor(10 p / n). The type of a part has the extent of the
+    largest part. A rank with fewer elements has copies of its last one behind them, which
+    are not sent.
+  }];
+  let parameters = (ins "int64_t":$extent, OptionalParameter<"::sluice::dataflow::GroupAttr">:$outside);
+  let assemblyFormat = "`<` $extent (`in` $outside^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// How many parts there are for each part of the group.
+    int64_t partsOutside() const;
+    /// The extent of the largest part that `parts` ranks have together, and all of them.
+    int64_t largest(int64_t parts) const;
+    int64_t whole() const { return largest(1); }
+    /// The elements [first, second) of the whole dimension that a rank of `group` has; with no group, all ranks of its
+    /// group together.
+    std::pair<int64_t, int64_t> elementsOf(int64_t rank, ::sluice::dataflow::GroupAttr group) const;
+  }];
+}
+
 def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
   let mnemonic = "cut";
   let summary = "A dimension whose parts are on the ranks of a group";

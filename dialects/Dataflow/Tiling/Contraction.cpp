@@ -29,7 +29,7 @@ static std::vector<TilingRule> rulesOfMatmul(MatmulOp op) {
   bool transposed = op.getTransposeRhs();
   rules.split("rows", {m, kWhole}, {rank - 2});
   rules.split("columns", {kWhole, transposed ? rhs - 2 : rhs - 1}, {rank - 1});
-  rules.partial("contraction", {k, transposed ? rhs - 1 : rhs - 2}, PartialKind::Sum);
+  rules.partial("contraction", {k, transposed ? rhs - 1 : rhs - 2}, PartialKind::Sum, true);
   return rules.take();
 }
 
@@ -39,8 +39,10 @@ static void addChannels(RuleList &rules, int64_t groups, ArrayRef<int64_t> group
   if (groups == 1)
     return ungrouped();
   // Each device keeps whole groups.
-  if (TilingRule *rule = rules.split("groups", grouped, {resultDim}))
-    rule->divisor = std::gcd(rule->divisor, groups);
+  if (TilingRule *rule = rules.split("groups", grouped, {resultDim})) {
+    const int64_t channels = std::exchange(rule->divisor, std::gcd(rule->divisor, groups));
+    rule->uneven &= rule->divisor == channels;
+  }
 }
 
 /// The pads of those spatial dimensions that rules split are in the halo now.
@@ -65,7 +67,7 @@ static std::vector<TilingRule> rulesOfConv(ConvOp op) {
   rules.split("batch", {0, kWhole}, {0});
   addChannels(rules, op.getGroups(), {channel, 0}, channel, [&] {
     rules.split("output channels", {kWhole, 0}, {channel});
-    rules.partial("input channels", {channel, op.getWeightChannelDim()}, PartialKind::Sum);
+    rules.partial("input channels", {channel, op.getWeightChannelDim()}, PartialKind::Sum, true);
   });
   for (size_t d = 0; d < kernel.size(); ++d) {
     int64_t at = first + static_cast<int64_t>(d);
@@ -105,7 +107,7 @@ static std::vector<TilingRule> rulesOfConvTranspose(ConvTransposeOp op) {
   rules.split("batch", {0, kWhole}, {0});
   addChannels(rules, op.getGroups(), {1, 0}, 1, [&] {
     rules.split("output channels", {kWhole, 1}, {1});
-    rules.partial("input channels", {1, 0}, PartialKind::Sum);
+    rules.partial("input channels", {1, 0}, PartialKind::Sum, true);
   });
   for (size_t d = 0; d < op.getStrides().size(); ++d)
     if (std::optional<Halo> halo = transposedHalo(op, d)) {
@@ -129,7 +131,7 @@ static SmallVector<Value> buildConvTransposePart(ConvTransposeOp op, TensorBuild
 
 static std::vector<TilingRule> rulesOfConvWeightGradient(ConvWeightGradientOp op) {
   RuleList rules(op);
-  rules.partial("batch", {0, 0}, PartialKind::Sum);
+  rules.partial("batch", {0, 0}, PartialKind::Sum, true);
   addChannels(rules, op.getGroups(), {1, 1}, 0, [&] {
     rules.split("output channels", {kWhole, 1}, {0});
     rules.split("input channels", {1, kWhole}, {1});
@@ -139,7 +141,7 @@ static std::vector<TilingRule> rulesOfConvWeightGradient(ConvWeightGradientOp op
     int64_t at = 2 + static_cast<int64_t>(d);
     SlidingWindow window{in[at], out[at], kernel[at], op.getStrides()[d], op.getPadsLow()[d], op.getDilations()[d]};
     if (window.aligns())
-      addHalo(rules.partial(spatial(d), {at, at}, PartialKind::Sum), in[at], window.halo(Halo::Fill::Zero));
+      addHalo(rules.partial(spatial(d), {at, at}, PartialKind::Sum, true), in[at], window.halo(Halo::Fill::Zero));
   }
   return rules.take();
 }

@@ -58,8 +58,10 @@ static std::vector<TilingRule> rulesOfTile(TileOp op) {
     int64_t wanted = op.getType().getDimSize(i);
     if (extent == wanted)
       rules.split(dimName(dim), {dim}, {dim});
-    else if (TilingRule *rule = rules.split(dimName(dim), {kWhole}, {dim}))
+    else if (TilingRule *rule = rules.split(dimName(dim), {kWhole}, {dim})) {
       rule->divisor = wanted / extent; // Whole repetitions.
+      rule->uneven = false;
+    }
   }
   return rules.take();
 }
@@ -99,7 +101,7 @@ static std::vector<TilingRule> rulesOfGather(GatherOp op) {
   for (int64_t dim = 0; dim < indexRank; ++dim)
     rules.split("indices " + std::to_string(dim), {kWhole, dim}, {axis + dim});
   if (canSum(op.getType().getElementType()))
-    if (TilingRule *rule = rules.partial("gathered", {axis, kWhole}, PartialKind::Sum))
+    if (TilingRule *rule = rules.partial("gathered", {axis, kWhole}, PartialKind::Sum, true))
       rule->dividesWork = false;
   return rules.take();
 }
@@ -110,7 +112,7 @@ static SmallVector<Value> buildGatherPart(GatherOp op, TensorBuilder &build, Arr
   const auto *split = llvm::find_if(rules, [](const PartRule &r) { return r.parts > 1 && r.rule->name == "gathered"; });
   if (split == rules.end())
     return buildPartWith(op, build, rules, operands, {});
-  int64_t axis = op.getAxis(), extent = shapeOf(op.getData())[axis], own = extent / split->parts;
+  int64_t axis = op.getAxis(), extent = shapeOf(op.getData())[axis], own = largestPart(extent, split->parts);
   Value indices = operands[1];
   Type element = typeOf(indices).getElementType();
   auto number = [&](int64_t value) { return build.splat(element, static_cast<double>(value)); };
@@ -119,8 +121,16 @@ static SmallVector<Value> buildGatherPart(GatherOp op, TensorBuilder &build, Arr
   indices = build.select(build.compare(ComparePredicate::lt, indices, number(0)), fromEnd, indices);
   const Value last = number(extent - 1);
   indices = build.binary(BinaryKind::min, build.binary(BinaryKind::max, indices, number(0)), last);
-  const Value part = number(own);
-  Value local = build.sub(indices, build.mul(build.cast(split->number, element), part));
+  Value first = build.mul(build.cast(split->number, element), number(own));
+  if (extent % split->parts != 0) {
+    // The numbers of the parts that begin later than if all were the smallest.
+    SmallVector<int64_t> begins;
+    for (int64_t part = 0; part < split->parts; ++part)
+      begins.push_back(partBegin(extent, split->parts, part));
+    first =
+        build.cast(build.create<GatherOp>({build.integers(begins), split->number}, build.integer("axis", 0)), element);
+  }
+  Value local = build.sub(indices, first);
   const Value isBelow = build.compare(ComparePredicate::lt, local, number(own));
   const Value isAbove = build.compare(ComparePredicate::ge, local, number(0));
   Value isOwn = build.binary(BinaryKind::logical_and, isAbove, isBelow);
@@ -174,7 +184,7 @@ static std::vector<TilingRule> rulesOfScatterElements(ScatterElementsOp op) {
   bool adds = op.getKind() == ScatterKind::add && isZero(op.getData()) && canSum(op.getType().getElementType());
   for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {
     if (dim == axis && adds)
-      rules.partial(dimName(dim), {kWhole, dim, dim}, PartialKind::Sum);
+      rules.partial(dimName(dim), {kWhole, dim, dim}, PartialKind::Sum, true);
     else if (dim != axis && shapeOf(op.getIndices())[dim] == op.getType().getDimSize(dim))
       rules.split(dimName(dim), {dim, dim, dim}, {dim});
   }
@@ -188,7 +198,7 @@ static std::vector<TilingRule> rulesOfScatterNd(ScatterNdOp op) {
     rules.split("data " + std::to_string(dim), {dim, kWhole, rows + dim - tuple}, {dim});
   if (op.getKind() == ScatterKind::add && isZero(op.getData()) && canSum(op.getType().getElementType()))
     for (int64_t dim = 0; dim < rows; ++dim)
-      rules.partial("updates " + std::to_string(dim), {kWhole, dim, dim}, PartialKind::Sum);
+      rules.partial("updates " + std::to_string(dim), {kWhole, dim, dim}, PartialKind::Sum, true);
   return rules.take();
 }
 

@@ -32,7 +32,8 @@ static std::optional<PartialKind> joinParts(ReduceKind kind, Type element) {
 
 static std::vector<TilingRule> rulesOfReduce(ReduceOp op) {
   RuleList rules(op);
-  std::optional<PartialKind> joined = joinParts(op.getKind(), op.getType().getElementType());
+  const Type element = op.getType().getElementType();
+  std::optional<PartialKind> joined = joinParts(op.getKind(), element);
   int64_t place = 0;
   for (int64_t dim = 0; dim < typeOf(op.getInput()).getRank(); ++dim) {
     std::string name = "dim " + std::to_string(dim);
@@ -40,7 +41,7 @@ static std::vector<TilingRule> rulesOfReduce(ReduceOp op) {
     if (!isReduced)
       rules.split(name, {dim}, {place});
     else if (joined)
-      rules.partial(name, {dim}, *joined);
+      rules.partial(name, {dim}, *joined, *joined == PartialKind::Sum || isa<Float32Type, Float64Type>(element));
     place += !isReduced || op.getKeepDims();
   }
   return rules.take();
@@ -49,12 +50,15 @@ static std::vector<TilingRule> rulesOfReduce(ReduceOp op) {
 static SmallVector<Value> buildReducePart(ReduceOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
                                           ValueRange operands) {
   SmallVector<Value> results = buildPartWith(op, build, rules, operands, {});
-  int64_t parts = 1;
+  // The share of the largest part in the whole, for which the mean of a part is one of zeros too.
+  double part = 1, whole = 1;
   for (const PartRule &rule : rules)
-    if (rule.rule->results[0].isPartial())
-      parts *= rule.parts;
-  if (op.getKind() == ReduceKind::mean && parts > 1 && !results.empty())
-    results[0] = build.mul(results[0], build.splat(op.getType().getElementType(), 1.0 / static_cast<double>(parts)));
+    if (rule.rule->results[0].isPartial()) {
+      part *= static_cast<double>(largestPart(rule.rule->divisor, rule.parts));
+      whole *= static_cast<double>(rule.rule->divisor);
+    }
+  if (op.getKind() == ReduceKind::mean && part < whole && !results.empty())
+    results[0] = build.mul(results[0], build.splat(op.getType().getElementType(), part / whole));
   return results;
 }
 

@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace sluice::dataflow {
 
-/// The tilings of values split along `dims`; their extents' common divisor joins `divisor`.
-static std::vector<AxisTiling> tilingsOf(ValueRange values, ArrayRef<int64_t> dims, int64_t &divisor) {
+/// The tilings of values split along `dims`; their extents' common divisor joins `divisor`, and the largest `most`.
+static std::vector<AxisTiling> tilingsOf(ValueRange values, ArrayRef<int64_t> dims, int64_t &divisor, int64_t &most) {
   std::vector<AxisTiling> tilings(values.size());
   for (auto [i, dim] : llvm::enumerate(dims.take_front(values.size()))) {
     if (dim == RuleList::kWhole)
@@ -22,6 +22,7 @@ static std::vector<AxisTiling> tilingsOf(ValueRange values, ArrayRef<int64_t> di
     // An empty extent divides into nothing.
     int64_t extent = shapeOf(values[i])[dim];
     divisor = std::gcd(divisor, extent == 0 ? 1 : extent);
+    most = std::max(most, extent);
   }
   return tilings;
 }
@@ -30,18 +31,22 @@ TilingRule *RuleList::split(const std::string &name, Dims operands, Dims results
   TilingRule rule;
   rule.name = name;
   rule.divisor = 0;
-  rule.operands = tilingsOf(op->getOperands(), operands, rule.divisor);
-  rule.results = tilingsOf(op->getResults(), results, rule.divisor);
+  int64_t most = 0;
+  rule.operands = tilingsOf(op->getOperands(), operands, rule.divisor, most);
+  rule.results = tilingsOf(op->getResults(), results, rule.divisor, most);
   if (rule.divisor <= 1)
     return nullptr;
+  rule.uneven = most == rule.divisor;
   rules.push_back(std::move(rule));
   return &rules.back();
 }
 
-TilingRule *RuleList::partial(const std::string &name, Dims operands, PartialKind reduction) {
+TilingRule *RuleList::partial(const std::string &name, Dims operands, PartialKind reduction, bool ignoresNeutral) {
   TilingRule *rule = split(name, operands, {});
-  if (rule)
+  if (rule) {
     rule->results[0] = AxisTiling::partial(reduction);
+    rule->uneven &= ignoresNeutral;
+  }
   return rule;
 }
 
@@ -78,12 +83,12 @@ bool isSplit(ArrayRef<PartRule> rules, unsigned operand, int64_t dim) {
   });
 }
 
-/// A tensor's type on one part of `parts`.
+/// A tensor's type on the largest of `parts` parts.
 static RankedTensorType partType(RankedTensorType type, AxisTiling tiling, int64_t parts, Halo halo) {
   if (!tiling.isSplit() || parts == 1)
     return type;
   SmallVector<int64_t> shape(type.getShape());
-  shape[tiling.dim] = shape[tiling.dim] / parts + halo.low + halo.high;
+  shape[tiling.dim] = largestPart(shape[tiling.dim], parts) + halo.low + halo.high;
   return RankedTensorType::get(shape, type.getElementType());
 }
 

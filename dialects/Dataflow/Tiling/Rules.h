@@ -12,7 +12,7 @@ namespace sluice::dataflow {
 
 /// Collects an operator's rules. Dimensions are given per operand and per result,
 /// kWhole where a tensor is not split; missing ones at the end are whole too.
-/// Where the extents have no common divisor there is no rule, and nullptr.
+/// Where the extents have no common divisor there is no rule, and nullptr. Where they are equal, parts may be uneven.
 class RuleList {
 public:
   static constexpr int64_t kWhole = -1;
@@ -21,8 +21,9 @@ public:
   explicit RuleList(mlir::Operation *op) : op(op) {}
 
   TilingRule *split(const std::string &name, Dims operands, Dims results);
-  /// The first result is to be reduced.
-  TilingRule *partial(const std::string &name, Dims operands, PartialKind reduction);
+  /// The first result is to be reduced. Parts may be uneven if the result of a part is the same without the elements of
+  /// the split dimension at which all split operands without a halo are the neutral element of the reduction.
+  TilingRule *partial(const std::string &name, Dims operands, PartialKind reduction, bool ignoresNeutral = false);
   /// A rule a dimension of result 0 that `wanted` says: other results, and operands that
   /// `follows` says, are split where their extent at that place, counted from the last as numpy
   /// does, is the same; the others are whole.

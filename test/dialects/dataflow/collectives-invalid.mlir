@@ -98,3 +98,65 @@ func.func @cut() {
   %w = dataflow.state "w" cut [#dataflow.cut<0 over [4:1]>] dense<1.0> : tensor<6xf32>
   return
 }
+
+// -----
+
+func.func @few(%x: tensor<1xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{has 2 elements for 3 ranks, each needs one}}
+  %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<2>} : tensor<1xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @room(%x: tensor<3xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{has extent 3 in dimension 0, and the largest part is 4}}
+  %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<3xf32> -> tensor<10xf32>
+  return
+}
+
+// -----
+
+func.func @reach(%x: tensor<4xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{takes 4 and 0 elements of neighbours that have 3}}
+  %y = dataflow.halo %x dim 0 low 4 high 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @within(%x: tensor<2xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{exchanges elements within a part of an uneven dimension, use the group of all ranks}}
+  %y = dataflow.halo %x dim 0 low 1 high 0 over [3:1] {uneven = #dataflow.uneven<10 in [2:3]>} : tensor<2xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @one_of_two(%x: tensor<4x6xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{describes one of its dimensions as uneven, describe both}}
+  %y = dataflow.all_to_all %x split 1 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<10x2xf32>
+  return
+}
+
+// -----
+
+func.func @itself(%x: tensor<4x6xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{splits the uneven dimension that it joins}}
+  %y = dataflow.all_to_all %x split 0 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>, uneven_split = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @empty(%x: tensor<4xf32>) {
+  // expected-error @+1 {{an uneven dimension has at least one element, got 0}}
+  %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<0>} : tensor<4xf32> -> tensor<0xf32>
+  return
+}

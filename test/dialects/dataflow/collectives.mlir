@@ -27,3 +27,22 @@ func.func @parts() -> (tensor<2x3xf32>, tensor<1xi64>) {
   %n = dataflow.shard %c dim 0 over [2:1] : tensor<2xi64> -> tensor<1xi64>
   return %w, %n : tensor<2x3xf32>, tensor<1xi64>
 }
+
+// Parts of 10 and of 7 on three ranks, of which the largest have the types.
+// CHECK-LABEL: func.func @uneven
+func.func @uneven(%x: tensor<4x7xf32>, %w: tensor<10x7xf32>) -> (tensor<10x7xf32>, tensor<4x7xf32>, tensor<4x7xf32>, tensor<10x3xf32>, tensor<6x7xf32>, tensor<2x7xf32>) {
+  // CHECK: dataflow.all_gather %{{.*}} dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x7xf32> -> tensor<10x7xf32>
+  %a = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x7xf32> -> tensor<10x7xf32>
+  // CHECK: dataflow.shard %{{.*}} dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<10x7xf32> -> tensor<4x7xf32>
+  %b = dataflow.shard %w dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<10x7xf32> -> tensor<4x7xf32>
+  // CHECK: dataflow.reduce_scatter sum %{{.*}} dim 0 over [3:1] {uneven = #dataflow.uneven<10>}
+  %c = dataflow.reduce_scatter sum %w dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<10x7xf32> -> tensor<4x7xf32>
+  // CHECK: dataflow.all_to_all %{{.*}} split 1 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>, uneven_split = #dataflow.uneven<7>}
+  %d = dataflow.all_to_all %x split 1 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>, uneven_split = #dataflow.uneven<7>} : tensor<4x7xf32> -> tensor<10x3xf32>
+  // CHECK: dataflow.halo %{{.*}} dim 0 low 1 high 1 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x7xf32> -> tensor<6x7xf32>
+  %e = dataflow.halo %x dim 0 low 1 high 1 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x7xf32> -> tensor<6x7xf32>
+  // Of six ranks, three have the first half of 8 rows and three the second.
+  // CHECK: dataflow.shard %{{.*}} dim 0 over [3:1] {uneven = #dataflow.uneven<8 in [2:3]>} : tensor<4x7xf32> -> tensor<2x7xf32>
+  %f = dataflow.shard %x dim 0 over [3:1] {uneven = #dataflow.uneven<8 in [2:3]>} : tensor<4x7xf32> -> tensor<2x7xf32>
+  return %a, %b, %c, %d, %e, %f : tensor<10x7xf32>, tensor<4x7xf32>, tensor<4x7xf32>, tensor<10x3xf32>, tensor<6x7xf32>, tensor<2x7xf32>
+}

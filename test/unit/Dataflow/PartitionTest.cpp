@@ -59,8 +59,94 @@ Tensor part(const Tensor &whole, int64_t dim, int64_t number, int64_t parts) {
   return result;
 }
 
+/// The elements [first, second) of a dimension that a rank has, and where those of its whole group begin and end.
+struct Span {
+  int64_t first = 0, second = 0, groupFirst = 0, groupSecond = 0;
+};
+Span spanOf(UnevenAttr uneven, GroupAttr group, int64_t rank) {
+  int64_t parts = 1, part = 0;
+  if (GroupAttr outside = uneven.getOutside())
+    parts = outside.size(), part = outside.positionOf(rank);
+  const int64_t extent = uneven.getExtent(), size = group.size();
+  const int64_t own = part * size + group.positionOf(rank), all = parts * size;
+  return {extent * own / all, extent * (own + 1) / all, extent * part / parts, extent * (part + 1) / parts};
+}
+
+/// Of uneven parts: `members` are the ranks that hold `parts`. Elements beyond a rank's own are copies of its last one.
+Tensor collectUneven(Operation *op, const std::vector<const Tensor *> &parts, const std::vector<int64_t> &members,
+                     int64_t position) {
+  Tensor result(op->getResult(0).getType());
+  const GroupAttr group = cast<CollectiveOpInterface>(op).getRankGroup();
+  const int64_t rank = members[position];
+  // The element of a dimension, counted from the start of the whole one, that is at a place of the result.
+  auto joined = [&](int64_t at, UnevenAttr uneven) {
+    const Span own = spanOf(uneven, group, rank);
+    return std::min(own.groupFirst + at, own.groupSecond - 1);
+  };
+  auto cut = [&](int64_t at, UnevenAttr uneven) {
+    const Span own = spanOf(uneven, group, rank);
+    return std::min(own.first + at, own.second - 1);
+  };
+  auto holderOf = [&](int64_t element, UnevenAttr uneven) {
+    for (size_t i = 0; i < members.size(); ++i)
+      if (const Span other = spanOf(uneven, group, members[i]); element >= other.first && element < other.second)
+        return std::pair(i, element - other.first);
+    FAIL("nobody has element " << element);
+    return std::pair(size_t(0), int64_t(0));
+  };
+  forEachIndex(result.shape(), [&](llvm::ArrayRef<int64_t> at) {
+    Index from(at);
+    double value = 0;
+    if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
+      const int64_t dim = scatter.getDim();
+      from[dim] = cut(at[dim], *scatter.getUneven()) - spanOf(*scatter.getUneven(), group, rank).groupFirst;
+      value = parts[0]->at(from);
+      for (size_t p = 1; p < parts.size(); ++p) {
+        const double other = parts[p]->at(from);
+        value = scatter.getReduction() == CombineKind::sum   ? value + other
+                : scatter.getReduction() == CombineKind::max ? std::max(value, other)
+                                                             : std::min(value, other);
+      }
+    } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
+      const int64_t dim = gather.getDim();
+      auto [holder, place] = holderOf(joined(at[dim], *gather.getUneven()), *gather.getUneven());
+      from[dim] = place;
+      value = parts[holder]->at(from);
+    } else if (auto exchange = dyn_cast<AllToAllOp>(op)) {
+      const int64_t join = exchange.getJoin(), split = exchange.getSplit();
+      auto [holder, place] = holderOf(joined(at[join], *exchange.getUnevenJoin()), *exchange.getUnevenJoin());
+      from[join] = place;
+      from[split] =
+          cut(at[split], *exchange.getUnevenSplit()) - spanOf(*exchange.getUnevenSplit(), group, rank).groupFirst;
+      value = parts[holder]->at(from);
+    } else if (auto shard = dyn_cast<ShardOp>(op)) {
+      const int64_t dim = shard.getDim();
+      from[dim] = cut(at[dim], *shard.getUneven()) - spanOf(*shard.getUneven(), group, rank).groupFirst;
+      value = parts[position]->at(from);
+    } else {
+      auto halo = cast<HaloOp>(op);
+      const int64_t dim = halo.getDim(), extent = halo.getUneven()->getExtent();
+      const Span own = spanOf(*halo.getUneven(), group, rank);
+      const int64_t high = own.second + static_cast<int64_t>(halo.getHigh());
+      const int64_t element = std::min(own.first - static_cast<int64_t>(halo.getLow()) + at[dim], high - 1);
+      if (element < 0 || element >= extent) {
+        value = halo.getLowest() ? -std::numeric_limits<double>::infinity() : 0;
+      } else {
+        auto [holder, place] = holderOf(element, *halo.getUneven());
+        from[dim] = place;
+        value = parts[holder]->at(from);
+      }
+    }
+    result.set(result.linearOf(at), value);
+  });
+  return result;
+}
+
 /// Element by element, of what the group's ranks hold.
-Tensor collect(Operation *op, const std::vector<const Tensor *> &parts, int64_t position) {
+Tensor collect(Operation *op, const std::vector<const Tensor *> &parts, const std::vector<int64_t> &members,
+               int64_t position) {
+  if (op->hasAttr("uneven") || op->hasAttr("uneven_split"))
+    return collectUneven(op, parts, members, position);
   Tensor result(op->getResult(0).getType());
   auto combined = [&](CombineKind how, llvm::ArrayRef<int64_t> at) {
     double value = parts[0]->at(at);
@@ -114,9 +200,10 @@ void runRanks(Block &block, Ranks &ranks) {
       std::vector<Tensor> results;
       for (int64_t r = 0; r < numRanks; ++r) {
         std::vector<const Tensor *> parts;
-        for (int64_t member : membersOf(collective.getRankGroup(), r, numRanks))
+        const std::vector<int64_t> members = membersOf(collective.getRankGroup(), r, numRanks);
+        for (int64_t member : members)
           parts.push_back(&ranks[member].at(op.getOperand(0)));
-        results.push_back(collect(&op, parts, collective.getRankGroup().positionOf(r)));
+        results.push_back(collect(&op, parts, members, collective.getRankGroup().positionOf(r)));
       }
       for (int64_t r = 0; r < numRanks; ++r)
         ranks[r].insert({op.getResult(0), std::move(results[r])});
@@ -144,14 +231,14 @@ MeshTiling randomTiling(const TensorProgram &program, const std::vector<int64_t>
   }
   auto draw = [&](size_t count) { return static_cast<size_t>(rng.below(count)); };
   for (const ProgramTensor &tensor : program.tensors) {
-    std::vector<int64_t> left = tensor.shape;
+    std::vector<int64_t> parts(tensor.shape.size(), 1);
     std::vector<AxisTiling> held(sizes.size());
     for (size_t a = 0; a < sizes.size(); ++a) {
-      const size_t dim = draw(left.size() + 1);
-      if (dim == left.size() || left[dim] % sizes[a] != 0)
+      const size_t dim = draw(parts.size() + 1);
+      if (dim == parts.size() || !tensor.canSplit(dim, parts[dim] * sizes[a]))
         continue;
       held[a] = AxisTiling::split(static_cast<uint32_t>(dim));
-      left[dim] /= sizes[a];
+      parts[dim] *= sizes[a];
     }
     decided.tiling.tensors.push_back(tensor.updates.valid() ? decided.tiling.tensors[tensor.updates.index()] : held);
   }
@@ -207,7 +294,8 @@ std::vector<Tensor> makeArguments(func::FuncOp function, Rng &rng) {
   return arguments;
 }
 
-void checkPartitions(const std::string &text, const std::string &optimizer, int rounds) {
+/// With `uneven`, the program has extents that leave a remainder, and all kinds of collectives of uneven parts.
+void checkPartitions(const std::string &text, const std::string &optimizer, int rounds, bool uneven = false) {
   Loaded loaded(text);
   loaded.run(*loaded.module, createSimplifyPass());
   if (!optimizer.empty()) {
@@ -224,8 +312,10 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
     alone[0].insert({argument, tensor});
   runRanks(whole.front(), alone);
 
-  std::map<std::string, int> seen;
-  const std::vector<std::vector<int64_t>> meshes = {{2}, {4}, {2, 2}, {2, 1, 2}, {3, 2}};
+  std::map<std::string, int> seen, seenUneven;
+  const std::vector<std::vector<int64_t>> meshes =
+      uneven ? std::vector<std::vector<int64_t>>{{3}, {2, 2}, {2, 3}, {3, 2}, {4}, {5}}
+             : std::vector<std::vector<int64_t>>{{2}, {4}, {2, 2}, {2, 1, 2}, {3, 2}};
   for (int round = 0; round < rounds; ++round) {
     OwningOpRef<ModuleOp> copy = loaded.module->clone();
     func::FuncOp function = loaded.main(*copy);
@@ -252,7 +342,11 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
       for (auto [argument, tensor] : llvm::zip(function.getArguments(), arguments))
         values.insert({argument, tensor});
     runRanks(function.front(), ranks);
-    function.walk([&](CollectiveOpInterface op) { ++seen[op->getName().stripDialect().str()]; });
+    function.walk([&](CollectiveOpInterface op) {
+      ++seen[op->getName().stripDialect().str()];
+      if (op->hasAttr("uneven") || op->hasAttr("uneven_split"))
+        ++seenUneven[op->getName().stripDialect().str()];
+    });
     for (unsigned i = 0; i < whole.getNumResults(); ++i) {
       const Tensor &expected = alone[0].at(whole.front().getTerminator()->getOperand(i));
       const Value result = function.front().getTerminator()->getOperand(i);
@@ -270,10 +364,12 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
     }
   }
   // Random tilings need them all; halos only convolutions have.
-  for (const char *name : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shard"})
-    CHECK(seen[name] > 0);
+  CHECK(seen["all_reduce"] > 0);
+  std::map<std::string, int> &counted = uneven ? seenUneven : seen;
+  for (const char *name : {"all_gather", "reduce_scatter", "all_to_all", "shard"})
+    CHECK(counted[name] > 0);
   if (text.find("conv") != std::string::npos)
-    CHECK(seen["halo"] > 0);
+    CHECK(counted["halo"] > 0);
 }
 
 /// Constants that are no splats, of any shape: `name` is sin(0.7 + i * step).
@@ -368,6 +464,61 @@ TEST_CASE("a transformer's ranks compute what it does whole", "[passes][tiling]"
   checkPartitions(head + state("table", {12, 8}) + state("scale", {8}) + state("wq", {8, 8}) + state("wk", {8, 8}) +
                       state("up", {8, 12}) + state("down", {12, 4}) + body,
                   "sgd", 30);
+}
+
+TEST_CASE("ranks with uneven parts compute what the whole does", "[passes][tiling]") {
+  const std::string perceptron = R"(
+      %h = dataflow.matmul %x, %w : tensor<10x7xf32>, tensor<7x11xf32>
+      %b = dataflow.binary add %h, %v : tensor<10x11xf32>, tensor<11xf32>
+      %a = dataflow.unary tanh %b : tensor<10x11xf32>
+      %n = dataflow.reduce mean %a axes [0] : tensor<10x11xf32> -> tensor<11xf32>
+      %m = dataflow.reduce max %a axes [0] : tensor<10x11xf32> -> tensor<11xf32>
+      %c = dataflow.binary sub %a, %n : tensor<10x11xf32>, tensor<11xf32>
+      %d = dataflow.binary div %c, %m : tensor<10x11xf32>, tensor<11xf32>
+      %y = dataflow.matmul %d, %u : tensor<10x11xf32>, tensor<11x5xf32>
+      return %y : tensor<10x5xf32>
+    })";
+  const std::string head = "func.func @main(%x: tensor<10x7xf32>) -> tensor<10x5xf32> {\n";
+  checkPartitions(head + weights("w", "7x11", 77, 0.3) + weights("v", "11", 11, 0.5) + weights("u", "11x5", 55, 0.4) +
+                      perceptron,
+                  "", 60, true);
+  checkPartitions(head + state("w", {7, 11}) + state("v", {11}) + state("u", {11, 5}) + perceptron, "adam", 60, true);
+
+  // Images of odd sizes with halos, and windows of two positions that leave no row out.
+  const std::string network = R"(
+      %c = dataflow.conv %x, %w strides [1, 1] pads [1, 2, 1, 2] dilations [1, 1] : tensor<5x3x9x11xf32>, tensor<5x3x3x5xf32> -> tensor<5x5x9x11xf32>
+      %r = dataflow.unary relu %c : tensor<5x5x9x11xf32>
+      %p = dataflow.pool max %r kernel [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<5x5x9x11xf32> -> tensor<5x5x9x11xf32>
+      %d = dataflow.conv %p, %v strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<5x5x9x11xf32>, tensor<7x5x3x3xf32> -> tensor<5x7x9x11xf32>
+      %m = dataflow.reduce mean %d axes [2, 3] : tensor<5x7x9x11xf32> -> tensor<5x7xf32>
+      %y = dataflow.matmul %m, %u : tensor<5x7xf32>, tensor<7x3xf32>
+      return %y : tensor<5x3xf32>
+    })";
+  const std::string images = "func.func @main(%x: tensor<5x3x9x11xf32>) -> tensor<5x3xf32> {\n";
+  checkPartitions(images + state("w", {5, 3, 3, 5}) + state("v", {7, 5, 3, 3}) + state("u", {7, 3}) + network,
+                  "momentum", 30, true);
+
+  const std::string transformer = R"(
+      %e = dataflow.gather %table, %x {axis = 0 : i64} : tensor<11x10xf32>, tensor<3x7xi64> -> tensor<3x7x10xf32>
+      %n = dataflow.layer_norm %e, %scale {axis = 2 : i64, epsilon = 1.0e-5 : f64} : tensor<3x7x10xf32>, tensor<10xf32> -> tensor<3x7x10xf32>
+      %q = dataflow.matmul %n, %wq : tensor<3x7x10xf32>, tensor<10x10xf32>
+      %qh = dataflow.reshape %q : tensor<3x7x10xf32> -> tensor<3x7x5x2xf32>
+      %qt = dataflow.transpose %qh [0, 2, 1, 3] : tensor<3x7x5x2xf32>
+      %s = dataflow.matmul %qt, %qt transposed : tensor<3x5x7x2xf32>, tensor<3x5x7x2xf32>
+      %p = dataflow.softmax %s {axis = 3 : i64} : tensor<3x5x7x7xf32> -> tensor<3x5x7x7xf32>
+      %o = dataflow.matmul %p, %qt : tensor<3x5x7x7xf32>, tensor<3x5x7x2xf32>
+      %ot = dataflow.transpose %o [0, 2, 1, 3] : tensor<3x5x7x2xf32>
+      %oh = dataflow.reshape %ot : tensor<3x7x5x2xf32> -> tensor<3x7x10xf32>
+      %r = dataflow.binary add %e, %oh : tensor<3x7x10xf32>, tensor<3x7x10xf32>
+      %f = dataflow.matmul %r, %up : tensor<3x7x10xf32>, tensor<10x13xf32>
+      %g = dataflow.unary gelu %f : tensor<3x7x13xf32>
+      %y = dataflow.matmul %g, %down : tensor<3x7x13xf32>, tensor<13x5xf32>
+      return %y : tensor<3x7x5xf32>
+    })";
+  const std::string tokens = "func.func @main(%x: tensor<3x7xi64>) -> tensor<3x7x5xf32> {\n";
+  checkPartitions(tokens + state("table", {11, 10}) + state("scale", {10}) + state("wq", {10, 10}) +
+                      state("up", {10, 13}) + state("down", {13, 5}) + transformer,
+                  "sgd", 30, true);
 }
 
 TEST_CASE("half precision is summed in single", "[passes][tiling]") {

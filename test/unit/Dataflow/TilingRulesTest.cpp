@@ -33,11 +33,16 @@ struct Use {
   int64_t parts;
 };
 
-/// One part of a tensor along a dimension, with its halo.
-Tensor takePart(const Tensor &whole, uint32_t dim, int64_t number, int64_t parts, Halo halo) {
+/// One part of a tensor along a dimension, with its halo. The largest part fills the tensor. Behind another one is the
+/// neutral element of a reduction, else its last element again.
+Tensor takePart(const Tensor &whole, uint32_t dim, int64_t number, int64_t parts, Halo halo,
+                std::optional<PartialKind> reduction) {
   Index shape(whole.shape());
-  int64_t extent = shape[dim], own = extent / parts;
-  shape[dim] = own + halo.low + halo.high;
+  const int64_t extent = shape[dim], begin = extent * number / parts, end = extent * (number + 1) / parts;
+  shape[dim] = (extent + parts - 1) / parts + halo.low + halo.high;
+  const double neutral = !reduction || *reduction == PartialKind::Sum ? 0
+                         : *reduction == PartialKind::Max             ? -std::numeric_limits<double>::infinity()
+                                                                      : std::numeric_limits<double>::infinity();
   Tensor part(RankedTensorType::get(shape, whole.element()));
   double beyond = halo.fill == Halo::Fill::Zero        ? 0
                   : isa<FloatType>(whole.element())    ? -std::numeric_limits<double>::infinity()
@@ -45,13 +50,19 @@ Tensor takePart(const Tensor &whole, uint32_t dim, int64_t number, int64_t parts
                                                        : -std::ldexp(1.0, 8 * elementBytes(whole.element()) - 1);
   forEachIndex(shape, [&](llvm::ArrayRef<int64_t> at) {
     Index from(at);
-    from[dim] += number * own - halo.low;
+    from[dim] += begin - halo.low;
+    if (reduction && halo.empty() && from[dim] >= end) {
+      part.set(part.linearOf(at), neutral);
+      return;
+    }
+    from[dim] = std::min(from[dim], end + halo.high - 1);
     part.set(part.linearOf(at), from[dim] < 0 || from[dim] >= extent ? beyond : whole.at(from));
   });
   return part;
 }
 
-Tensor join(const std::vector<Tensor> &parts, AxisTiling tiling) {
+/// `extent`: of the whole, where parts differ.
+Tensor join(const std::vector<Tensor> &parts, AxisTiling tiling, std::optional<int64_t> extent) {
   Tensor result = parts[0];
   if (tiling.isReplicated()) {
     for (const Tensor &part : parts)
@@ -69,13 +80,16 @@ Tensor join(const std::vector<Tensor> &parts, AxisTiling tiling) {
     return result;
   }
   Index shape(parts[0].shape());
-  int64_t own = shape[tiling.dim];
-  shape[tiling.dim] *= static_cast<int64_t>(parts.size());
+  const auto count = static_cast<int64_t>(parts.size()), all = extent.value_or(shape[tiling.dim] * count);
+  shape[tiling.dim] = all;
   Tensor joined(RankedTensorType::get(shape, parts[0].element()));
   forEachIndex(shape, [&](llvm::ArrayRef<int64_t> at) {
     Index from(at);
-    from[tiling.dim] %= own;
-    joined.set(joined.linearOf(at), parts[at[tiling.dim] / own].at(from));
+    int64_t part = 0;
+    while (all * (part + 1) / count <= at[tiling.dim])
+      ++part;
+    from[tiling.dim] -= all * part / count;
+    joined.set(joined.linearOf(at), parts[part].at(from));
   });
   return joined;
 }
@@ -93,11 +107,16 @@ private:
       return runPart(operands);
     const Use &use = uses[level];
     std::vector<std::vector<Tensor>> parts(op->getNumResults());
+    const bool isEven = use.rule.dividesEvenly(use.parts);
+    std::optional<PartialKind> reduction;
+    for (const AxisTiling &result : use.rule.results)
+      if (result.isPartial() && !isEven)
+        reduction = result.reduction;
     for (int64_t p = 0; p < use.parts; ++p) {
       std::vector<Tensor> own;
       for (size_t i = 0; i < operands.size(); ++i)
         own.push_back(use.rule.operands[i].isSplit()
-                          ? takePart(operands[i], use.rule.operands[i].dim, p, use.parts, use.rule.halo(i))
+                          ? takePart(operands[i], use.rule.operands[i].dim, p, use.parts, use.rule.halo(i), reduction)
                           : operands[i]);
       numbers.push_back(p);
       std::vector<Tensor> results = runFrom(level + 1, own);
@@ -108,7 +127,7 @@ private:
     }
     std::vector<Tensor> joined;
     for (size_t i = 0; i < parts.size(); ++i)
-      joined.push_back(join(parts[i], use.rule.results[i]));
+      joined.push_back(join(parts[i], use.rule.results[i], isEven ? std::nullopt : std::optional(use.rule.divisor)));
     return joined;
   }
 
@@ -208,7 +227,7 @@ void checkRules(const RuleCase &c) {
       CHECK(difference(results[i], values.at(result), tolerance) == "");
     }
   };
-  std::vector<Use> smallest;
+  std::vector<Use> smallest, uneven;
   for (const TilingRule &rule : rules) {
     std::vector<int64_t> allowed;
     for (int64_t parts = 2; parts <= 6; ++parts)
@@ -216,13 +235,17 @@ void checkRules(const RuleCase &c) {
         allowed.push_back(parts);
     for (int64_t parts : allowed)
       check({{rule, parts}});
+    const auto remains = llvm::find_if(allowed, [&](int64_t parts) { return !rule.dividesEvenly(parts); });
+    if (remains != allowed.end())
+      uneven.push_back({rule, *remains});
     if (!allowed.empty())
       smallest.push_back({rule, allowed[0]});
   }
-  for (size_t a = 0; a < smallest.size(); ++a)
-    for (size_t b = 0; b < smallest.size(); ++b)
-      if (a != b)
-        check({smallest[a], smallest[b]});
+  for (const std::vector<Use> &inner : {smallest, uneven})
+    for (const Use &a : smallest)
+      for (const Use &b : inner)
+        if (a.rule.name != b.rule.name)
+          check({a, b});
 }
 
 /// "%x: tensor<..>, ..." and one operator on all arguments.

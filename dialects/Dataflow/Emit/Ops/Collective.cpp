@@ -52,6 +52,15 @@ static void joins(sluice_collective &what, RankedTensorType part, int64_t dim) {
   std::tie(what.join_outer, what.join_inner) = around(part, dim);
 }
 
+static void addUneven(sluice_uneven &what, UnevenAttr uneven) {
+  if (!uneven)
+    return;
+  what.extent = uneven.getExtent();
+  if (GroupAttr outside = uneven.getOutside())
+    for (auto [count, stride] : llvm::zip(outside.getCounts(), outside.getStrides()))
+      what.axes[what.num_axes++] = {count, stride};
+}
+
 static sluice_collective describe(AllReduceOp op) {
   sluice_collective what = describeGroup(op);
   combines(what, op.getReduction(), op.getType().getElementType());
@@ -61,15 +70,30 @@ static sluice_collective describe(ReduceScatterOp op) {
   sluice_collective what = describeGroup(op);
   combines(what, op.getReduction(), op.getType().getElementType());
   splits(what, op.getType(), op.getDim());
+  addUneven(what.split, op.getUnevenAttr());
   return what;
 }
 static sluice_collective describe(AllGatherOp op) {
   sluice_collective what = describeGroup(op);
   joins(what, typeOf(op.getInput()), op.getDim());
+  addUneven(what.join, op.getUnevenAttr());
   return what;
 }
 static sluice_collective describe(AllToAllOp op) {
   sluice_collective what = describeGroup(op);
+  if (op.getUnevenSplitAttr()) {
+    addUneven(what.split, op.getUnevenSplitAttr());
+    addUneven(what.join, op.getUnevenJoinAttr());
+    const auto split = static_cast<int64_t>(op.getSplit()), join = static_cast<int64_t>(op.getJoin());
+    const int64_t first = std::min(split, join), second = std::max(split, join);
+    const RankedTensorType type = typeOf(op.getInput());
+    const ArrayRef<int64_t> shape = type.getShape();
+    what.before = product(shape.take_front(first));
+    what.between = product(shape.slice(first + 1, second - first - 1));
+    what.after = product(shape.drop_front(second + 1)) * elementBytes(type.getElementType());
+    what.join_first = join < split;
+    return what;
+  }
   RankedTensorType chunk = *partType(typeOf(op.getInput()), op.getSplit(), op.getGroup().size());
   splits(what, chunk, op.getSplit());
   joins(what, chunk, op.getJoin());
@@ -78,6 +102,7 @@ static sluice_collective describe(AllToAllOp op) {
 static sluice_collective describe(ShardOp op) {
   sluice_collective what = describeGroup(op);
   splits(what, op.getType(), op.getDim());
+  addUneven(what.split, op.getUnevenAttr());
   return what;
 }
 /// -infinity's or the least value's bits, in the element's first bytes.
@@ -106,6 +131,7 @@ static sluice_collective describe(HaloOp op) {
     what.fill = lowestBits(type.getElementType());
     what.fill_bytes = elementBytes(type.getElementType());
   }
+  addUneven(what.split, op.getUnevenAttr());
   return what;
 }
 

@@ -49,13 +49,40 @@ int64_t GroupAttr::positionOf(int64_t rank) const {
   return position;
 }
 
+LogicalResult UnevenAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t extent, GroupAttr) {
+  if (extent < 1)
+    return emitError() << "an uneven dimension has at least one element, got " << extent;
+  return success();
+}
+
+int64_t UnevenAttr::partsOutside() const { return getOutside() ? getOutside().size() : 1; }
+
+int64_t UnevenAttr::largest(int64_t parts) const { return largestPart(getExtent(), partsOutside() * parts); }
+
+std::pair<int64_t, int64_t> UnevenAttr::elementsOf(int64_t rank, GroupAttr group) const {
+  const int64_t members = group ? group.size() : 1, parts = partsOutside() * members;
+  const int64_t part =
+      (getOutside() ? getOutside().positionOf(rank) : 0) * members + (group ? group.positionOf(rank) : 0);
+  return {partBegin(getExtent(), parts, part), partBegin(getExtent(), parts, part + 1)};
+}
+
 namespace sluice::dataflow {
 
+void copyElements(TensorView whole, int64_t dim, int64_t begin, int64_t end, MutableTensorView result) {
+  const ArrayRef<int64_t> from = whole.type.getShape(), to = result.type.getShape();
+  const int64_t row = product(from.drop_front(dim + 1)) * elementBytes(whole.type.getElementType());
+  for (int64_t outer = 0, count = product(from.take_front(dim)); outer < count; ++outer) {
+    const char *source = whole.data + outer * from[dim] * row;
+    char *target = result.data + outer * to[dim] * row;
+    std::copy_n(source + begin * row, (end - begin) * row, target);
+    for (int64_t at = end - begin; at < to[dim]; ++at)
+      std::copy_n(source + (end - 1) * row, row, target + at * row);
+  }
+}
+
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result) {
-  ArrayRef<int64_t> shape = result.type.getShape();
-  SmallVector<int64_t> strides = rowMajorStrides(whole.type.getShape());
-  stridedCopy(whole.data, result.data, shape, strides, part * shape[dim] * strides[dim],
-              elementBytes(whole.type.getElementType()));
+  const int64_t extent = result.type.getShape()[dim];
+  copyElements(whole, dim, part * extent, (part + 1) * extent, result);
 }
 
 FailureOr<RankedTensorType> partType(RankedTensorType whole, int64_t dim, int64_t parts) {
@@ -77,10 +104,33 @@ bool communicates(Operation *op) {
 // Types
 //===----------------------------------------------------------------------===//
 
+static RankedTensorType withExtent(RankedTensorType type, int64_t dim, int64_t extent) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = extent;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// Checks that a tensor has the largest of the parts of `parts` ranks.
+static LogicalResult checkUneven(std::optional<Location> loc, RankedTensorType type, int64_t dim, UnevenAttr uneven,
+                                 int64_t parts, int64_t members) {
+  const int64_t all = uneven.partsOutside() * members;
+  if (uneven.getExtent() < all)
+    return emitOptionalError(loc, "has ", uneven.getExtent(), " elements for ", all, " ranks, each needs one");
+  if (type.getDimSize(dim) != uneven.largest(parts))
+    return emitOptionalError(loc, "has extent ", type.getDimSize(dim), " in dimension ", dim,
+                             ", and the largest part is ", uneven.largest(parts));
+  return success();
+}
+
 static FailureOr<RankedTensorType> inferPart(std::optional<Location> loc, RankedTensorType whole, int64_t dim,
-                                             int64_t parts) {
+                                             int64_t parts, UnevenAttr uneven) {
   if (failed(checkAxis(loc, dim, whole.getRank())))
     return failure();
+  if (uneven) {
+    if (failed(checkUneven(loc, whole, dim, uneven, 1, parts)))
+      return failure();
+    return withExtent(whole, dim, uneven.largest(parts));
+  }
   FailureOr<RankedTensorType> part = partType(whole, dim, parts);
   if (failed(part))
     return emitOptionalError(loc, "extent ", whole.getDimSize(dim), " of dimension ", dim, " has no ", parts,
@@ -89,9 +139,14 @@ static FailureOr<RankedTensorType> inferPart(std::optional<Location> loc, Ranked
 }
 
 static FailureOr<RankedTensorType> inferJoined(std::optional<Location> loc, RankedTensorType part, int64_t dim,
-                                               int64_t parts) {
+                                               int64_t parts, UnevenAttr uneven) {
   if (failed(checkAxis(loc, dim, part.getRank())))
     return failure();
+  if (uneven) {
+    if (failed(checkUneven(loc, part, dim, uneven, parts, parts)))
+      return failure();
+    return withExtent(part, dim, uneven.whole());
+  }
   SmallVector<int64_t> shape(part.getShape());
   if (llvm::MulOverflow(shape[dim], parts, shape[dim]))
     return emitOptionalError(loc, "dimension ", dim, " of ", parts, " parts is too large");
@@ -111,21 +166,32 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 LogicalResult ReduceScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                                 SmallVectorImpl<Type> &results) {
-  return returns(inferPart(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size()), results);
+  return returns(
+      inferPart(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size(), adaptor.getUnevenAttr()),
+      results);
 }
 LogicalResult AllGatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                             SmallVectorImpl<Type> &results) {
-  return returns(inferJoined(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size()), results);
+  return returns(inferJoined(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size(),
+                             adaptor.getUnevenAttr()),
+                 results);
 }
 LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                            SmallVectorImpl<Type> &results) {
   const int64_t size = adaptor.getGroup().size();
-  FailureOr<RankedTensorType> part = inferPart(loc, typeOf(adaptor.getInput()), adaptor.getSplit(), size);
-  return failed(part) ? failure() : returns(inferJoined(loc, *part, adaptor.getJoin(), size), results);
+  const UnevenAttr split = adaptor.getUnevenSplitAttr(), join = adaptor.getUnevenJoinAttr();
+  if (!split != !join)
+    return emitOptionalError(loc, "describes one of its dimensions as uneven, describe both");
+  if (split && adaptor.getSplit() == adaptor.getJoin())
+    return emitOptionalError(loc, "splits the uneven dimension that it joins");
+  FailureOr<RankedTensorType> part = inferPart(loc, typeOf(adaptor.getInput()), adaptor.getSplit(), size, split);
+  return failed(part) ? failure() : returns(inferJoined(loc, *part, adaptor.getJoin(), size, join), results);
 }
 LogicalResult ShardOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                         SmallVectorImpl<Type> &results) {
-  return returns(inferPart(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size()), results);
+  return returns(
+      inferPart(loc, typeOf(adaptor.getInput()), adaptor.getDim(), adaptor.getGroup().size(), adaptor.getUnevenAttr()),
+      results);
 }
 LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                        SmallVectorImpl<Type> &results) {
@@ -134,12 +200,20 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
              high = static_cast<int64_t>(adaptor.getHigh());
   if (failed(checkAxis(loc, dim, type.getRank())))
     return failure();
-  SmallVector<int64_t> shape(type.getShape());
+  int64_t least = type.getDimSize(dim);
+  if (UnevenAttr uneven = adaptor.getUnevenAttr()) {
+    const int64_t size = adaptor.getGroup().size();
+    if (uneven.getOutside())
+      return emitOptionalError(loc,
+                               "exchanges elements within a part of an uneven dimension, use the group of all ranks");
+    if (failed(checkUneven(loc, type, dim, uneven, size, size)))
+      return failure();
+    least = uneven.getExtent() / size;
+  }
   // Neighbours alone are asked.
-  if (low < 0 || high < 0 || low > shape[dim] || high > shape[dim])
-    return emitOptionalError(loc, "takes ", low, " and ", high, " elements of neighbours that have ", shape[dim]);
-  shape[dim] += low + high;
-  results.push_back(RankedTensorType::get(shape, type.getElementType()));
+  if (low < 0 || high < 0 || low > least || high > least)
+    return emitOptionalError(loc, "takes ", low, " and ", high, " elements of neighbours that have ", least);
+  results.push_back(withExtent(type, dim, type.getDimSize(dim) + low + high));
   return success();
 }
 
