@@ -236,8 +236,10 @@ static std::vector<TilingRule> rulesOfRoundBlocks(RoundBlocksOp op) {
     rules.split("dimension " + std::to_string(dim), {dim}, {dim});
   // Parts have whole blocks.
   if (depth % block == 0)
-    if (TilingRule *rule = rules.split("blocks", {rank - 1}, {rank - 1}))
+    if (TilingRule *rule = rules.split("blocks", {rank - 1}, {rank - 1})) {
       rule->divisor = depth / block;
+      rule->uneven = false;
+    }
   return rules.take();
 }
 

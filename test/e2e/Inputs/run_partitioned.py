@@ -1,11 +1,12 @@
-"""A perceptron, a convolutional network and a transformer on four devices, inference and training, as on one.
+"""A perceptron, a convolutional network and a transformer on several devices, inference and training, as on one.
 
-  run_partitioned.py SLUICE MPIRUN FOLDER [--all] [NAME...]     MPIRUN: a command, or "none"; NAME: mlp, cnn, transformer
+  run_partitioned.py SLUICE MPIRUN FOLDER [--all|--uneven] [NAME...]     MPIRUN: a command, or "none"; NAME: mlp, cnn, transformer
 
 Ranks are threads with the host's processor or an emulated accelerator each and, with MPIRUN, processes. Outputs, losses
 of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says. Processes also run
 with parameter files of which all is lost but their own shares.
 
+Four devices, which divide the models' extents; with --uneven three, which leave a remainder of all of them.
 Compiling takes nearly all of the time. So, without --all, accelerators train each model in one way and infer in the other.
 """
 
@@ -21,13 +22,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 SLUICE, MPIRUN, FOLDER = sys.argv[1:4]
-ALL = sys.argv[4:5] == ["--all"]
-ONLY = sys.argv[5 if ALL else 4:]
+ALL, UNEVEN = sys.argv[4:5] == ["--all"], sys.argv[4:5] == ["--uneven"]
+ONLY = sys.argv[5 if ALL or UNEVEN else 4:]
 if not set(ONLY) <= {"mlp", "cnn", "transformer"}:
     sys.exit(__doc__)
-BATCH, STEPS, TOLERANCE = 16, 20, 1e-4
+STEPS, TOLERANCE = 20, 1e-4
 # Every model ends with so many scores: a label beyond them is an error.
-CLASSES = 8
+DEVICES, BATCH, CLASSES, SIDES = (3, 10, 7, (7, 10)) if UNEVEN else (4, 16, 8, (8, 8))
 # Kept rules of the data: the same in each run.
 random = numpy.random.default_rng(5)
 
@@ -49,36 +50,42 @@ def save(name, nodes, weights, shape, kind, result):
 
 
 def perceptron():
-    weights = {"W1": uniform(24, 64, fan=24), "b1": uniform(64, fan=300), "W2": uniform(64, CLASSES, fan=64),
-               "b2": uniform(CLASSES, fan=300)}
+    features, hidden = (10, 61) if UNEVEN else (24, 64)
+    weights = {"W1": uniform(features, hidden, fan=24), "b1": uniform(hidden, fan=300),
+               "W2": uniform(hidden, CLASSES, fan=64), "b2": uniform(CLASSES, fan=300)}
     nodes = [("Gemm", "x W1 b1", "h", {}), ("Relu", "h", "r", {}), ("Gemm", "r W2 b2", "y", {})]
-    x = random.uniform(-1, 1, (BATCH, 24)).astype(numpy.float32)
-    return save("mlp", nodes, weights, [BATCH, 24], TensorProto.FLOAT, [BATCH, CLASSES]), x, (BATCH,), "sgd,lr=0.1"
+    x = random.uniform(-1, 1, (BATCH, features)).astype(numpy.float32)
+    return save("mlp", nodes, weights, [BATCH, features], TensorProto.FLOAT, [BATCH, CLASSES]), x, (BATCH,), "sgd,lr=0.1"
 
 
 def convolutional():
-    weights = {"C1": uniform(8, 2, 3, 3, fan=18), "s1": numpy.ones(8, numpy.float32), "B1": uniform(8, fan=300),
-               "m1": numpy.zeros(8, numpy.float32), "v1": numpy.ones(8, numpy.float32),
-               "C2": uniform(12, 8, 3, 3, fan=72), "W": uniform(12 * 16, CLASSES, fan=192),
-               "b": uniform(CLASSES, fan=300)}
+    channels, last = (7, 11) if UNEVEN else (8, 12)
+    # Windows that move by two are split if they leave no row out.
+    pool = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]} if UNEVEN else \
+        {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 0, 0]}
+    pixels = SIDES[0] * SIDES[1] // (1 if UNEVEN else 4)
+    weights = {"C1": uniform(channels, 2, 3, 3, fan=18), "s1": numpy.ones(channels, numpy.float32),
+               "B1": uniform(channels, fan=300), "m1": numpy.zeros(channels, numpy.float32),
+               "v1": numpy.ones(channels, numpy.float32), "C2": uniform(last, channels, 3, 3, fan=72),
+               "W": uniform(last * pixels, CLASSES, fan=192), "b": uniform(CLASSES, fan=300)}
     pads = {"pads": [1, 1, 1, 1]}
     nodes = [("Conv", "x C1", "a", pads), ("BatchNormalization", "a s1 B1 m1 v1", "n", {}), ("Relu", "n", "r", {}),
-             ("MaxPool", "r", "p", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 0, 0]}),
+             ("MaxPool", "r", "p", pool),
              ("Conv", "p C2", "d", pads), ("Relu", "d", "e", {}), ("Flatten", "e", "g", {}),
              ("Gemm", "g W b", "y", {})]
-    x = random.uniform(-1, 1, (BATCH, 2, 8, 8)).astype(numpy.float32)
-    path = save("cnn", nodes, weights, [BATCH, 2, 8, 8], TensorProto.FLOAT, [BATCH, CLASSES])
+    x = random.uniform(-1, 1, (BATCH, 2, *SIDES)).astype(numpy.float32)
+    path = save("cnn", nodes, weights, [BATCH, 2, *SIDES], TensorProto.FLOAT, [BATCH, CLASSES])
     return path, x, (BATCH,), "momentum,lr=0.02"
 
 
 def transformer():
-    """One block of four heads behind an embedding."""
-    words, length, width = 32, 8, 16
+    """One block of four heads, or five, behind an embedding."""
+    words, length, width, heads = (31, 7, 20, 5) if UNEVEN else (32, 8, 16, 4)
     weights = {"E": uniform(words, width, fan=3), "g": numpy.ones(width, numpy.float32), "h": uniform(width, fan=300),
                "Wq": uniform(width, width, fan=width), "Wk": uniform(width, width, fan=width),
                "Wv": uniform(width, width, fan=width), "Wo": uniform(width, width, fan=width),
                "U": uniform(width, 4 * width, fan=width), "D": uniform(4 * width, width, fan=4 * width),
-               "L": uniform(width, CLASSES, fan=width), "heads": numpy.array([0, 0, 4, 4]),
+               "L": uniform(width, CLASSES, fan=width), "heads": numpy.array([0, 0, heads, 4]),
                "whole": numpy.array([0, 0, width]), "scale": numpy.float32(0.5)}
     nodes = [("Gather", "E x", "e", {}), ("LayerNormalization", "e g h", "n", {})]
     for name in "qkv":
@@ -170,22 +177,24 @@ for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", 
                                          ["--steps", str(STEPS)], training)):
         alone = run(given, [SLUICE, "run", model, *quick, *steps, *options])
         # Each computing all of it may be best: what is to be sent is then asked for.
-        ways = [("host", "best"), ("emulated:4", "data-parallel"), ("emulated:4", "model-parallel")]
+        ways = [("host", "best"), (f"emulated:{DEVICES}", "data-parallel"), (f"emulated:{DEVICES}", "model-parallel")]
         if not ALL:
             cut = (name == "transformer") == (task == "training")
             ways = [ways[2 if cut else 1], *(ways[:1] if task == "inference" else [])]
         for machine, solver in ways:
-            command = [SLUICE, "run", model, *quick, *steps, *options, "--devices", "4", "--machine", machine,
+            command = [SLUICE, "run", model, *quick, *steps, *options, "--devices", str(DEVICES), "--machine", machine,
                        "--solver", f"tile={solver}"]
             check(f"{name} {task}", f"'{machine}', {solver}", alone, run(given, command), solver != "best")
         compiled = os.path.join(FOLDER, f"{name}-{task}")
-        call(SLUICE, "compile", model, *quick, *options, "--devices", "4", "--solver", "tile=model-parallel", "-o", compiled)
+        call(SLUICE, "compile", model, *quick, *options, "--devices", str(DEVICES), "--solver", "tile=model-parallel", "-o",
+             compiled)
         command = [SLUICE, "run", compiled, *steps]
         check(f"{name} {task}", "'host', model-parallel", alone, run(given, command), True)
         if MPIRUN == "none":
             continue
-        check(f"{name} {task}", "4 processes", alone, run(given, [*MPIRUN.split(), "-n", "4", *command]), True)
-        parts = [shares(compiled, rank) for rank in range(4)]
+        check(f"{name} {task}", f"{DEVICES} processes", alone, run(given, [*MPIRUN.split(), "-n", str(DEVICES), *command]),
+              True)
+        parts = [shares(compiled, rank) for rank in range(DEVICES)]
         commands = [["-n", "1", SLUICE, "run", copy, *steps] for copy, _, _ in parts]
         ranks = run(given, [*MPIRUN.split(), *commands[0]], *commands[1:])
         check(f"{name} {task}", "own shares", alone, ranks, True)
