@@ -13,6 +13,7 @@
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Swap/Dtr.h"
+#include "sluice/Swap/Pofo.h"
 
 #include <algorithm>
 
@@ -69,6 +70,8 @@ static void searchWithinLimits(SearchState &state) {
     return planOnce(state, solver, planActivationsOnly);
   if (solver == "dtr")
     return planOnce(state, solver, planDtr);
+  if (solver == "pofo")
+    return planOnce(state, solver, planPofo);
   const bool inPlace = solver == "odswap-in-place";
   planOnce(state, inPlace ? solver : "odswap",
            [inPlace](const SwapProblem &problem) { return planOdSwap(problem, inPlace); });
@@ -118,7 +121,7 @@ std::vector<std::string> searchSolverNames() {
   std::vector<std::string> names = {"default", "no-recompute", "greedy"};
   for (std::string &name : swapAdvisorNames())
     names.push_back(std::move(name));
-  names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "dtr", "ideal"});
+  names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "dtr", "pofo", "ideal"});
   return names;
 }
 

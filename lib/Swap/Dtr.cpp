@@ -12,8 +12,9 @@
 
 #include "sluice/Swap/Dtr.h"
 
-#include "ProblemIndex.h"
+#include "SingleAccelerator.h"
 #include "StepPlanner.h"
+#include "sluice/Support/IdRange.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Swap/Recompute.h"
 #include "sluice/Swap/SwapPlanner.h"
@@ -329,15 +330,7 @@ Expected<std::vector<OperatorId>> sluice::dtrRuns(const SwapProblem &problem, in
 
 Expected<Plan> sluice::planDtr(const SwapProblem &problem) {
   SLUICE_RETURN_IF_ERROR(check(problem));
-  const MemoryId memory = problem.order.empty()
-                              ? Machine::hostMemory()
-                              : problem.machine.device(problem.placement[problem.order.front().index()]).memory;
-  for (OperatorId op : problem.order)
-    if (const Device &device = problem.machine.device(problem.placement[op.index()]);
-        device.memory == Machine::hostMemory() || device.memory != memory)
-      return makeError(ErrorCode::Unsupported, "operator '", problem.graph.op(op).name, "' is on device '", device.name,
-                       "', dynamic rematerialization plans one accelerator's memory, place all operators on one "
-                       "accelerator");
+  SLUICE_ASSIGN_OR_RETURN(const MemoryId memory, singleAccelerator(problem, "dynamic rematerialization"));
   const int64_t capacity = problem.capacityBytes[memory.index()] / kArenaAlignment * kArenaAlignment;
   std::optional<Error> first;
   // The shares of the memory that DTR counts on; the rest is lost to fragmentation.

@@ -142,6 +142,8 @@ struct SearchResult {
 ///               vDNN and TFLMS); infeasible where parameters leave no room
 ///  dtr          dynamic tensor rematerialization in the model's order: nothing is
 ///               swapped; infeasible where parameters and states leave no room
+///  pofo         optimal recomputation and offloading of training steps that are
+///               chains of stages; unsupported for others
 ///  ideal        unlimited memory; infeasible where that exceeds the capacity
 std::vector<std::string> searchSolverNames();
 

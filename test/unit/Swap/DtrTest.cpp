@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Swap/Dtr.h"
-#include "Problems.h"
+#include "LinearNetwork.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,26 +16,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-/// The paper's linear network: f(i) reads a(i - 1), and b(i) reads a(i - 1) and the gradient of a(i). All tensors but
-/// the first have 64 bytes, and all operators take one unit.
-void fillLinear(Instance &instance, size_t layers) {
-  instance.machine = makeMachine(1);
-  Graph &graph = instance.graph;
-  std::vector<TensorId> kept{addTensor(graph, "x", 64, TensorKind::Input)};
-  for (size_t i = 0; i < layers; ++i) {
-    kept.push_back(addTensor(graph, "a" + std::to_string(i), 64));
-    addOperator(graph, "f" + std::to_string(i), {kept[i]}, {kept[i + 1]});
-  }
-  TensorId gradient = kept.back();
-  for (size_t i = layers; i-- > 0;) {
-    const TensorId next = addTensor(graph, "g" + std::to_string(i), 64);
-    graph.mutableTensor(next).isOutput = i == 0;
-    addOperator(graph, "b" + std::to_string(i), {kept[i], gradient}, {next});
-    gradient = next;
-  }
-  complete(instance);
-}
 
 /// The fewest runs of any plan, by breadth-first search over the sets of tensors in memory. An operator may run when
 /// its operands are in memory, and any tensor may be dropped at any time. Inputs stay.
@@ -81,15 +61,6 @@ size_t fewestRuns(const Instance &instance, size_t slots) {
     wave = std::move(next);
   }
   return 0;
-}
-
-void requireValid(const Instance &instance, const Plan &plan) {
-  Machine limited = instance.machine;
-  for (size_t m = 0; m < limited.memories.size(); ++m)
-    limited.memories[m].capacityBytes = instance.capacity[m];
-  Status status = validatePlan(instance.graph, limited, plan);
-  INFO((status ? std::string() : status.error().message));
-  REQUIRE(status);
 }
 
 } // namespace
@@ -149,7 +120,9 @@ TEST_CASE("plans of DTR are valid and copy no result out but outputs and states"
       CHECK(plan.error().message.find("raise --memory accel0") != std::string::npos);
       continue;
     }
-    requireValid(instance, *plan);
+    Status status = validateLimited(instance, *plan);
+    INFO((status ? std::string() : status.error().message));
+    REQUIRE(status);
     for (const Residency &r : plan->residencies)
       CHECK((r.memory != Machine::hostMemory() || r.segment == Segment::Home));
     ++planned;
