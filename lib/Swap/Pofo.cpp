@@ -207,9 +207,15 @@ private:
     }
   }
 
-  /// The state after a block whose passes take these times, and that has to wait for this many bytes each way.
-  void advance(size_t parent, const Label &from, PofoBlock block, int64_t input, double forwardNs, double backwardNs,
-               double lateOut, double lateIn) {
+  /// The passes of a block, and the bytes for which they wait each way.
+  struct Passes {
+    double forwardNs = 0, backwardNs = 0;
+    double lateOut = 0, lateIn = 0;
+  };
+
+  /// Adds the states after a block with these passes.
+  void advance(size_t parent, const Label &from, PofoBlock block, int64_t input, const Passes &passes) {
+    const auto [forwardNs, backwardNs, lateOut, lateIn] = passes;
     auto waitNs = [](double bytes, double rate) { return bytes <= 0 ? 0 : rate > 0 ? bytes / rate : kInfinite; };
     const double totalNs = from.timeNs + forwardNs + backwardNs + waitNs(lateOut, chain.outBytesPerNs) +
                            waitNs(lateIn, chain.inBytesPerNs);
@@ -241,9 +247,9 @@ private:
     const PofoStage &stage = stages[first];
     if (std::max(stage.keepPeakBytes, stage.backwardPeakBytes) > room)
       return;
-    advance(id, from, {PofoBlock::Kind::Keep, first, first, false, 0}, input, static_cast<double>(stage.forwardNs),
-            static_cast<double>(stage.backwardNs), excess(from.outBytes, stage.keepPeakBytes, room),
-            excess(from.inBytes, stage.backwardPeakBytes, room));
+    advance(id, from, {PofoBlock::Kind::Keep, first, first, false, 0}, input,
+            {static_cast<double>(stage.forwardNs), static_cast<double>(stage.backwardNs),
+             excess(from.outBytes, stage.keepPeakBytes, room), excess(from.inBytes, stage.backwardPeakBytes, room)});
   }
 
   void computeAgain(size_t id, const Label &from, size_t first, int64_t input, int64_t room) {
@@ -257,8 +263,8 @@ private:
       forwardNs += static_cast<double>(stage.forwardNs);
       for (size_t memory : memories(first, last, room, from.inBytes)) {
         const int64_t bytes = again.bytesOf(memory);
-        advance(id, from, {PofoBlock::Kind::Again, first, last, false, bytes}, input, forwardNs,
-                again.timeNs(first, last, memory), lateOut, excess(from.inBytes, bytes, room));
+        advance(id, from, {PofoBlock::Kind::Again, first, last, false, bytes}, input,
+                {forwardNs, again.timeNs(first, last, memory), lateOut, excess(from.inBytes, bytes, room)});
       }
     }
   }
