@@ -22,6 +22,8 @@ class Command:
     arguments: list[str]
     # Fixtures that are copied into {out}, for a command that writes beside its input.
     copies: tuple[str, ...] = ()
+    # A command whose files are those that this one writes first and then replaces: an error may leave them.
+    earlier: tuple[str, ...] = ()
 
 
 def tool(name: str, *arguments: str | list[str]) -> list[str]:
@@ -47,6 +49,8 @@ PREPARE = [
     sluice("run", "{models}/jumperhard/model.onnx", "--expect", "{models}/jumperhard/test_data_set_0", QUICK,
            "--keep", "{out}/kept"),
 ]
+
+REDUCE = tool("sluice-reduce", "{models}/jumperhard/model.onnx", "--test", "test -s {}", "-o", "{out}/small.onnx")
 
 COMMANDS = [
     Command("info", sluice("info", "{models}/jumperhard/model.onnx")),
@@ -94,8 +98,7 @@ COMMANDS = [
     Command("translate", tool("sluice-translate", "--import-onnx", "{models}/jumperhard/model.onnx", "--dim", "batch_size=1",
                               "-o", "{out}/import.mlir")),
     Command("bench-operators", tool("sluice-bench", "operators")),
-    Command("reduce", tool("sluice-reduce", "{models}/jumperhard/model.onnx", "--test", "test -s {}",
-                           "--max-tests", "2", "-o", "{out}/small.onnx")),
+    Command("reduce", [*REDUCE, "--max-tests", "2"], earlier=(*REDUCE, "--max-tests", "1")),
 ]
 
 # A text is generated with a state, and by any model whose output is named logits.

@@ -130,7 +130,7 @@ class Conditions:
             return sweep.check(ended, expected)
         if ended.temporaries:
             return f"temporary files are left: {', '.join(ended.temporaries[:3])}"
-        return next((problem for name, data in ended.files.items() if (problem := expected.check_file(name, data))), None)
+        return next((problem for name, data in ended.files.items() if (problem := expected.check_file(name, data, False))), None)
 
     def twice(self, command: commands.Command, expected: sweep.Expected) -> list[Checked]:
         if not expected.files:

@@ -76,15 +76,18 @@ class Expected:
     What differs between two such runs is measured; there, only what is left of it without numbers must be the same.
     """
 
-    def __init__(self, first: Ended, second: Ended) -> None:
+    def __init__(self, first: Ended, second: Ended, earlier: dict[str, bytes] | None = None) -> None:
         self.output = first.output
         self.files = first.files
+        self.earlier = earlier or {}
         self.exact = {name for name, data in first.files.items() if second.files.get(name) == data}
         self.is_output_exact = first.output == second.output
 
-    def check_file(self, name: str, data: bytes) -> str | None:
+    def check_file(self, name: str, data: bytes, is_done: bool = True) -> str | None:
         if name not in self.files:
             return f"'{name}' is left behind"
+        if not is_done and data == self.earlier.get(name):
+            return None
         wanted = self.files[name]
         if name in self.exact:
             return None if data == wanted else f"'{name}' differs"
@@ -173,7 +176,8 @@ class Bench:
         for ended in runs:
             if ended.status != 0 or ended.temporaries:
                 sys.exit(f"error: '{command.name}' fails without a fault, {ended.errors.strip()}")
-        return Expected(*runs)
+        earlier = self.run(dataclasses.replace(command, arguments=[*command.earlier])).files if command.earlier else {}
+        return Expected(*runs, earlier)
 
 
 def check_error(errors: str) -> str | None:
@@ -196,7 +200,7 @@ def check(ended: Ended, expected: Expected) -> str | None:
         return f"it ends with status {ended.status}"
     if ended.temporaries:
         return f"temporary files are left: {', '.join(ended.temporaries[:3])}"
-    problems = [expected.check_file(name, data) for name, data in ended.files.items()]
+    problems = [expected.check_file(name, data, ended.status == 0) for name, data in ended.files.items()]
     if ended.status == 0:
         problems += [f"'{name}' is missing" for name in expected.files if name not in ended.files]
         problems.append(expected.check_output(ended.output))

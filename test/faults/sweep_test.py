@@ -49,6 +49,12 @@ class ChecksTest(unittest.TestCase):
         self.assertIn("temporary", self.check(ended(1, b"", ERROR, {}, ["sluice-1"])))
         self.assertIn("temporary", self.check(ended(temporaries=["sluice-1"])))
 
+    def test_earlier_files(self) -> None:
+        self.expected.earlier = {"a": b"0"}
+        self.assertEqual(self.check(ended(1, b"", ERROR, {"a": b"0"})), "")
+        self.assertIn("'a' differs", self.check(ended(1, b"", ERROR, {"a": b"2"})))
+        self.assertIn("'a' differs", self.check(ended(files={"a": b"0", "b": b"at 3 us"})))
+
     def test_ends(self) -> None:
         for status, text in ((-11, "status -11"), (2, "status 2"), (134, "status 134"), (None, "seconds")):
             self.assertIn(text, self.check(ended(status)))

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -58,28 +59,62 @@ static ChildResult waitFor(pid_t child, int64_t timeoutNs) {
   }
 }
 
-Expected<ChildResult> runForked(const std::function<bool()> &body, int64_t timeoutNs) {
+static tl::unexpected<Error> cannotStart(int why) {
+  return makeError(ErrorCode::Io, "cannot start a process, ", std::strerror(why),
+                   ", end other programs, free memory or raise 'ulimit -u' and 'ulimit -n'");
+}
+
+Expected<ChildResult> runForked(const std::function<int()> &body, int64_t timeoutNs) {
   const pid_t child = fork();
   if (child < 0)
-    return makeError(ErrorCode::Io, "cannot start a process: ", std::strerror(errno));
+    return cannotStart(errno);
   if (child == 0) {
     setpgid(0, 0);
-    _exit(body() ? 0 : 1);
+    _exit(body());
   }
   // In both processes, so that the group exists whoever comes first.
   setpgid(child, child);
   return waitFor(child, timeoutNs);
 }
 
+namespace {
+
+/// Of posix_spawn, which tells a shell that cannot be started from one that fails.
+struct SpawnOptions {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int error;
+
+  SpawnOptions() : error(posix_spawn_file_actions_init(&actions)) {
+    then(posix_spawnattr_init(&attributes));
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+      then(posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0));
+    then(posix_spawnattr_setpgroup(&attributes, 0));
+    then(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP));
+  }
+  ~SpawnOptions() {
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  SpawnOptions(const SpawnOptions &) = delete;
+  SpawnOptions &operator=(const SpawnOptions &) = delete;
+
+private:
+  void then(int result) { error = error ? error : result; }
+};
+
+} // namespace
+
 Expected<ChildResult> runShell(const std::string &command, int64_t timeoutNs) {
-  auto body = [&] {
-    const int null = open("/dev/null", O_RDWR);
-    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-      dup2(null, stream);
-    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    return false;
-  };
-  return runForked(body, timeoutNs);
+  const SpawnOptions options;
+  if (options.error)
+    return cannotStart(options.error);
+  std::string name = "sh", option = "-c", text = command;
+  char *const arguments[] = {name.data(), option.data(), text.data(), nullptr};
+  pid_t child = 0;
+  if (const int error = posix_spawn(&child, "/bin/sh", &options.actions, &options.attributes, arguments, environ))
+    return cannotStart(error);
+  return waitFor(child, timeoutNs);
 }
 
 } // namespace sluice::reduce

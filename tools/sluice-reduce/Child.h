@@ -26,9 +26,9 @@ struct ChildResult {
   std::string describe(int64_t timeoutNs) const;
 };
 
-/// Runs `body` in a forked process group; true is exit code 0. What is left of the group is killed when it ends, or
-/// when the time is up. For a program of one thread.
-Expected<ChildResult> runForked(const std::function<bool()> &body, int64_t timeoutNs);
+/// Runs `body`, which returns its exit code, in a forked process group. What is left of the group is killed when it
+/// ends, or when the time is up. For a program of one thread. Fails where the system starts no process.
+Expected<ChildResult> runForked(const std::function<int()> &body, int64_t timeoutNs);
 /// Runs a shell command so, its input and output /dev/null.
 Expected<ChildResult> runShell(const std::string &command, int64_t timeoutNs);
 

@@ -10,8 +10,12 @@
 
 #include <algorithm>
 #include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 #include <sys/resource.h>
@@ -209,26 +213,56 @@ Expected<Subject> Subject::open(const std::string &path, const TemporaryDirector
   if (subject.whole.ByteSizeLong() > INT_MAX)
     return makeError(ErrorCode::Unsupported, "model '", path, "' takes more than 2 GiB with its data",
                      ", which protobuf cannot write, cut it before shrinking it");
-  subject.inferTypes(scratch, timeoutNs);
+  SLUICE_RETURN_IF_ERROR(subject.inferTypes(scratch, timeoutNs));
   subject.index();
   return subject;
 }
 
+namespace {
+
+/// Exit codes of the child that infers types.
+enum Inference : int { kInferred = 0, kNoAnswer = 3, kNoMemory, kNotWritten };
+
+rlimit memoryLimit;
+bool lacksMemory = false;
+
+/// Is called where operator new is refused memory, and returns for another try: a lack that passes is no property of
+/// the model. One that lasts is, if there is memory beyond the limit that limitMemory has set.
+void onRefusedMemory() {
+  constexpr size_t kProbe = size_t(1) << 20;
+  static int tries = 8;
+  if (tries-- > 0)
+    return;
+  setrlimit(RLIMIT_AS, &memoryLimit);
+  void *probe = std::malloc(kProbe);
+  lacksMemory |= !probe;
+  std::free(probe);
+  throw std::bad_alloc();
+}
+
 /// Lets this process take so many bytes more: sanitizers hold terabytes of addresses already.
-static void limitMemory(int64_t bytes) {
+void limitMemory(int64_t bytes) {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const auto most = static_cast<rlim_t>(saturatingAdd(bytes, saturatingMul(pages, sysconf(_SC_PAGESIZE))));
-  const rlimit limit = {most, most};
+  getrlimit(RLIMIT_AS, &memoryLimit);
+  const rlimit limit = {std::min(most, memoryLimit.rlim_cur), memoryLimit.rlim_max};
   setrlimit(RLIMIT_AS, &limit);
+  std::set_new_handler(onRefusedMemory);
 }
+
+} // namespace
 
 /// The ONNX library's inference may crash or hang on what it did not expect, so a child runs it; without its answer
 /// the declared types have to do.
-void Subject::inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs) {
+Status Subject::inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs) {
   const std::string path = scratch.file("types.onnx");
-  auto infer = [&] {
+  auto infer = [&]() -> int {
+    // A crash is no answer, and no error of this program.
+    std::set_terminate(std::abort);
+    std::signal(SIGSEGV, SIG_DFL);
     limitMemory(int64_t(8) << 30);
+    int end = kNoAnswer;
     try {
       ::onnx::ShapeInferenceOptions inference;
       inference.enable_data_propagation = true;
@@ -237,16 +271,22 @@ void Subject::inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs) {
       *answer.mutable_graph()->mutable_input() = whole.graph().input();
       *answer.mutable_graph()->mutable_output() = whole.graph().output();
       *answer.mutable_graph()->mutable_value_info() = whole.graph().value_info();
-      return writeFileAtomically(path, answer.SerializeAsString()).has_value();
+      end = writeFileAtomically(path, answer.SerializeAsString()) ? kInferred : kNotWritten;
     } catch (const std::exception &) {
-      return false;
     }
+    return lacksMemory ? kNoMemory : end;
   };
   ::onnx::ModelProto answer;
-  Expected<ChildResult> result = runForked(infer, timeoutNs);
-  if (result && result->success())
-    if (Expected<std::string> bytes = readFile(path); bytes && !answer.ParseFromString(*bytes))
+  SLUICE_ASSIGN_OR_RETURN(const ChildResult result, runForked(infer, timeoutNs));
+  if (result.success()) {
+    SLUICE_ASSIGN_OR_RETURN(const std::string bytes, readFile(path));
+    if (!answer.ParseFromString(bytes))
       answer.Clear();
+  } else if (result.end == ChildResult::End::Exited && result.code == kNoMemory) {
+    return makeError(ErrorCode::Io, "out of memory, while the types of tensors are inferred, free memory");
+  } else if (result.end == ChildResult::End::Exited && result.code == kNotWritten) {
+    return makeError(ErrorCode::Io, "cannot write the types of tensors, '", path, "', set TMPDIR to a disk with room");
+  }
   for (const ::onnx::GraphProto *graph : {&answer.graph(), &whole.graph()})
     for (const auto *list : {&graph->input(), &graph->output(), &graph->value_info()})
       for (const ::onnx::ValueInfoProto &info : *list)
@@ -254,6 +294,7 @@ void Subject::inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs) {
           types.emplace(info.name(), info.type());
   for (const ::onnx::TensorProto &initializer : whole.graph().initializer())
     types.emplace(initializer.name(), typeOfData(initializer));
+  return {};
 }
 
 void Subject::index() {

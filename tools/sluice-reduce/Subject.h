@@ -69,7 +69,8 @@ public:
 
 private:
   explicit Subject(::onnx::ModelProto model) : whole(std::move(model)) {}
-  void inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs);
+  /// Fails only where the system refuses memory, a file or a process: a model without inferred types is valid.
+  Status inferTypes(const TemporaryDirectory &scratch, int64_t timeoutNs);
   void index();
   ::onnx::NodeProto rewritten(int node, const Candidate &candidate, const std::set<Option> &kept) const;
   const ::onnx::TypeProto *typeOf(const std::string &name) const;
