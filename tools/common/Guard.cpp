@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -152,11 +153,16 @@ void endBySignal(int signal) {
 static uintptr_t lowestStack = 0;
 
 /// Whether an object at a null pointer was used because there is no memory: MLIR uses what malloc returns unchecked.
-static bool isFaultOfNoMemory(uintptr_t address) {
+/// `error` is the thread's errno at the fault. malloc sets ENOMEM where it returns null, and calls that succeed leave
+/// it. A thread that uses a null pointer of another one has its own errno; for it, a new mapping is tried.
+static bool isFaultOfNoMemory(const siginfo_t &info, int error) {
   constexpr uintptr_t kLargestObject = uintptr_t(1) << 16;
   constexpr size_t kProbe = size_t(1) << 20;
-  if (address >= kLargestObject)
+  // An address that no pointer can have is reported as null, with another code.
+  if (info.si_code != SEGV_MAPERR || reinterpret_cast<uintptr_t>(info.si_addr) >= kLargestObject)
     return false;
+  if (error == ENOMEM)
+    return true;
   void *probe = mmap(nullptr, kProbe, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (probe == MAP_FAILED)
     return true;
@@ -167,17 +173,14 @@ static bool isFaultOfNoMemory(uintptr_t address) {
 static void onFault(int signal, siginfo_t *info, void *) {
   // The page below a full stack is what a call too deep touches first; frames are smaller than this.
   constexpr uintptr_t kLargestFrame = uintptr_t(1) << 20;
+  const int error = errno;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   if (address + kLargestFrame >= lowestStack && address < lowestStack + kLargestFrame) {
     print(kNoStack);
     _exit(1);
   }
-  if (isFaultOfNoMemory(address)) {
-    claimEnd();
-    print(kNoMemory);
-    removeTemporaries();
-    _exit(1);
-  }
+  if (isFaultOfNoMemory(*info, error))
+    endOutOfMemory();
   // Any other fault is a crash, as it would have been.
   std::signal(signal, SIG_DFL);
 }

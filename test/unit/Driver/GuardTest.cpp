@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -203,6 +205,23 @@ TEST_CASE("a stack that nesting exhausts is an error, any other fault a crash", 
     return *nothing;
   });
   CHECK(fault.signal() == SIGSEGV);
+}
+
+TEST_CASE("the null pointer of a single malloc that failed, used unchecked, is an error about memory", "[driver]") {
+  Ended ended = runGuarded([] {
+    volatile size_t huge = SIZE_MAX / 4;
+    auto *object = static_cast<volatile int *>(std::malloc(huge));
+    std::free(std::malloc(16));
+    return object[16];
+  });
+  CHECK(ended.exitCode() == 1);
+  CHECK_THAT(ended.errors, StartsWith("error: out of memory, "));
+  // A wild pointer is none, whatever failed before.
+  Ended wild = runGuarded([] {
+    errno = ENOMEM;
+    return *reinterpret_cast<volatile int *>(uintptr_t(1) << 63);
+  });
+  CHECK(wild.signal() == SIGSEGV);
 }
 
 TEST_CASE("an object at a null pointer, where there is no memory, is an error about memory", "[driver]") {
