@@ -10,6 +10,10 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <string>
 
 namespace sluice::driver {
 
@@ -28,6 +32,12 @@ inline void guardLlvm() {
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endOutOfMemory(); });
   // The files that LLVM's tools write.
   setCleanup(llvm::sys::RunInterruptHandlers);
+}
+
+/// Prints an error, and returns the exit code of a failure.
+inline int fail(const std::string &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return EXIT_FAILURE;
 }
 
 } // namespace sluice::driver
