@@ -145,7 +145,7 @@ Json symbolsToJson(std::span<const SymbolInfo> symbols) {
   return list;
 }
 
-Status writeManifest(const std::string &directory, const ManifestInfo &info) {
+Status writeManifest(const std::string &directory, const ManifestInfo &info, const std::string &modelHash) {
   constexpr int kSchema = 1;
   Json json = {{"schema", kSchema},
                {"name", info.name},
@@ -154,6 +154,7 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info) {
                {"compiler", compilerVersion()},
                {"cpu_features", info.cpuFeatures},
                {"model", kModelFile},
+               {"model_hash", modelHash},
                {"parameters", info.parameters.bytes ? kParameterFile : ""},
                {"parameter_bytes", info.parameters.bytes},
                {"parameter_hash", info.parameters.hash},

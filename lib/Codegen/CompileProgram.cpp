@@ -102,7 +102,7 @@ Status compileProgram(ModuleOp module, const TargetSpec &target, const Parameter
       return makeError(ErrorCode::Internal, "the program cannot be lowered: ", problem.message());
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(module, target, params));
-  return writePackage(info, target, {}, objects, directory);
+  return writePackage(info, target, {}, objects, directory + "/" + kParameterFile, directory);
 }
 
 } // namespace sluice

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "LinkJob.h"
+#include "lib/Runtime/Sha256.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Text.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,6 +50,19 @@ Expected<std::vector<std::string>> LinkJob::writeObjects(std::span<const std::st
   return paths;
 }
 
+/// The first line of a linker's messages that is no warning, without its "ld.lld: error: ".
+static llvm::StringRef firstProblem(llvm::StringRef messages) {
+  while (!messages.empty()) {
+    auto [line, rest] = messages.split('\n');
+    if (!line.trim().empty() && !line.contains("warning: ")) {
+      const size_t at = line.find("error: ");
+      return at == llvm::StringRef::npos ? line : line.substr(at + llvm::StringRef("error: ").size());
+    }
+    messages = rest;
+  }
+  return "no reason given";
+}
+
 Status LinkJob::run(const std::string &tool, const std::vector<std::string> &arguments) const {
   const std::string messages = file("messages");
   std::vector<llvm::StringRef> views = {tool};
@@ -59,10 +74,11 @@ Status LinkJob::run(const std::string &tool, const std::vector<std::string> &arg
                                              /*MemoryLimit=*/0, &problem);
   if (code == 0)
     return {};
-  if (Expected<std::string> said = readFile(messages, 1 << 20); said && problem.empty())
+  constexpr int64_t kMostBytes = int64_t(1) << 20;
+  if (Expected<std::string> said = readFile(messages, kMostBytes); said && problem.empty())
     problem = *said;
-  return makeError(ErrorCode::Internal, "linker '", tool, "' failed: ", problem.empty() ? "no reason given" : problem,
-                   ", see what it reports, or free memory and processes");
+  return makeError(ErrorCode::Internal, "linker '", tool, "' failed: ", excerpt(firstProblem(problem)),
+                   ", make room in TMPDIR, or free memory and processes");
 }
 
 namespace {
@@ -89,7 +105,8 @@ std::vector<std::string> findSystemLibraries(const TargetSpec &target) {
 
 } // namespace
 
-Status linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target, const std::string &path) {
+Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,
+                                        const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(std::string linker, findLinker(target));
   SLUICE_ASSIGN_OR_RETURN(LinkJob job, LinkJob::create());
   const std::string linked = job.file("linked.so");
@@ -106,7 +123,8 @@ Status linkSharedLibrary(std::span<const std::string> objects, const TargetSpec 
     arguments.push_back("--no-undefined");
   SLUICE_RETURN_IF_ERROR(job.run(linker, arguments));
   SLUICE_ASSIGN_OR_RETURN(std::string library, readFile(linked, int64_t(1) << 32));
-  return writeFileAtomically(path, library);
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, library));
+  return runtime::sha256Hex(library.data(), library.size());
 }
 
 } // namespace sluice

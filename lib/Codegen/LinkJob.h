@@ -27,7 +27,7 @@ public:
   std::string file(const std::string &name) const { return folder.file(name); }
   /// Writes objects into the directory; their paths.
   Expected<std::vector<std::string>> writeObjects(std::span<const std::string> objects) const;
-  /// Runs a tool. Fails with the tool's own words.
+  /// Runs a tool. Fails with the first of the tool's own messages.
   Status run(const std::string &tool, const std::vector<std::string> &arguments) const;
 
 private:

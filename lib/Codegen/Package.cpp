@@ -101,7 +101,7 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
 }
 
 /// The object that holds the parameters and opens the model with them.
-Expected<std::string> embedParameters(const ManifestInfo &info, const TargetSpec &target, const std::string &directory,
+Expected<std::string> embedParameters(const ManifestInfo &info, const TargetSpec &target, const std::string &file,
                                       const std::string &modelFunction, const std::string &openFunction) {
   if (info.parameters.bytes > kMostEmbeddedBytes)
     return makeError(ErrorCode::Unsupported, "the model has ", info.parameters.bytes,
@@ -109,7 +109,7 @@ Expected<std::string> embedParameters(const ManifestInfo &info, const TargetSpec
                      " of them, option '--emit', give object or shared");
   std::string parameters;
   if (info.parameters.bytes > 0) {
-    SLUICE_ASSIGN_OR_RETURN(parameters, readFile(directory + "/" + kParameterFile, kMostEmbeddedBytes));
+    SLUICE_ASSIGN_OR_RETURN(parameters, readFile(file, kMostEmbeddedBytes));
   }
   return emitOpenFunction({modelFunction, openFunction, parameters}, target);
 }
@@ -177,12 +177,15 @@ Status checkPackage(const PackageOptions &options, const TargetSpec &target, int
   return driver ? Status() : propagate(driver);
 }
 
+bool embedsParameters(PackageForm form) { return form == PackageForm::Static || form == PackageForm::Executable; }
+
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
-                    std::span<const std::string> objects, const std::string &directory) {
+                    std::span<const std::string> objects, const std::string &parameterFile,
+                    const std::string &directory) {
   if (options.form == PackageForm::Shared) {
-    SLUICE_RETURN_IF_ERROR(linkSharedLibrary(objects, target, directory + "/" + kModelFile));
+    SLUICE_ASSIGN_OR_RETURN(const std::string hash, linkSharedLibrary(objects, target, directory + "/" + kModelFile));
     SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info));
-    return writeManifest(directory, info);
+    return writeManifest(directory, info, hash);
   }
   // An earlier compilation's: it would be another model.
   llvm::sys::fs::remove(directory + "/" + kModelFile);
@@ -193,9 +196,11 @@ Status writePackage(const ManifestInfo &info, const TargetSpec &target, const Pa
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/", name, ".o"), model));
     return writeCHeader(directory, info, {modelFunction, ""});
   }
+  llvm::sys::fs::remove(directory + "/" + kParameterFile);
   const bool isProgram = options.form == PackageForm::Executable;
   const std::string openFunction = isProgram ? "sluice_open_embedded" : "sluice_open_" + name;
-  SLUICE_ASSIGN_OR_RETURN(std::string opening, embedParameters(info, target, directory, modelFunction, openFunction));
+  SLUICE_ASSIGN_OR_RETURN(std::string opening,
+                          embedParameters(info, target, parameterFile, modelFunction, openFunction));
   if (isProgram) {
     const std::string both[] = {std::move(model), std::move(opening)};
     SLUICE_RETURN_IF_ERROR(writeExecutable(job, target, options, both, concat(directory, "/", name)));
@@ -203,7 +208,6 @@ Status writePackage(const ManifestInfo &info, const TargetSpec &target, const Pa
     SLUICE_RETURN_IF_ERROR(writeStatic(info, target, directory, name, model, opening));
     SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info, {"", openFunction}));
   }
-  llvm::sys::fs::remove(directory + "/" + kParameterFile);
   return {};
 }
 

@@ -21,8 +21,8 @@ namespace sluice {
 
 /// Writes the file of parameters.
 static Expected<ParameterFileWriter::Summary> writeParameterFile(const ParameterLayout &layout,
-                                                                 const std::string &directory) {
-  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter writer, ParameterFileWriter::create(directory + "/" + kParameterFile));
+                                                                 const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter writer, ParameterFileWriter::create(path));
   SLUICE_RETURN_IF_ERROR(writeParameters(layout, writer));
   Expected<ParameterFileWriter::Summary> summary = writer.finish();
   if (summary)
@@ -85,29 +85,25 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   if (directory == "-")
     return makeError(ErrorCode::InvalidInput,
                      "'-' is not a directory, option '-o', give ./- for a directory of that name");
-  const bool isNew = !llvm::sys::fs::exists(directory);
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return makeError(ErrorCode::Io, "cannot create directory '", directory, "': ", error.message(),
-                     ", choose another with -o");
-  std::optional<Temporary> unmade;
-  if (isNew)
-    unmade.emplace(directory);
+  SLUICE_ASSIGN_OR_RETURN(OutputDirectory output, OutputDirectory::open(directory));
+  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-objects"));
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
-  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, directory));
+  const std::string parameterFile =
+      embedsParameters(options.package.form) ? folder.file(kParameterFile) : directory + "/" + kParameterFile;
+  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, parameterFile));
   SLUICE_RETURN_IF_ERROR(writeDecisions(planned, directory));
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,
                           describeProgram(*program.module, program.origin->target, parameters));
 
-  SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-objects"));
   const std::string prefix =
       options.dumpPhases.empty()
           ? folder.file("model")
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
-  SLUICE_RETURN_IF_ERROR(writePackage(description, program.origin->target, options.package, objects, directory));
-  if (unmade)
-    unmade->keep();
+  SLUICE_RETURN_IF_ERROR(
+      writePackage(description, program.origin->target, options.package, objects, parameterFile, directory));
+  output.keep();
   return Artifact{directory,
                   program.passes.inDirectory(directory).with("emit-objects", "prefix", directory + "/model")};
 }

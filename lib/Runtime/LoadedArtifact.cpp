@@ -52,6 +52,14 @@ auto cannotRead(const std::string &path) {
   return failure("cannot read '", path, "': ", std::strerror(errno), ", give a directory that sluice compile wrote");
 }
 
+/// As read, which a signal may interrupt.
+ssize_t readSome(int file, char *data, size_t bytes) {
+  ssize_t got;
+  while ((got = read(file, data, bytes)) < 0 && errno == EINTR)
+    ;
+  return got;
+}
+
 Result<std::string> readSmallFile(const std::string &path) {
   File file(path);
   int64_t bytes = file.size();
@@ -61,9 +69,7 @@ Result<std::string> readSmallFile(const std::string &path) {
     return failure("'", path, "' has ", bytes, " bytes, more than a manifest's ", kMaxManifestBytes);
   std::string text(static_cast<size_t>(bytes), '\0');
   for (size_t done = 0; done < text.size();) {
-    ssize_t got = read(file.fd, text.data() + done, text.size() - done);
-    if (got < 0 && errno == EINTR)
-      continue;
+    const ssize_t got = readSome(file.fd, text.data() + done, text.size() - done);
     if (got < 0)
       return cannotRead(path);
     if (got == 0) {
@@ -73,6 +79,28 @@ Result<std::string> readSmallFile(const std::string &path) {
     done += static_cast<size_t>(got);
   }
   return text;
+}
+
+Status checkHash(const std::string &path, const std::string &found, const std::string &wanted) {
+  if (found != wanted)
+    return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
+  return {};
+}
+
+/// Of the file of code, before any of it runs.
+Status checkFileHash(const std::string &path, const std::string &wanted) {
+  constexpr size_t kPieceBytes = size_t(1) << 16;
+  File file(path);
+  if (file.size() < 0)
+    return cannotRead(path);
+  Sha256 hash;
+  std::string piece(kPieceBytes, '\0');
+  ssize_t got;
+  while ((got = readSome(file.fd, piece.data(), piece.size())) > 0)
+    hash.update(piece.data(), static_cast<size_t>(got));
+  if (got < 0)
+    return cannotRead(path);
+  return checkHash(path, hash.finish(), wanted);
 }
 
 bool isPlainFileName(const std::string &name) {
@@ -186,6 +214,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
   string("compiler", manifest.compiler);
   string("cpu_features", manifest.cpuFeatures);
   string("model", manifest.model);
+  string("model_hash", manifest.modelHash);
   string("parameters", manifest.parameters);
   string("parameter_hash", manifest.parameterHash);
   integer("parameter_bytes", manifest.parameterBytes);
@@ -194,6 +223,9 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
   manifest.abiMajor = static_cast<uint32_t>(abiMajor);
   if (!isPlainFileName(manifest.model))
     return failure("'", origin, "' names model file '", manifest.model, "', give a name in its own directory");
+  if (!isHash(manifest.modelHash))
+    return failure("'", origin, "' has model hash '", manifest.modelHash,
+                   "', which is not a SHA-256, compile the model again");
   if (manifest.parameterBytes < 0)
     return failure("'", origin, "' has ", manifest.parameterBytes, " bytes of parameters, compile the model again");
   if (manifest.parameterBytes > 0 && !isPlainFileName(manifest.parameters))
@@ -248,10 +280,8 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
     return failure("cannot map '", path, "': ", std::strerror(errno), ", free memory or raise the process's limit");
   mapping = whole, mapped = own;
   verify |= own <= kAlwaysHashedBytes;
-  auto check = [&](const void *data, int64_t size, const std::string &hash) -> Status {
-    if (verify && hashMapped(data, size) != hash)
-      return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
-    return {};
+  auto check = [&](const void *data, int64_t size, const std::string &hash) {
+    return verify ? checkHash(path, hashMapped(data, size), hash) : Status();
   };
   if (!isPieces) {
     this->path = path;
@@ -296,6 +326,8 @@ Result<LoadedArtifact> LoadedArtifact::open(const std::string &directory, bool v
 
   // With a slash, so that it is never looked for in the library path.
   std::string path = directory + "/" + manifest->model;
+  if (Status status = checkFileHash(path, manifest->modelHash); !status)
+    return tl::unexpected(status.error());
   artifact.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!artifact.library) {
     const char *why = dlerror();

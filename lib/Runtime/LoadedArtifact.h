@@ -30,6 +30,7 @@ struct Manifest {
   std::string name, cpuFeatures, compiler;
   uint32_t abiMajor = 0;
   std::string model;      ///< A file name in the artifact's directory.
+  std::string modelHash;  ///< SHA-256 of that file, hex.
   std::string parameters; ///< Likewise; "" where there are none.
   int64_t parameterBytes = 0;
   std::string parameterHash; ///< SHA-256, hex; "" where there are none.
@@ -51,8 +52,9 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
 class LoadedArtifact {
 public:
   /// `verify`: hash the parameters whatever their size. Everything that can be
-  /// checked is checked before the model's code is loaded. Of a parameter file
-  /// for several ranks only this one's pieces are mapped, and hashed.
+  /// checked is checked before the model's code is loaded, its own hash always. Of
+  /// a parameter file for several ranks only this one's pieces are mapped, and
+  /// hashed.
   static Result<LoadedArtifact> open(const std::string &directory, bool verify,
                                      const sluice_communicator *communicator);
   LoadedArtifact(LoadedArtifact &&other) noexcept;

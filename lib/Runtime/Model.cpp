@@ -25,6 +25,9 @@ constexpr size_t kLeastBytes<sluice_memory_desc> = offsetof(sluice_memory_desc, 
 template <>
 constexpr size_t kLeastBytes<sluice_bucket_desc> = offsetof(sluice_bucket_desc, planned_bytes_read);
 
+/// More than minor versions will ever add to an entry.
+constexpr size_t kMostEntryBytes = 4096;
+
 /// Copies `count` entries that lie as far apart as the first one's `size` says. What is
 /// missing of older models' is zero.
 template <typename T>
@@ -34,7 +37,7 @@ Status copyTable(const T *table, uint32_t count, std::vector<T> &out, const char
   if (!table)
     return failure("model has ", count, " ", what, " and no table of them, compile the model again");
   size_t stride = table->size;
-  if (stride < kLeastBytes<T> || stride % alignof(T) != 0)
+  if (stride < kLeastBytes<T> || stride > kMostEntryBytes || stride % alignof(T) != 0)
     return failure("model's table of ", what, " has entries of ", stride, " bytes where the ABI has ", sizeof(T),
                    ", compile the model again");
   out.assign(count, T{});

@@ -103,6 +103,16 @@ def test_no_artifact(tmp_path):
         sluice.load(tmp_path)
 
 
+def test_changed_code(add_model, tmp_path):
+    sluice.compile(add_model, output=tmp_path / "plus", dims={"rows": 3}).close()
+    with sluice.load(tmp_path / "plus"):
+        pass
+    with open(tmp_path / "plus" / "model.so", "ab") as file:
+        file.write(b"x")
+    with pytest.raises(sluice.Error, match="model.so' does not have the hash"):
+        sluice.load(tmp_path / "plus")
+
+
 def test_threads_wait_for_each_other(ranged):
     def work(rows):
         for i in range(200):

@@ -13,11 +13,6 @@
 
 #include <string>
 
-static int fail(llvm::StringRef message, llvm::StringRef advice) {
-  llvm::errs() << "error: " << message << ", " << advice << "\n";
-  return EXIT_FAILURE;
-}
-
 static int runMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sluice::registerToolDialects(registry);
@@ -30,10 +25,10 @@ static int runMain(int argc, char **argv) {
   std::string message;
   auto file = mlir::openInputFile(input, &message);
   if (!file)
-    return fail(message, "give a file of IR that can be read");
+    return sluice::driver::fail(message + ", give a file of IR that can be read");
   auto result = mlir::openOutputFile(output, &message);
   if (!result)
-    return fail(message, "give -o a file that can be written");
+    return sluice::driver::fail(message + ", give -o a file that can be written");
   if (failed(mlir::MlirOptMain(result->os(), std::move(file), registry, config)))
     return EXIT_FAILURE;
   result->keep();

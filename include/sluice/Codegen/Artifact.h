@@ -111,8 +111,8 @@ struct ManifestInfo {
   /// Of each step that has a plan of its own: the greatest values of the symbols.
   std::vector<std::vector<int64_t>> buckets = {};
 };
-/// Writes DIR/manifest.json.
-Status writeManifest(const std::string &directory, const ManifestInfo &info);
+/// Writes DIR/manifest.json; `modelHash` is the SHA-256 of model.so in hex.
+Status writeManifest(const std::string &directory, const ManifestInfo &info, const std::string &modelHash);
 
 /// Functions of a model that is linked into the application; both empty: it is opened by its directory.
 struct HeaderFunctions {

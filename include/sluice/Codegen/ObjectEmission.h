@@ -44,9 +44,10 @@ Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpe
 /// libgcc_s where they are needed and found (their development files are not
 /// needed). For another architecture these are found where Debian's cross compilers
 /// have them; without them, the program that loads the library has to have loaded
-/// them. Written beside, then renamed; bit-reproducible. Fails with the linker's
-/// own words.
-Status linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target, const std::string &path);
+/// them. Written beside, then renamed; bit-reproducible. Returns the SHA-256 of
+/// the library in hex. Fails with the linker's own words.
+Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,
+                                        const std::string &path);
 
 } // namespace sluice
 

@@ -35,10 +35,15 @@ struct PackageOptions {
 /// grids, and an executable needs the target's runtime. Call before the work of compiling.
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
 
-/// Links objects of `target` into the form, in an existing directory that has the parameter file. Forms that embed the
-/// parameters, of at most 1 GiB, remove that file. Files are written beside, then renamed; bit-reproducible.
+/// Whether a form holds the parameters, of at most 1 GiB: no parameter file belongs to it.
+bool embedsParameters(PackageForm form);
+
+/// Links objects of `target` into the form, in an existing directory. Forms that embed the parameters read them from
+/// `parameterFile`; the others have it in the directory. Files of other forms that an earlier compilation left there
+/// are removed. Files are written beside, then renamed; bit-reproducible.
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
-                    std::span<const std::string> objects, const std::string &directory);
+                    std::span<const std::string> objects, const std::string &parameterFile,
+                    const std::string &directory);
 
 } // namespace sluice
 

@@ -78,10 +78,11 @@ typedef struct sluice_options {
 } sluice_options;
 
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and loads the tensors that stay on devices.
- * Refuses a model with another major version or a greater minor version of the ABI, a CPU that lacks a feature, and a
- * parameter file of another size or hash. The hash of a file above 64 MiB is checked only if `verify` is set. The file
- * is mapped, and it must not change while the session is open. If the plan has a disk, each step reads parameters from
- * the file, with direct I/O if the file system supports it, and fails if the file has changed. `options` may be NULL.
+ * Refuses a model with another major version or a greater minor version of the ABI, a CPU that lacks a feature, code
+ * (model.so) of another hash than the manifest's, and a parameter file of another size or hash. The hash of a parameter
+ * file above 64 MiB is checked only if `verify` is set. The parameter file is mapped, and it must not change while the
+ * session is open. If the plan has a disk, each step reads parameters from the file, with direct I/O if the file system
+ * supports it, and fails if the file has changed. `options` may be NULL.
  */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to

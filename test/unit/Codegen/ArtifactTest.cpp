@@ -69,13 +69,15 @@ TEST_CASE("a model without parameters has no parameter file", "[codegen]") {
 TEST_CASE("the manifest says what the loader checks", "[codegen]") {
   TemporaryDirectory directory;
   ManifestInfo info{"model\xff", "x86-64-v3", {128, std::string(64, 'a')}};
-  REQUIRE(writeManifest(directory.path, info));
+  const std::string hash(64, 'b');
+  REQUIRE(writeManifest(directory.path, info, hash));
   auto json = readJsonFile(directory.path + "/manifest.json");
   REQUIRE(json);
   CHECK((*json)["schema"] == 1);
   CHECK((*json)["abi_major"] == SLUICE_ABI_MAJOR);
   CHECK((*json)["cpu_features"] == "x86-64-v3");
   CHECK((*json)["model"] == "model.so");
+  CHECK((*json)["model_hash"] == hash);
   CHECK((*json)["parameters"] == "parameters.bin");
   CHECK((*json)["parameter_bytes"] == 128);
   CHECK((*json)["inputs"] == Json::array());
@@ -93,7 +95,7 @@ static ManifestInfo symbolicModel() {
 
 TEST_CASE("the manifest has the shapes of inputs and outputs, and the symbols", "[codegen]") {
   TemporaryDirectory directory;
-  REQUIRE(writeManifest(directory.path, symbolicModel()));
+  REQUIRE(writeManifest(directory.path, symbolicModel(), ""));
   auto json = readJsonFile(directory.path + "/manifest.json");
   REQUIRE(json);
   CHECK((*json)["inputs"].dump() == R"([{"name":"ids","type":"i64","shape":[2,"sequence"],"bytes":8192},)"

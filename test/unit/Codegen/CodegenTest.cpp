@@ -385,7 +385,7 @@ llvm.func @sluice_model_get() -> i32 {
   auto objects = emitObjects(*module, *target);
   REQUIRE(objects);
   TemporaryDirectory directory;
-  Status linked = linkSharedLibrary(*objects, *target, directory.path + "/model.so");
+  const auto linked = linkSharedLibrary(*objects, *target, directory.path + "/model.so");
   REQUIRE(!linked);
   CHECK_THAT(linked.error().message, Catch::Contains("no_such_function"));
   CHECK(!readFile(directory.path + "/model.so"));

@@ -291,7 +291,12 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
   CHECK(errorOf([](TestModel &m) { m.model.size = 4; }).find("no ABI version") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.cpu_features = "+sse2,+warp9"; }).find("'warp9'") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.model.step = nullptr; }).find("lacks its name") != std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.inputs[0].size = 8; }).find("entries of 8 bytes") != std::string::npos);
+  for (const size_t size : {size_t(0), size_t(8), sizeof(sluice_tensor_desc) + 1, size_t(1) << 40, SIZE_MAX - 7}) {
+    TestModel model(step, 256, 1);
+    model.inputs[0].size = size;
+    CHECK_FALSE(model.open());
+    CHECK_THAT(sluice_last_error(), Catch::Contains("inputs has entries of " + std::to_string(size) + " bytes"));
+  }
   CHECK(errorOf([](TestModel &m) { m.streams[4].device = 2; }).find("stream 4") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].kind = 3; }).find("does not drive") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].memory = 0; }).find("computes in memory 'host'") != std::string::npos);

@@ -25,10 +25,9 @@ public:
     std::string pattern = (fs::temp_directory_path() / "sluice-artifact-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()));
     path = pattern;
-    fs::copy_file(SLUICE_TEST_MODEL, path / "model.so");
     for (int i = 0; i < 16; ++i)
       weights.push_back(static_cast<float>(i));
-    write();
+    useCode(SLUICE_TEST_MODEL);
   }
   ~TestArtifact() { fs::remove_all(path); }
 
@@ -36,6 +35,14 @@ public:
     std::ofstream(path / "manifest.json") << manifest;
     std::ofstream(path / "parameters.bin", std::ios::binary)
         .write(reinterpret_cast<const char *>(weights.data()), static_cast<std::streamsize>(weights.size() * 4));
+  }
+  /// Takes a file as the code, whose hash the manifest has.
+  void useCode(const std::string &file) {
+    code = contentsOf(file);
+    std::ofstream(path / "model.so", std::ios::binary) << code;
+    const size_t at = manifest.find("\"model_hash\": \"") + 15;
+    manifest.replace(at, 64, sha256Hex(code.data(), code.size()));
+    write();
   }
   /// Replaces in the manifest, and says what opening then answers.
   std::string errorWith(const std::string &from, const std::string &to) {
@@ -51,9 +58,16 @@ public:
   }
   std::string error() const { return SessionPtr(sluice_open(path.c_str(), nullptr)) ? "" : sluice_last_error(); }
 
+  static std::string contentsOf(const fs::path &file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
   fs::path path;
+  std::string code;
   std::vector<float> weights;
   std::string manifest = R"({"schema": 1, "name": "scale", "abi_major": 1, "cpu_features": "",
+    "model_hash": "0000000000000000000000000000000000000000000000000000000000000000",
     "model": "model.so", "parameters": "parameters.bin", "parameter_bytes": 64,
     "parameter_hash": "58dda328598e2f7fe472621bfc54935aaa354d1a6ebcaf9562cd743fd575eb19", "compiler": "by hand"})";
 };
@@ -100,8 +114,11 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": \"64\""), "no integer 'parameter_bytes'");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 18446744073709551615"), "no integer");
   has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"../model.so\""), "in its own directory");
-  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"other.so\""), "cannot load");
-  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""), "cannot load");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"other.so\""), "cannot read");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \".\""), "in its own directory");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""), "does not have the hash");
+  has(artifact.errorWith("\"model_hash\": \"", "\"model_hash\": \"0"), "which is not a SHA-256");
+  has(artifact.errorWith("\"model_hash\"", "\"hash\""), "no string 'model_hash'");
   has(artifact.errorWith("\"model\": \"model.so\",", ""), "no string 'model'");
   has(artifact.errorWith("parameters.bin", "/etc/passwd"), "in its own directory");
   has(artifact.errorWith("parameters.bin", "nothing.bin"), "cannot read");
@@ -117,6 +134,38 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.error(), "cannot read");
   CHECK_FALSE(SessionPtr(sluice_open(nullptr, nullptr)));
   CHECK_FALSE(SessionPtr(sluice_open("/nonexistent", nullptr)));
+}
+
+TEST_CASE("code runs only if it is what the manifest says", "[runtime]") {
+  TestArtifact artifact;
+  const std::string good = artifact.code;
+  auto errorOf = [&](const std::string &code) {
+    std::ofstream(artifact.path / "model.so", std::ios::binary) << code;
+    return artifact.error();
+  };
+  // Each byte counts, and so does the size.
+  for (const size_t at : {size_t(0), good.size() / 2, good.size() - 1}) {
+    std::string changed = good;
+    changed[at] ^= 1;
+    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' does not have the hash"));
+  }
+  for (const std::string &changed : {good.substr(0, good.size() - 1), good + '\0', std::string()})
+    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' does not have the hash"));
+  CHECK(errorOf(good) == "");
+  // A library runs code as soon as it is loaded.
+  unsetenv("SLUICE_HOSTILE_CODE_RAN");
+  CHECK_THAT(errorOf(TestArtifact::contentsOf(SLUICE_HOSTILE_MODEL)), Catch::Contains("does not have the hash"));
+  CHECK(!getenv("SLUICE_HOSTILE_CODE_RAN"));
+  artifact.useCode(SLUICE_HOSTILE_MODEL);
+  CHECK_THAT(artifact.error(), Catch::Contains("exports no sluice_model_get"));
+  CHECK(getenv("SLUICE_HOSTILE_CODE_RAN"));
+  unsetenv("SLUICE_HOSTILE_CODE_RAN");
+  // A file with its hash that is no library.
+  artifact.useCode((artifact.path / "parameters.bin").string());
+  CHECK_THAT(artifact.error(), Catch::Contains("cannot load"));
+  fs::remove(artifact.path / "model.so");
+  fs::create_directory(artifact.path / "model.so");
+  CHECK_THAT(artifact.error(), Catch::Contains("cannot read"));
 }
 
 TEST_CASE("a large parameter file is hashed when asked", "[runtime]") {
@@ -166,8 +215,9 @@ TEST_CASE("what a manifest says of ranks is checked", "[runtime]") {
   const std::string hash = sha256Hex((piece + piece + piece).data(), 192);
   auto parse = [&](const std::string &bytes, const std::string &ranks) {
     return parseManifest(R"({"schema": 1, "name": "m", "abi_major": 1, "cpu_features": "", "compiler": "by hand",
-      "model": "model.so", "parameters": "parameters.bin", "parameter_bytes": )" +
-                             bytes + R"(, "parameter_hash": ")" + hash + "\", " + ranks + "}",
+      "model": "model.so", "model_hash": ")" +
+                             piece + R"(", "parameters": "parameters.bin", "parameter_bytes": )" + bytes +
+                             R"(, "parameter_hash": ")" + hash + "\", " + ranks + "}",
                          "manifest.json");
   };
   const std::string hashes = R"("piece_hashes": [")" + piece + R"(", ")" + piece + R"(", ")" + piece + R"("])";
