@@ -113,7 +113,7 @@ private:
       bytes[column] = current;
 
     text += '\n';
-    std::array<std::string, kMemoryRows> labels = {machine.memories[memory].name, "  peak " + formatBytes(peak)};
+    std::array<std::string, kMemoryRows> labels = {machine.memories[memory].name, "  used " + formatBytes(peak)};
     if (capacities[memory] != std::numeric_limits<int64_t>::max())
       labels[2] = "  limit " + formatBytes(capacities[memory]);
     for (int row = 0; row < kMemoryRows; ++row) {

@@ -173,7 +173,7 @@ private:
       return number(top + kMemory - kMemory * static_cast<double>(bytes) / static_cast<double>(most));
     };
     label(machine.memories[memory].name, top + 15);
-    label(concat("peak ", formatBytes(peak)), top + 30);
+    label(concat("used ", formatBytes(peak)), top + 30);
     if (isLimited)
       label(concat("limit ", formatBytes(capacities[memory])), top + 45);
     std::string points = concat(number(x(0)), ",", y(0));

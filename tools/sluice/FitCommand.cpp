@@ -23,7 +23,7 @@ struct FitOptions {
   CompileOptions compile;
 };
 
-/// A step within so many percent of the peak.
+/// A step within a share of the full limit.
 struct Fit {
   int percent = 0;
   int64_t limitBytes = 0;
@@ -34,10 +34,12 @@ struct Fit {
 /// What a model needs of the memory in which it computes.
 struct Needs {
   std::string memory, op;
-  int64_t leastBytes = 0, peakBytes = 0, processBytes = 0;
+  int64_t leastBytes = 0;   ///< The least limit: the minimum and the bytes for the process.
+  int64_t peakBytes = 0;    ///< The full limit: the peak and the bytes for the process.
+  int64_t processBytes = 0; ///< 0 if the limit is that of an accelerator's memory.
 };
 
-/// Greedy plans alone, of which each share of the memory gets so many, and so much time.
+/// Greedy plans only: the number of plans for each limit, and the time for them.
 constexpr int64_t kEvaluations = 40, kShareNs = 150'000'000;
 
 Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &needs, int percent,
@@ -57,7 +59,7 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
   params.interrupt = options.interrupt;
   Expected<SearchResult> result = solveSearch(problem, params);
   if (!result && result.error().code == ErrorCode::Infeasible)
-    return fit; // The least is of one operator; addresses may waste some.
+    return fit; // The minimum is of one operator; addresses may waste some bytes.
   if (!result)
     return propagate(result);
   const Plan &plan = result->plan;
@@ -68,15 +70,20 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
 }
 
 void printFits(const Needs &needs, const std::vector<Fit> &fits) {
-  printLine("least", needs.processBytes > 0
-                         ? concat(formatBytes(needs.leastBytes), " of memory '", needs.memory,
-                                  "': ", formatBytes(needs.leastBytes - needs.processBytes), " for operator '",
-                                  needs.op, "' and ", formatBytes(needs.processBytes), " for the process")
-                         : concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', for operator '",
-                                  needs.op, "'"));
-  printLine("peak", concat(formatBytes(needs.peakBytes), ", with nothing copied in a step"));
+  const std::string process = concat(formatBytes(needs.processBytes), " for the process");
+  const std::string minimum = concat("minimum of operator '", needs.op, "'");
+  if (needs.processBytes > 0) {
+    printLine("least limit",
+              concat(formatBytes(needs.leastBytes), " of memory '", needs.memory,
+                     "': ", formatBytes(needs.leastBytes - needs.processBytes), ", the ", minimum, ", and ", process));
+    printLine("full limit", concat(formatBytes(needs.peakBytes), ": ",
+                                   formatBytes(needs.peakBytes - needs.processBytes), ", the peak, and ", process));
+  } else {
+    printLine("least limit", concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', the ", minimum));
+    printLine("full limit", concat(formatBytes(needs.peakBytes), ", the peak"));
+  }
   std::cout << '\n';
-  Table table({"memory", "of the peak", "simulated step", "of the fastest", "copied in a step"});
+  Table table({"limit", "of the full limit", "simulated step", "slowdown", "copied in a step"});
   const int64_t fastestNs = fits.back().result ? fits.back().result->makespanNs : 0;
   for (const Fit &fit : fits) {
     std::vector<std::string> row = {formatBytes(fit.limitBytes), concat(fit.percent, "%")};
@@ -154,9 +161,9 @@ Status runFit(const FitOptions &options) {
 
 void addFitCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<FitOptions>();
-  CLI::App *command = driver::addCommand(
-      app, "fit",
-      "Print the least memory of a model, and the simulated time of a step for four limits; reads no weights");
+  CLI::App *command = driver::addCommand(app, "fit",
+                                         "Print the least limit with which a model runs, and the simulated time of a "
+                                         "step for four limits; loads no weights");
   addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);

@@ -76,7 +76,7 @@ Status runReport(ReportOptions options) {
   if (options.output.empty()) {
     if (options.format != "text")
       return makeError(ErrorCode::InvalidInput, "format '", options.format,
-                       "' is for a file, option '--output', name one");
+                       "' cannot be printed, option '--format', name a file with '--output'");
     std::cout << reportText(file, terminalColumns());
     return {};
   }

@@ -7,7 +7,7 @@
 #include "Commands.h"
 #include "RunInputs.h"
 #include "sluice/Codegen/Target.h"
-#include "sluice/Machine/FileTier.h"
+#include "sluice/Machine/Machine.h"
 #include "sluice/Placement/Placement.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Tiling/Partition.h"
@@ -97,9 +97,9 @@ void CompileOptions::addTo(CLI::App &app) {
       ->check(CLI::Range(0.0, 99.0))
       ->group(kPlanning);
   addOption(app, "--memory", options.memory,
-            "limit of a memory: NAME=SIZE, or NAME=P% of the way from the minimum to the peak; without NAME, the limit "
-            "of every accelerator's memory or, if only the CPU computes, of all memory of the process: weights that do "
-            "not fit are then streamed from the disk")
+            "limit of a memory: NAME=SIZE, or NAME=P%, from its minimum (0%) to its peak (100%); without NAME, of the "
+            "memory of every accelerator of --machine; if --machine has none, SIZE limits the whole process and P% the "
+            "model's own memory, and weights that do not fit are streamed from the disk")
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);
@@ -319,8 +319,10 @@ bool CompileOptions::limitsProcess() const {
   if (!machine)
     return false;
   const bool isPlain = options.machine == "host";
-  if (!isPlain && !fileBelowHost(*machine).valid())
-    return false;
+  if (!isPlain)
+    for (DeviceId device : machine->computeDevices())
+      if (machine->device(device).memory != Machine::hostMemory())
+        return false;
   const std::string host = isPlain ? "host" : machine->memory(Machine::hostMemory()).name;
   return std::any_of(options.memory.begin(), options.memory.end(), [&](const std::string &limit) {
     const size_t equals = limit.find('=');

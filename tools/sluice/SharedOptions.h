@@ -37,8 +37,8 @@ public:
   /// --devices, of the commands that have it.
   int64_t devices() const { return options.devices; }
   uint64_t seed() const { return options.seed; }
-  /// Whether parameters may stream from a file into the host's memory, of which the options limit how much the process
-  /// holds. The machine's file is read, nothing is measured.
+  /// Whether --memory limits the whole process: all devices that compute use the host's memory, and a limit is that of
+  /// this memory. Reads the machine's file and measures nothing.
   bool limitsProcess() const;
   /// Takes --prune-partitions back.
   void keepWhole() { options.prune = {}; }

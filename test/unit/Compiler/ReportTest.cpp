@@ -154,7 +154,7 @@ TEST_CASE("characters show how busy streams are, and the bytes in use", "[report
   std::vector<int> heights(kColumns);
   std::getline(text, line);
   CHECK(line.empty());
-  for (const char *label : {"accel0", "  peak ", "  limit 2.00 KiB", ""}) {
+  for (const char *label : {"accel0", "  used ", "  limit 2.00 KiB", ""}) {
     std::getline(text, line);
     CHECK(line.rfind(label, 0) == 0);
     const std::vector<int> levels = levelsOf(line, kColumns);

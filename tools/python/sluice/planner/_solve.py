@@ -70,7 +70,7 @@ def plan(problem: Problem, *, memory: Union[str, int, Mapping[str, Union[str, in
     """Plans a step of a problem: an order, addresses and swaps, and devices for operators that have none.
 
     problem: `Graph.problem(...)`, or the path of a problem file (`sluice plan --dump-problem`).
-    memory: limits, such as "60%" (of the way from the least to the peak), or bytes; of all memories of accelerators, or
+    memory: limits, such as "60%" (from the minimum, 0%, to the peak, 100%), or bytes; of all memories of accelerators, or
         by name.
     evaluations: plans to make: the same plan on every machine and number of threads. time: a limit by the clock, 5
         seconds without both.
