@@ -14,11 +14,11 @@ namespace sluice {
 
 Status Barrier::check() const {
   if (staleness < 0 || staleness > kMostStaleness)
-    return makeError(ErrorCode::InvalidInput, "a staleness of ", staleness,
-                     " steps is out of range, barrier, give 0 to ", kMostStaleness);
+    return makeError(ErrorCode::InvalidInput, "a staleness of ", staleness, " steps is out of range, barrier '",
+                     barrierText(*this), "', give 0 to ", kMostStaleness);
   if (sample && (*sample < 0 || *sample > kMostWorkers))
-    return makeError(ErrorCode::InvalidInput, "a sample of ", *sample, " workers is out of range, barrier, give 0 to ",
-                     kMostWorkers);
+    return makeError(ErrorCode::InvalidInput, "a sample of ", *sample, " workers is out of range, barrier '",
+                     barrierText(*this), "', give 0 to ", kMostWorkers);
   return {};
 }
 

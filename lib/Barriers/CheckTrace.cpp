@@ -168,15 +168,16 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
     const bool waited = waitsSince[step.worker] < step.passNs;
     const bool mightPass = view.size == 0 || (view.isAll && before.least() >= clock - barrier.staleness);
     if (problem.retestNs == 0 && waited && mightPass)
-      return stepError(problem, i, step, "the worker waited although it was let pass");
+      return stepError(problem, i, step, "the worker waited although the barrier let it pass");
     waitsSince[step.worker] = step.pushNs;
   }
   now.advance(problem.durationNs, true);
   for (size_t worker = 0; worker < waitsSince.size(); ++worker)
     if (problem.retestNs == 0 && waitsSince[worker] >= 0 &&
         (view.size == 0 || (view.isAll && now.least() >= now.clocks[worker] - barrier.staleness)))
-      return makeError(ErrorCode::Internal, "worker ", worker, " waits at the end although it is let pass, run under ",
-                       barrierText(barrier), ", report this bug");
+      return makeError(ErrorCode::Internal, "worker ", worker,
+                       " still waits at the end although the barrier lets it pass, run under ", barrierText(barrier),
+                       ", report this bug");
   return {};
 }
 

@@ -160,12 +160,12 @@ static std::string differingPart(const std::string &text, const std::string &oth
 
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
                    const std::string &where) {
-  for (auto [what, theirs, ours] : {std::tuple("by compiler and processor", &tuning.origin, &origin),
+  for (auto [what, theirs, ours] : {std::tuple("with compiler and processor", &tuning.origin, &origin),
                                     std::tuple("on device", &tuning.device, &device)})
     if (*theirs != *ours)
       return makeError(ErrorCode::InvalidInput, "the tuning was measured ", what, " '", differingPart(*theirs, *ours),
-                       "', and not '", differingPart(*ours, *theirs), "', '", where,
-                       "', run 'sluice tune' here or leave it out");
+                       "' instead of '", differingPart(*ours, *theirs), "', '", where,
+                       "', run 'sluice tune' here or leave the file out");
   return {};
 }
 

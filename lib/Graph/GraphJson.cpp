@@ -87,8 +87,8 @@ Json graphToJson(const Graph &graph) {
 static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std::string_view what) {
   SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.asInteger());
   if (value < 0 || static_cast<uint64_t>(value) >= bound)
-    return makeError(ErrorCode::InvalidInput, what, " ", value, " does not exist, at '", reader.where(),
-                     "', the file has ", bound, " of them");
+    return makeError(ErrorCode::InvalidInput, what, " ", value, " does not exist, at '", reader.where(), "', ",
+                     bound > 0 ? concat("use an index from 0 to ", bound - 1) : "there is none, declare it first");
   return static_cast<uint32_t>(value);
 }
 

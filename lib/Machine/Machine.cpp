@@ -103,7 +103,7 @@ static Status checkFiles(const Machine &machine) {
   for (size_t i = 0; i < machine.memories.size(); ++i) {
     const Memory &memory = machine.memories[i];
     if (i > 0 && memory.kind != MemoryKind::File && machine.memories[i - 1].kind == MemoryKind::File)
-      return bad(memory, "it comes after a file, and files come last");
+      return bad(memory, "the memory comes after a file, and files come last");
     if (memory.kind != MemoryKind::File)
       continue;
     if (i == 0)
@@ -127,33 +127,33 @@ static Status checkFiles(const Machine &machine) {
 }
 
 Status Machine::check() const {
-  auto bad = [&](const auto &...what) {
-    return makeError(ErrorCode::InvalidInput, what..., ", machine '", name, "', correct it");
+  auto bad = [&](const char *remedy, const auto &...what) {
+    return makeError(ErrorCode::InvalidInput, what..., ", machine '", name, "', ", remedy);
   };
   if (memories.empty())
-    return bad("no memory");
+    return bad("add the host's memory", "the machine has no memory");
   std::set<std::string_view> names;
   for (const Memory &memory : memories) {
     if (memory.name.empty() || !names.insert(memory.name).second)
-      return bad("memory name '", memory.name, "' is empty or used twice");
+      return bad("give each memory a name of its own", "memory name '", memory.name, "' is empty or used twice");
     if (memory.capacityBytes < 0)
-      return bad("memory '", memory.name, "' has a negative capacity");
+      return bad("give a capacity of at least 0", "memory '", memory.name, "' has a negative capacity");
   }
   names.clear();
   for (const Device &device : devices) {
     if (device.name.empty() || !names.insert(device.name).second)
-      return bad("device name '", device.name, "' is empty or used twice");
+      return bad("give each device a name of its own", "device name '", device.name, "' is empty or used twice");
     SLUICE_RETURN_IF_ERROR(checkDevice(*this, device));
   }
   std::set<std::pair<MemoryId, MemoryId>> joined;
   for (const Link &link : links) {
     SLUICE_RETURN_IF_ERROR(checkLink(*this, link));
     if (!joined.insert(std::minmax(link.a, link.b)).second)
-      return bad("two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
+      return bad("remove one of the two", "two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
     SLUICE_RETURN_IF_ERROR(checkTrunk(*this, link));
   }
   if (computeDevices().empty())
-    return bad("no device computes");
+    return bad("add a device with 'computes' true", "no device computes");
   return checkFiles(*this);
 }
 

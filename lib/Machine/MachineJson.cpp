@@ -96,12 +96,12 @@ static Expected<double> byteRate(const JsonReader &reader, std::string_view key,
   if (!member.json().is_string())
     return member.asNumber();
   std::string text = *member.asString();
-  if (!text.ends_with("/s"))
+  Expected<int64_t> value(0);
+  if (text.ends_with("/s"))
+    value = parseBytes(std::string_view(text).substr(0, text.size() - 2));
+  if (!text.ends_with("/s") || !value)
     return makeError(ErrorCode::InvalidInput, "'", text.substr(0, 80), "' is not a rate, at '", member.where(),
                      "', write it as in '12GB/s'");
-  Expected<int64_t> value = parseBytes(std::string_view(text).substr(0, text.size() - 2));
-  if (!value)
-    return makeError(ErrorCode::InvalidInput, value.error().message, ", at '", member.where(), "'");
   return static_cast<double>(*value);
 }
 

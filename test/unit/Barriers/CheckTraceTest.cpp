@@ -88,7 +88,7 @@ TEST_CASE("a trace is what the checker says", "[barriers]") {
   const BarrierProblem problem = problemOf61();
   BarrierRun run{trace, measureTrace(problem, trace)};
   // The fifth worker has ended its steps before the run's end and begins none.
-  CHECK_THAT(fault(problem, run), Catch::Contains("worker 0 waits at the end although it is let pass"));
+  CHECK_THAT(fault(problem, run), Catch::Contains("worker 0 still waits at the end although the barrier lets it pass"));
 }
 
 TEST_CASE("forbidden traces are found", "[barriers]") {
@@ -155,5 +155,5 @@ TEST_CASE("a full view that lets pass is not waited for", "[barriers]") {
     late.trace.steps[i].passNs += 1000;
     late.trace.steps[i].readNs += 1000;
   }
-  CHECK_THAT(fault(problem, late), Catch::Contains("waited although it was let pass"));
+  CHECK_THAT(fault(problem, late), Catch::Contains("waited although the barrier let it pass"));
 }

@@ -100,7 +100,7 @@ TEST_CASE("a tuning belongs to one compiler, processor and device", "[cost]") {
   CHECK(checkTuning(tuning, "here", "cpu/2t", "t.json"));
   Status other = checkTuning(tuning, "there", "cpu/2t", "t.json");
   REQUIRE(!other);
-  CHECK_THAT(other.error().message, Contains("by compiler and processor 'here', and not 'there', 't.json'"));
+  CHECK_THAT(other.error().message, Contains("with compiler and processor 'here' instead of 'there', 't.json'"));
   // Of long texts the part that differs.
   const std::string features(200, '+');
   tuning.origin = "sluice 1, " + features;

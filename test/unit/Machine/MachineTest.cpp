@@ -230,7 +230,7 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
       {"/devices/1/memory", "gpu9", "memory 'gpu9' is not in machine"},
       {"/devices/1/launchOverhead", "10", "box.json:devices[1].launchOverhead"},
       {"/devices/1/memoryBytesPerSec", "900GB", "is not a rate"},
-      {"/devices/1/memoryBytesPerSec", "fast/s", "'fast' is not a size"},
+      {"/devices/1/memoryBytesPerSec", "fast/s", "'fast/s' is not a rate"},
       {"/devices/1/efficiency", 1, "expected an object"},
       {"/devices/1/efficiency/conv", "x", "efficiency.conv"},
       {"/devices/1/threads", 0, "threads 0 is out of range"},
