@@ -11,7 +11,7 @@ names. Substitutions:
     runner of scripts/build --target, so
   %generate_example: the application of test/unit/Runtime/GenerateExample.c; %soak: that of test/faults/Soak.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64 (where qemu and that runner, or libsluice_standalone.a, are there), shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64 (where qemu and that runner, or libsluice_standalone.a, are there), count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -100,6 +100,8 @@ for architecture, cpu in emulated.items():
         config.substitutions.insert(
             0, (f"%runner_{architecture}", f"{emulate} {runner}"))
 
+if shutil.which("qemu-x86_64") and shutil.which("cc"):
+    config.available_features.add("count-instructions")
 if os.path.isdir(shared):
     config.available_features.add("shared")
 if has_cpu_flag("avx512_bf16"):
