@@ -103,17 +103,17 @@ static std::string copyCards(const PlanFile &file) {
 }
 
 /// Of a memory: what the plan uses of it, beside the limit and beside what a step without copies needs.
-static std::string memoryCards(const PlanFile &file, size_t memory) {
+static std::string memoryCard(const PlanFile &file, size_t memory) {
   const std::string &name = file.problem.machine.memories[memory].name;
   const int64_t planned = file.plan.arenaBytes[memory], limit = file.problem.capacities[memory];
-  std::string text = card(formatBytes(planned), concat("used of ", name, "; ",
-                                                       limit == std::numeric_limits<int64_t>::max()
-                                                           ? std::string("it has no limit")
-                                                           : concat("the limit is ", formatBytes(limit))));
-  if (const int64_t peak = file.summary.peakBytes[memory]; peak > 0)
-    text += card(percent(planned, peak),
-                 concat("of what a step uses of ", name, " if nothing is copied out (", formatBytes(peak), ")"));
-  return text;
+  const int64_t peak = file.summary.peakBytes[memory];
+  return card(formatBytes(planned),
+              concat("used of ", name, "; ",
+                     limit == std::numeric_limits<int64_t>::max() ? std::string("it has no limit")
+                                                                  : concat("the limit is ", formatBytes(limit)),
+                     peak > 0 ? concat("; ", percent(planned, peak), " of the ", formatBytes(peak),
+                                       " that a step uses if nothing is copied out")
+                              : std::string()));
 }
 
 /// `data` as the page has it.
@@ -128,7 +128,7 @@ static std::string cards(const PlanFile &file, const Json &data) {
   text += copyCards(file);
   for (size_t m = 0; m < file.plan.arenaBytes.size(); ++m)
     if (file.plan.arenaBytes[m] > 0)
-      text += memoryCards(file, m);
+      text += memoryCard(file, m);
   const Json &stalls = data["stalls"]["ns"], &copied = data["why"]["tensor"];
   int64_t stalledNs = 0, copiedBytes = 0;
   for (const Json &ns : stalls)

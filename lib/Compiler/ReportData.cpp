@@ -70,6 +70,7 @@ public:
     json["residencies"] = residencies();
     json["memories"] = memories();
     reasons(json);
+    overview(json);
     return json;
   }
 
@@ -124,7 +125,7 @@ private:
 
   Json commands() const {
     Json columns;
-    for (const char *name : {"stream", "startNs", "endNs", "slackNs", "operator", "reads", "writes", "waits"})
+    for (const char *name : {"stream", "startNs", "endNs", "slackNs", "heldBy", "operator", "reads", "writes", "waits"})
       columns[name] = Json::array();
     for (size_t c = 0; c < plan.commands.size(); ++c) {
       const Command &command = plan.commands[c];
@@ -132,6 +133,7 @@ private:
       columns["startNs"].push_back(timeline.commands[c].startNs);
       columns["endNs"].push_back(timeline.commands[c].endNs);
       columns["slackNs"].push_back(step.slackNs[c]);
+      columns["heldBy"].push_back(step.heldBy[c].valid() ? int64_t(step.heldBy[c].value) : -1);
       const bool isLaunch = command.kind == CommandKind::Launch;
       columns["operator"].push_back(isLaunch ? int64_t(command.op.value) : -1);
       columns["reads"].push_back(idsToJson(command.reads));
@@ -178,51 +180,58 @@ private:
     return list;
   }
 
-  /// Writes when a tensor's first absence begins and ends, -1 where it has none. For each time of an absence it writes
-  /// the stay whose bytes other tensors may use, and the start and the end of that time. The page finds these tensors
-  /// in the residencies, because there may be thousands of them for each tensor.
-  static void writeAbsence(Json &why, const TensorFacts &facts) {
-    int64_t leftNs = -1, backNs = -1;
+  /// Writes for each time in which others may use a tensor's addresses the stay that has them, and the start and the
+  /// end of that time. The page finds these tensors in the residencies, because there may be thousands of them for each
+  /// tensor.
+  static Json absencesOf(const TensorFacts &facts) {
     std::set<ResidencyId> known;
-    Json &absences = why["absences"].emplace_back(Json::array());
+    Json absences = Json::array();
     for (const CopyFact &copy : facts.copies) {
-      if (!copy.absence)
-        continue;
-      if (leftNs < 0 && !copy.absence->times.empty()) {
-        leftNs = copy.absence->times[0].startNs;
-        backNs = copy.absence->backNs;
-      }
       // A copy out and the copy back have the same absence.
-      if (!known.insert(copy.absence->back).second)
+      if (!copy.absence || !known.insert(copy.absence->back).second)
         continue;
       for (size_t i = 0; i < copy.absence->times.size(); ++i)
         absences.push_back(
             {copy.absence->places[i].value, copy.absence->times[i].startNs, copy.absence->times[i].endNs});
     }
-    why["leftNs"].push_back(leftNs);
-    why["backNs"].push_back(backNs);
+    return absences;
+  }
+
+  /// How devices spend the step, and what the links can do.
+  void overview(Json &json) const {
+    json["deviceTimes"] = Json::array();
+    json["links"] = Json::array();
+    for (const DeviceTime &time : step.deviceTimes)
+      json["deviceTimes"].push_back(describe(time));
+    std::set<LinkId> used;
+    for (const Command &command : plan.commands)
+      if (command.kind == CommandKind::Copy)
+        used.insert(command.link);
+    for (LinkId link : used)
+      json["links"].push_back(describeLink(machine, machine.link(link)));
+    json["criticalPath"] = idsToJson(step.criticalPath);
   }
 
   /// Why streams stall and tensors are copied.
   void reasons(Json &json) const {
     Json stalls, why;
-    for (const char *name : {"command", "ns", "text", "chain"})
+    for (const char *name : {"command", "ns", "text", "during"})
       stalls[name] = Json::array();
     for (const StallFact &stall : step.stalls) {
       stalls["command"].push_back(stall.launch.id.value);
       stalls["ns"].push_back(stall.stallNs);
       stalls["text"].push_back(describe(stall));
-      Json &chain = stalls["chain"].emplace_back(Json::array());
-      for (const Dependency &held : stall.chain)
-        chain.push_back(held.command.id.value);
+      stalls["during"].push_back(idsToJson(stall.during));
     }
-    for (const char *name : {"tensor", "text", "sentences", "leftNs", "backNs", "absences"})
+    for (const char *name : {"tensor", "text", "sentences", "absences"})
       why[name] = Json::array();
     for (const auto &[id, facts] : step.copied) {
       why["tensor"].push_back(id.value);
-      why["text"].push_back(whyCopied(facts));
-      writeAbsence(why, facts);
+      why["absences"].push_back(absencesOf(facts));
       // Per copy, in the order of their starts.
+      Json &texts = why["text"].emplace_back(Json::array());
+      for (size_t i = 0; i < facts.copies.size(); ++i)
+        texts.push_back(whyCopied(facts, i));
       Json &copies = why["sentences"].emplace_back(Json::array());
       for (const std::vector<Sentence> &copy : describeCopies(facts)) {
         Json &sentences = copies.emplace_back(Json::array());

@@ -50,19 +50,51 @@ static std::string tensorOrWorkspace(const Dependency &dependency) {
   return dependency.tensor.empty() ? "a workspace" : named(dependency.tensorNoun, dependency.tensor);
 }
 
-/// What an earlier command does that the one after it depends on; empty if nothing but the order is known.
-static std::string roleOf(const Dependency &dependency) {
-  switch (dependency.why) {
+/// "uses the addresses of 'x'": why `waiter` comes after a command; empty if only the order is known.
+static std::string actOf(Dependency::Why why, const std::string &tensor) {
+  switch (why) {
   case Dependency::Why::Data:
-    return dependency.command.isCopy ? "" : concat(", which makes ", tensorOrWorkspace(dependency));
+    return concat("makes ", tensor);
   case Dependency::Why::State:
-    return concat(", which reads the old value of ", tensorOrWorkspace(dependency));
+    return concat("reads the old value of ", tensor);
   case Dependency::Why::Bytes:
-    return concat(", which uses the addresses of ", tensorOrWorkspace(dependency));
+    return concat("uses the addresses of ", tensor);
   case Dependency::Why::Order:
-    return dependency.onSameStream ? ", the previous command of its stream" : ", for which the plan makes it wait";
+    return "";
   }
   return "";
+}
+
+/// Why the plan makes a command wait for one of another stream whose data and addresses it does not need.
+static std::string sakeText(const Dependency &dependency) {
+  if (!dependency.sake)
+    return "for which the plan makes it wait although it needs neither its data nor its addresses";
+  const Dependency::Sake &sake = *dependency.sake;
+  const std::string tensor = sake.tensor.empty() ? "a workspace" : named(sake.tensorNoun, sake.tensor);
+  if (!sake.isWaiter)
+    return concat("which comes on its stream after ", commandText(sake.command),
+                  sake.why == Dependency::Why::Data && sake.command.isCopy
+                      ? std::string()
+                      : concat(", which ", actOf(sake.why, tensor)));
+  const std::string later = commandText(sake.command);
+  switch (sake.why) {
+  case Dependency::Why::Data:
+    return concat("for which the plan makes it wait because ", later, ", later on its stream, reads ", tensor);
+  case Dependency::Why::State:
+    return concat("for which the plan makes it wait because ", later, ", later on its stream, overwrites ", tensor);
+  default:
+    return concat("for which the plan makes it wait because ", later,
+                  ", later on its stream, overwrites the addresses of ", tensor);
+  }
+}
+
+/// What an earlier command does that the one after it depends on; empty if nothing but the order is known.
+static std::string roleOf(const Dependency &dependency) {
+  if (dependency.why == Dependency::Why::Order)
+    return concat(", ", dependency.onSameStream ? "the previous command of its stream" : sakeText(dependency));
+  if (dependency.why == Dependency::Why::Data && dependency.command.isCopy)
+    return "";
+  return concat(", which ", actOf(dependency.why, tensorOrWorkspace(dependency)));
 }
 
 /// When a command starts and after which others. `subject` begins the sentences.
@@ -78,34 +110,44 @@ static void describeStart(Sentences &sentences, const Timing &timing, const std:
                 wakeUpNs > 0 ? concat(formatDuration(wakeUpNs), " (the event latency) after the end of ")
                              : std::string("at the end of "),
                 commandText(last.command), roleOf(last), last.why == Dependency::Why::Bytes ? " until then" : "");
-  // A dependency that ended while the stream still ran another command did not delay this one.
+  // What ended before the last of them did not delay this command.
   std::string waited, met;
   for (size_t i = 1; i < timing.after.size(); ++i) {
     const Dependency &other = timing.after[i];
     if (other.onSameStream && other.why == Dependency::Why::Order)
       continue;
-    std::string &others = other.command.interval.endNs > command.interval.startNs - timing.stallNs ? waited : met;
+    const int64_t earlyNs = last.command.interval.endNs - other.command.interval.endNs;
+    std::string &others = earlyNs == 0 ? waited : met;
     const std::string role = roleOf(other);
-    others += concat(others.empty() ? "" : "; ", commandText(other.command), role,
-                     role.empty() ? ", which ends " : " and ends ",
-                     formatDuration(command.interval.startNs - other.command.interval.endNs), " before this start");
+    others += concat(others.empty() ? "" : "; ", commandText(other.command), role);
+    if (earlyNs > 0)
+      others += concat(role.empty() ? ", which ended " : ", and ended ",
+                       formatDuration(command.interval.startNs - other.command.interval.endNs), " before this start");
   }
   if (!waited.empty())
-    sentences.add("after", subject, " also waits for ", waited);
+    sentences.add("after", subject, " also waits for ", waited, ", until the same time");
   if (!met.empty())
     sentences.add("after", subject, " also depends on ", met, "; this does not delay it");
 }
 
+/// "the next command of its stream, 'd'": what a later end would delay first.
+static std::string delayedBy(const Timing &timing) {
+  return timing.isSlackByNext ? concat("the next command of its stream, ", commandText(timing.slackBy), ",")
+                              : concat(commandText(timing.slackBy), ", which waits for it,");
+}
+
 static void describeSlack(Sentences &sentences, const Timing &timing, std::string_view about,
                           const std::string &subject) {
-  if (timing.isCritical)
-    sentences.add(about, subject, " is on the critical path: the step gets longer if it ends later");
-  else if (timing.slackNs > 0)
-    sentences.add(about, subject, " could end up to ", formatDuration(timing.slackNs),
-                  " later without making the step longer");
+  const bool isLast = !timing.slackBy.id.valid();
+  if (timing.slackNs > 0)
+    sentences.add(
+        about, subject, " could end up to ", formatDuration(timing.slackNs), " later without making the step longer; ",
+        isLast ? std::string("the end of the step sets this limit") : concat(delayedBy(timing), " sets this limit"));
   else
     sentences.add(about, subject,
-                  " is not on the critical path but has no slack: the step gets longer if it ends later");
+                  timing.isCritical ? " is on the critical path" : " is not on the critical path but has no slack",
+                  ": if it ends later, the step gets longer, because ",
+                  isLast ? std::string("the step ends with it") : concat(delayedBy(timing), " starts later"));
 }
 
 static void describeHere(Sentences &sentences, const OperatorFacts &facts) {
@@ -173,7 +215,8 @@ std::vector<Sentence> describe(const OperatorFacts &facts) {
 //===----------------------------------------------------------------------===//
 
 static std::string place(const StayFact &stay) {
-  return concat(inQuotes(stay.memory), " at bytes ", stay.offset, " to ", stay.offset + stay.bytes);
+  return concat(inQuotes(stay.memory), " at bytes ", formatCount(stay.offset), " to ",
+                formatCount(stay.offset + stay.bytes));
 }
 
 static void describeStay(Sentences &sentences, const StayFact &stay, int64_t stepNs) {
@@ -202,6 +245,116 @@ static void describeStay(Sentences &sentences, const StayFact &stay, int64_t ste
                 stay.untilEnd ? ", and stays there for the next step" : "", read);
 }
 
+/// "'a' (1.00 KiB)".
+static std::string guestText(const AbsenceFact::Guest &guest) {
+  return concat(guest.isWorkspace ? "the workspace of " : "", named(guest.noun, guest.name), " (",
+                formatBytes(guest.bytes), ")");
+}
+
+/// "'a' (512 B), then by 'b' (1.00 KiB)"; of more than three guests the first, the largest and their number.
+static std::string guestList(const std::vector<const AbsenceFact::Guest *> &guests) {
+  std::string text = guestText(*guests[0]);
+  if (guests.size() <= 3) {
+    for (size_t i = 1; i < guests.size(); ++i)
+      text += concat(", then by ", guestText(*guests[i]));
+    return text;
+  }
+  const auto largest =
+      std::max_element(guests.begin(), guests.end(), [](const auto *a, const auto *b) { return a->bytes < b->bytes; });
+  text += concat(", then by ", guests.size() - 1, " others, ");
+  if (largest == guests.begin())
+    return text + "none of which is larger";
+  return concat(text, "the largest of which is ", guestText(**largest));
+}
+
+/// Who has the addresses that the tensor left, and those to which it returns where these are others.
+static std::string guestsOf(const AbsenceFact &absence) {
+  std::vector<const AbsenceFact::Guest *> left, back;
+  const bool isOnePlace = absence.leftOffset == absence.backOffset;
+  for (const AbsenceFact::Guest &guest : absence.guests)
+    (absence.places[guest.time] == absence.left || isOnePlace ? left : back).push_back(&guest);
+  if (left.empty() && back.empty())
+    return isOnePlace ? "no other tensor uses its addresses" : "no other tensor uses the addresses that it left";
+  std::string text;
+  if (!left.empty())
+    text =
+        concat(isOnePlace ? "its addresses are used by " : "the addresses that it left are used by ", guestList(left));
+  if (!back.empty())
+    text += concat(text.empty() ? "" : "; ", "the addresses to which it returns are used by ", guestList(back));
+  return text;
+}
+
+/// What the step would gain if a tensor that has room stayed, and at which addresses it has room.
+static std::string gainFrom(const AbsenceFact &absence) {
+  const std::string memory = inQuotes(absence.memory);
+  const std::string room = concat("from byte ", formatCount(*absence.freeOffset), " of ", memory, ", ",
+                                  formatBytes(absence.needBytes), " are free for it if no other tensor stays as well");
+  const std::string late = concat("its copy to ", memory, " could end ", formatDuration(absence.backSlackNs),
+                                  " later without making the step longer");
+  const std::optional<StayingFact> &staying = absence.staying;
+  if (!staying)
+    return absence.backSlackNs > 0 ? concat("it could stay, but ", late, "; ", room) : concat("it could stay: ", room);
+  if (staying->gainNs > 0)
+    return concat("if it stayed in ", memory, " and all other decisions were kept, the step would be ",
+                  formatDuration(staying->gainNs), " shorter; the planner did not find this plan; ", room);
+  std::string text = concat("it could stay in ", memory, ", but the step would be no shorter");
+  if (absence.backSlackNs > 0)
+    text += concat(", because ", late);
+  else if (staying->reader.id.valid() && staying->readerAfter.id.valid())
+    text += concat(", because ", commandText(staying->reader), " would then start at ",
+                   formatDuration(staying->reader.interval.startNs), ", after ", commandText(staying->readerAfter));
+  return concat(text, "; ", room);
+}
+
+/// ", because it does not fit ..." or "; it could stay, ...": why a tensor leaves a memory.
+static std::string whyAway(const AbsenceFact &absence) {
+  const std::string memory = inQuotes(absence.memory);
+  if (absence.freeOffset)
+    return concat("; ", gainFrom(absence));
+  const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
+  if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
+    return concat(", because it does not fit with the others as planned: at ", formatDuration(absence.atNs),
+                  " they use ", formatBytes(absence.mostInUseBytes), " of ", memory, ", and its ",
+                  formatBytes(absence.needBytes), " would exceed the limit of ",
+                  limitText(absence.limitBytes, absence.homeBytes), absence.homeBytes > 0 ? ", by " : " by ",
+                  formatBytes(with - absence.limitBytes));
+  return concat(", because with the others as planned no single range of ", formatBytes(absence.needBytes), " of ",
+                memory,
+                " is free throughout its absence and its stays before and after it; in all there are enough "
+                "bytes beside the ",
+                formatBytes(absence.mostInUseBytes), " that the others use at most");
+}
+
+/// Of a tensor that is copied to other addresses while it is still there: who needs the first ones.
+static std::string whyElsewhere(const AbsenceFact &absence) {
+  if (absence.freeOffset)
+    return concat("; ", gainFrom(absence));
+  if (absence.guests.empty())
+    return "";
+  std::vector<const AbsenceFact::Guest *> guests;
+  for (const AbsenceFact::Guest &guest : absence.guests)
+    guests.push_back(&guest);
+  return concat(", because its first addresses are used by ", guestList(guests), ", from ",
+                formatDuration(std::max(guests[0]->fromNs, absence.times[0].startNs)), " on");
+}
+
+/// "; back for 'd' at 596 ns; 'd' waits 148 ns for it".
+static std::string backText(const AbsenceFact &absence) {
+  if (!absence.reader.id.valid())
+    return concat("; back at ", formatDuration(absence.backNs), " for the next step");
+  const std::string reader = commandText(absence.reader);
+  return concat("; back for ", reader, " at ", formatDuration(absence.backNs), "; ",
+                absence.readerMissingNs > 0
+                    ? concat(reader, " waits ", formatDuration(absence.readerMissingNs), " for it")
+                    : std::string("no operator waits for it"));
+}
+
+static std::string droppedText(const AbsenceFact &absence) {
+  return absence.isDropped ? concat("; it leaves ", inQuotes(absence.memory), " without a copy, because ",
+                                    inQuotes(absence.keptIn), " keeps it")
+                           : std::string();
+}
+
 static std::string copiedBecause(const CopyFact &copy) {
   const CommandFact &command = copy.timing.command;
   switch (copy.why) {
@@ -222,84 +375,42 @@ static std::string copiedBecause(const CopyFact &copy) {
                   "it is not kept in ", inQuotes(command.to), " between steps",
                   copy.newValue.empty()
                       ? ""
-                      : concat("; each step leaves its new value ", inQuotes(copy.newValue), " at its home"));
+                      : concat("; each step leaves its new value ", inQuotes(copy.newValue), " at its home"),
+                  copy.absence ? concat(whyAway(*copy.absence), droppedText(*copy.absence)) : std::string());
   case CopyFact::Why::Evicted:
-    return copy.absence ? concat("it leaves ", inQuotes(command.from), " until a copy brings it back")
-                        : concat("it leaves ", inQuotes(command.from), ", and no command of the step reads this copy");
+    return concat("it is swapped out of ", inQuotes(command.from),
+                  copy.absence ? concat(whyAway(*copy.absence), backText(*copy.absence)) : std::string());
+  case CopyFact::Why::Unread:
+    return concat("nothing reads this copy, which could be left out (", formatBytes(copy.bytes), "); the tensor ",
+                  copy.sourceEndNs > command.interval.endNs
+                      ? concat("stays in ", inQuotes(command.from), " until ", formatDuration(copy.sourceEndNs))
+                      : concat("leaves ", inQuotes(command.from), " at ", formatDuration(copy.sourceEndNs)));
+  case CopyFact::Why::Moved:
+    return concat("it is moved through the host to other addresses of ", inQuotes(copy.absence->memory), ", ",
+                  formatCount(copy.absence->leftOffset), " -> ", formatCount(copy.absence->backOffset),
+                  whyElsewhere(*copy.absence));
+  case CopyFact::Why::Second:
+    return concat("a second copy, made while the first is still in place, at byte ",
+                  formatCount(copy.absence->leftOffset), " of ", inQuotes(copy.absence->memory),
+                  whyElsewhere(*copy.absence));
   case CopyFact::Why::Returned:
-    if (copy.absence && !copy.absence->times.empty() && copy.absence->times[0].startNs == 0)
-      return concat("it is in ", inQuotes(command.to),
-                    " when the step begins, but its addresses are overwritten before an operator reads it");
-    return concat("it was in ", inQuotes(command.to), " earlier in the step and left it");
-  case CopyFact::Why::Restored:
-    return concat("the next step begins with it in ", inQuotes(command.to), ", which it left during this step");
+  case CopyFact::Why::Restored: {
+    const AbsenceFact &absence = *copy.absence;
+    const std::string memory = inQuotes(command.to), left = formatDuration(absence.away[0].startNs);
+    const std::string why = copy.why == CopyFact::Why::Restored ? concat("the next step begins with it in ", memory)
+                            : copy.reader.id.valid()            ? concat(commandText(copy.reader), " reads it")
+                                                                : std::string("it is copied on from there");
+    if (copy.swappedOut.id.valid())
+      return concat(why, ", and copy ", copy.swappedOut.copyNumber, " of ", copy.swappedOut.ofCopies,
+                    " swapped it out; it left ", memory, " at ", left);
+    if (absence.away[0].startNs == 0)
+      return concat(why, "; it is in ", memory,
+                    " when the step begins, but its addresses are overwritten before an operator reads it",
+                    whyAway(absence), droppedText(absence));
+    return concat(why, ", and it left ", memory, " at ", left, whyAway(absence), droppedText(absence));
+  }
   }
   return "";
-}
-
-/// "'a' (1.00 KiB)".
-static std::string guestText(const AbsenceFact::Guest &guest) {
-  return concat(guest.isWorkspace ? "the workspace of " : "", named(guest.noun, guest.name), " (",
-                formatBytes(guest.bytes), ")");
-}
-
-/// "its addresses are used by 'a' (512 B), then by 'b' (1.00 KiB)"; of more than three guests the first, the largest
-/// and their number.
-static std::string guestsOf(const AbsenceFact &absence) {
-  const std::vector<AbsenceFact::Guest> &guests = absence.guests;
-  if (guests.empty())
-    return "no other tensor uses its addresses";
-  std::string text = concat("its addresses are used by ", guestText(guests[0]));
-  if (guests.size() <= 3) {
-    for (size_t i = 1; i < guests.size(); ++i)
-      text += concat(", then by ", guestText(guests[i]));
-    return text;
-  }
-  const auto largest =
-      std::max_element(guests.begin(), guests.end(), [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
-  text += concat(", then by ", guests.size() - 1, " others, ");
-  if (largest == guests.begin())
-    return text + "none of which is larger";
-  return concat(text, "the largest of which is ", guestText(*largest));
-}
-
-/// What the step would gain if a tensor that has room stayed, and at which addresses it has room.
-static std::string gainFrom(const AbsenceFact &absence) {
-  const std::string memory = inQuotes(absence.memory);
-  const std::string room = concat("from byte ", *absence.freeOffset, " of ", memory, ", ",
-                                  formatBytes(absence.needBytes), " are free for it if no other tensor stays as well");
-  const std::string late = concat("its copy to ", memory, " could end ", formatDuration(absence.backSlackNs),
-                                  " later without making the step longer");
-  const std::optional<StayingFact> &staying = absence.staying;
-  if (!staying)
-    return absence.backSlackNs > 0 ? concat("it could stay, but ", late, "; ", room) : concat("it could stay: ", room);
-  if (staying->gainNs > 0)
-    return concat("if it stayed in ", memory, " and all other decisions were kept, the step would be ",
-                  formatDuration(staying->gainNs), " shorter; the planner did not find this plan; ", room);
-  std::string text = concat("it could stay in ", memory, ", but the step would be no shorter");
-  if (absence.backSlackNs > 0)
-    text += concat(", because ", late);
-  else if (staying->reader.id.valid() && staying->readerAfter.id.valid())
-    text += concat(", because ", commandText(staying->reader), " would then start at ",
-                   formatDuration(staying->reader.interval.startNs), ", after ", commandText(staying->readerAfter));
-  return concat(text, "; ", room);
-}
-
-/// Whether the tensor could have stayed, and at what gain; begins with a small letter.
-static std::string roomFor(const AbsenceFact &absence) {
-  const std::string memory = inQuotes(absence.memory);
-  const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
-  if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    return concat("it could not stay: at ", formatDuration(absence.atNs), " others use ",
-                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and its ", formatBytes(absence.needBytes),
-                  " would exceed the limit of ", limitText(absence.limitBytes, absence.homeBytes),
-                  absence.homeBytes > 0 ? ", by " : " by ", formatBytes(with - absence.limitBytes));
-  if (!absence.freeOffset)
-    return concat("it could not stay unless others moved: ", memory, " has enough bytes for its ",
-                  formatBytes(absence.needBytes), " beside the ", formatBytes(absence.mostInUseBytes),
-                  " that others use at most, but no single range of this size is free throughout its absence and its "
-                  "stays before and after it");
-  return gainFrom(absence);
 }
 
 /// How many of the tensors that could stay alone could stay together; empty if that is not known.
@@ -321,26 +432,36 @@ static std::string rivalsOf(const AbsenceFact &absence) {
                 rivals.isAmong ? "including this one" : "not including this one", gain);
 }
 
-static void describeAbsence(Sentences &sentences, const AbsenceFact &absence, int64_t stepNs) {
+/// "it is not in 'm1' from 348 ns to 596 ns; meanwhile its addresses are used by ..."; empty if it is never away.
+static std::string awayText(const AbsenceFact &absence, int64_t stepNs) {
   std::string when;
-  for (const Interval &interval : absence.times)
+  for (const Interval &interval : absence.away)
     when += concat(when.empty() ? "" : ", and of the next step ", describeSpan(interval, stepNs));
-  if (!when.empty())
-    sentences.add("copied", "It is not in ", inQuotes(absence.memory), " ", when, "; meanwhile ", guestsOf(absence));
-  sentences.add("copied", capital(roomFor(absence)));
+  if (when.empty())
+    return "";
+  const int64_t reservedNs = absence.times.empty() ? absence.backNs : absence.times.back().endNs;
+  const bool isReserved = reservedNs < absence.backNs && reservedNs > 0;
+  return concat("it is not in ", inQuotes(absence.memory), " ", when,
+                isReserved ? concat(" (its addresses are reserved again from ", formatDuration(reservedNs), ")") : "",
+                "; meanwhile ", guestsOf(absence));
+}
+
+static void describeAbsence(Sentences &sentences, const AbsenceFact &absence, int64_t stepNs) {
+  if (const std::string away = awayText(absence, stepNs); !away.empty())
+    sentences.add("copied", capital(away));
   if (const std::string rivals = rivalsOf(absence); !rivals.empty())
     sentences.add("copied", capital(rivals));
 }
 
 /// Adds the sentences about the first operator that reads the copied tensor: whether it waits for this copy.
 static void describeReader(Sentences &sentences, const CopyFact &copy) {
-  sentences.add("copied", capital(commandText(copy.reader)), " reads it next");
+  const std::string reader = commandText(copy.reader);
   if (copy.readerWaitNs <= 0) {
     const int64_t earlyNs = copy.reader.interval.startNs - copy.timing.command.interval.endNs;
-    sentences.add("copied", "This operator starts ", formatDuration(earlyNs), " after this copy ends, at the end of ",
-                  commandText(copy.readerAfter));
+    sentences.add("copied", capital(reader), " reads it first and starts ", formatDuration(earlyNs),
+                  " after this copy ends, at the end of ", commandText(copy.readerAfter));
     if (copy.readerMissingNs > 0)
-      sentences.add("copied", inQuotes(copy.reader.device), " is idle before this operator; during the first ",
+      sentences.add("copied", inQuotes(copy.reader.device), " is idle before ", reader, "; during the first ",
                     formatDuration(copy.readerMissingNs), " of that time this copy is not complete");
     return;
   }
@@ -352,30 +473,42 @@ static void describeReader(Sentences &sentences, const CopyFact &copy) {
   if (copy.readerMissing.size() > kMost)
     others += concat("; and ", copy.readerMissing.size() - kMost, " more");
   if (others.empty())
-    sentences.add("copied", "This operator waits ", formatDuration(copy.readerMissingNs),
+    sentences.add("copied", capital(reader), " reads it first and waits ", formatDuration(copy.readerMissingNs),
                   " for this copy and for nothing else");
   else
-    sentences.add("copied", "This operator waits ", formatDuration(copy.readerMissingNs), " for this copy, the last ",
-                  formatDuration(copy.readerWaitNs), " for nothing else; it also waits for ", others);
+    sentences.add("copied", capital(reader), " reads it first and waits ", formatDuration(copy.readerMissingNs),
+                  " for this copy, the last ", formatDuration(copy.readerWaitNs),
+                  " for nothing else; it also waits for ", others);
 }
 
-/// `isAbsenceKnown`: the copy out before it told why the tensor is away.
-static void describeCopy(Sentences &sentences, const CopyFact &copy, bool isAbsenceKnown, int64_t stepNs) {
+/// "Copy 1 of 2" or "The copy".
+static std::string subjectOf(const CopyFact &copy) {
+  const CommandFact &command = copy.timing.command;
+  return command.ofCopies > 1 ? concat("Copy ", command.copyNumber, " of ", command.ofCopies) : std::string("The copy");
+}
+
+static void describeCopy(Sentences &sentences, const CopyFact &copy, int64_t stepNs) {
   const CommandFact &command = copy.timing.command;
   const int64_t tookNs = command.interval.endNs - command.interval.startNs;
-  sentences.add("copied",
-                command.ofCopies > 1 ? concat("Copy ", command.copyNumber, " of ", command.ofCopies, ": it") : "It",
-                " is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
-                describeSpan(command.interval, stepNs), " (", formatBytes(copy.bytes), "): ", copiedBecause(copy));
-  if (copy.absence && !isAbsenceKnown)
+  const std::string subject = subjectOf(copy);
+  sentences.add("copied", capital(copiedBecause(copy)));
+  if (copy.absence && !copy.swappedOut.id.valid())
     describeAbsence(sentences, *copy.absence, stepNs);
-  const std::string took = formatDuration(tookNs), alone = formatDuration(copy.aloneNs);
-  if (tookNs > copy.aloneNs && took != alone)
-    sentences.add("copied", "The copy takes ", took, " instead of ", alone, ", because other copies share the link");
+  if (!copy.sharing.empty()) {
+    constexpr size_t kMost = 2;
+    std::string with;
+    for (size_t i = 0; i < std::min(copy.sharing.size(), kMost); ++i)
+      with +=
+          concat(i == 0 ? "" : ", ", commandText(copy.sharing[i].command), " for ", formatDuration(copy.sharing[i].ns));
+    if (copy.sharing.size() > kMost)
+      with += concat(" and ", copy.sharing.size() - kMost, " more");
+    sentences.add("copied", subject, " takes ", formatDuration(tookNs), " instead of ", formatDuration(copy.aloneNs),
+                  ", because it shares the link with ", with);
+  }
   if (copy.reader.id.valid())
     describeReader(sentences, copy);
-  describeSlack(sentences, copy.timing, "copied", "The copy");
-  describeStart(sentences, copy.timing, "The copy");
+  describeSlack(sentences, copy.timing, "copied", subject);
+  describeStart(sentences, copy.timing, subject);
 }
 
 std::string titleOf(const TensorFacts &facts) {
@@ -396,43 +529,38 @@ std::vector<Sentence> describe(const TensorFacts &facts) {
   if (facts.copies.empty())
     sentences.add("copied", "It is not copied in this plan");
   std::vector<Sentence> all = sentences.take();
-  for (std::vector<Sentence> &copy : describeCopies(facts))
-    std::move(copy.begin(), copy.end(), std::back_inserter(all));
+  const std::vector<std::vector<Sentence>> copies = describeCopies(facts);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const CommandFact &command = facts.copies[i].timing.command;
+    Sentences where;
+    where.add("copied",
+              command.ofCopies > 1 ? concat("Copy ", command.copyNumber, " of ", command.ofCopies, ": it") : "It",
+              " is copied from ", inQuotes(command.from), " to ", inQuotes(command.to), " ",
+              describeSpan(command.interval, facts.stepNs), " (", formatBytes(facts.copies[i].bytes), ")");
+    for (const std::vector<Sentence> &part : {where.take(), copies[i]})
+      all.insert(all.end(), part.begin(), part.end());
+  }
   return all;
 }
 
 std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts) {
   std::vector<std::vector<Sentence>> copies;
-  const CopyFact *previous = nullptr;
   for (const CopyFact &copy : facts.copies) {
     Sentences sentences;
-    describeCopy(sentences, copy,
-                 previous && previous->why == CopyFact::Why::Evicted && copy.why == CopyFact::Why::Returned,
-                 facts.stepNs);
-    previous = &copy;
+    describeCopy(sentences, copy, facts.stepNs);
     copies.push_back(sentences.take());
   }
   return copies;
 }
 
-std::string whyCopied(const TensorFacts &facts) {
-  std::vector<std::string> clauses;
-  auto add = [&](std::string clause) {
-    if (std::find(clauses.begin(), clauses.end(), clause) == clauses.end())
-      clauses.push_back(std::move(clause));
-  };
-  for (const CopyFact &copy : facts.copies) {
-    add(copiedBecause(copy));
-    if (!copy.absence)
-      continue;
-    add("while it is away, " + guestsOf(*copy.absence));
-    add(roomFor(*copy.absence));
-    if (std::string rivals = rivalsOf(*copy.absence); !rivals.empty())
-      add(std::move(rivals));
-  }
-  std::string text;
-  for (const std::string &clause : clauses)
-    text += concat(text.empty() ? "" : "; ", clause);
+std::string whyCopied(const TensorFacts &facts, size_t copy) {
+  const CopyFact &fact = facts.copies[copy];
+  std::string text = copiedBecause(fact);
+  if (!fact.absence || fact.swappedOut.id.valid())
+    return text;
+  for (const std::string &clause : {awayText(*fact.absence, facts.stepNs), rivalsOf(*fact.absence)})
+    if (!clause.empty())
+      text += concat("; ", clause);
   return text;
 }
 
@@ -440,23 +568,39 @@ std::string whyCopied(const TensorFacts &facts) {
 // Stalls
 //===----------------------------------------------------------------------===//
 
-/// What one link of a stall's chain waits for.
+/// What one link of a stall's chain waits for, and until when.
 static std::string awaited(const Dependency &dependency) {
   const std::string command = commandText(dependency.command);
-  const std::string until = formatDuration(dependency.command.interval.endNs);
+  const std::string until = concat("until ", formatDuration(dependency.command.interval.endNs));
   switch (dependency.why) {
   case Dependency::Why::Data:
     if (dependency.command.isCopy || dependency.tensor == dependency.command.name)
-      return command;
-    return concat(tensorOrWorkspace(dependency), ", which ", command, " makes");
+      return concat(command, " (", until, ")");
+    return concat(tensorOrWorkspace(dependency), ", which ", command, " makes (", until, ")");
   case Dependency::Why::State:
-    return concat(command, ", which reads the old value of ", tensorOrWorkspace(dependency), " until ", until);
+    return concat(command, ", which reads the old value of ", tensorOrWorkspace(dependency), " ", until);
   case Dependency::Why::Bytes:
-    return concat("the addresses of ", tensorOrWorkspace(dependency), ", which ", command, " uses until ", until);
+    return concat("the addresses of ", tensorOrWorkspace(dependency), ", which ", command, " uses ", until);
   case Dependency::Why::Order:
-    return dependency.onSameStream ? concat(command, ", the previous command of its stream") : command;
+    return concat(command, " (", until, "), ",
+                  dependency.onSameStream ? "the previous command of its stream" : sakeText(dependency));
   }
   return "";
+}
+
+/// Whether the addresses that a link waits for were free elsewhere.
+static std::string roomText(const RoomFact &room) {
+  const std::string text =
+      concat(". From ", formatDuration(room.interval.startNs), " on, when it waits for nothing else, ");
+  const std::string memory = inQuotes(room.memory);
+  if (room.largestBytes >= room.needBytes)
+    return concat(text, formatBytes(room.largestBytes), " of ", memory,
+                  " are free in one range elsewhere, enough for its ", formatBytes(room.needBytes));
+  return concat(text, room.largestBytes == 0 ? std::string("no bytes") : formatBytes(room.largestBytes), " of ", memory,
+                " are free in one range elsewhere, ", formatBytes(room.needBytes - room.largestBytes), " too little",
+                room.freeBytes >= room.needBytes
+                    ? concat("; the ranges together have enough: ", formatBytes(room.freeBytes))
+                    : std::string());
 }
 
 std::string describe(const StallFact &facts) {
@@ -465,23 +609,50 @@ std::string describe(const StallFact &facts) {
   if (facts.longest.id.valid() && !facts.chain.empty() && facts.longest.id != facts.chain[0].command.id)
     text += concat(". The largest part of that time, ", formatDuration(facts.longestNs), ", is taken by ",
                    commandWithDevice(facts.longest));
-  constexpr size_t kMost = 4;
-  for (size_t i = 0; i < std::min(facts.chain.size(), kMost); ++i)
-    text += concat(i == 0                              ? ". The operator waits for "
-                   : facts.chain[i - 1].command.isCopy ? ". This copy waits for "
-                                                       : ". This operator waits for ",
-                   awaited(facts.chain[i]));
-  if (facts.chain.size() > kMost)
-    text += concat(". ", countOf(facts.chain.size() - kMost, "more command"), " of this chain ",
-                   facts.chain.size() - kMost == 1 ? "precedes" : "precede", " that");
+  const CommandFact *waiter = &facts.launch;
+  for (size_t i = 0; i < facts.chain.size(); ++i) {
+    text +=
+        concat(". ", i == 0 ? "The operator" : capital(commandName(*waiter)), " waits for ", awaited(facts.chain[i]));
+    if (facts.room && facts.roomLink == i)
+      text += roomText(*facts.room);
+    waiter = &facts.chain[i].command;
+  }
+  if (facts.moreLinks > 0)
+    text +=
+        concat(". ", countOf(facts.moreLinks, "more command"), " of this chain ",
+               facts.moreLinks == 1 ? "precedes" : "precede", " that, the first of them ", commandText(facts.chainEnd));
+  if (facts.chainEnd.id.valid() && facts.chainEnd.interval.startNs == 0)
+    text += concat(". ", capital(commandName(facts.chainEnd)), " starts when the step starts");
   // One thing was missing all the time; of several, each for its own time.
+  constexpr size_t kMost = 4;
   for (size_t i = 0; facts.missing.size() > 1 && i < std::min(facts.missing.size(), kMost); ++i)
-    text += concat(i == 0 ? concat(". When ", inQuotes(facts.launch.device), " becomes idle, ") : "; ",
-                   commandText(facts.missing[i].command), i == 0 ? " is missing for " : " for ",
-                   formatDuration(facts.missing[i].ns));
+    text += concat(
+        i == 0 ? concat(". After ", inQuotes(facts.launch.device), " becomes idle, the operator still waits for ")
+               : "; for ",
+        commandText(facts.missing[i].command), ", ", formatDuration(facts.missing[i].ns));
   if (facts.missing.size() > kMost)
-    text += concat("; and ", facts.missing.size() - kMost, " more");
+    text += concat("; and for ", facts.missing.size() - kMost, " more");
   return text + ".";
+}
+
+std::string describe(const DeviceTime &facts) {
+  auto part = [&](int64_t ns) { return formatDuration(ns); };
+  return concat("Of the ", part(facts.stepNs), " of a step, ", inQuotes(facts.device), " computes for ",
+                part(facts.computeNs), ", waits before operators for ", part(facts.stallNs),
+                facts.stallNs > 0 ? concat(" (", part(facts.copyStallNs), " of that for copies)") : std::string(),
+                " and runs nothing after its last operator for ", part(facts.restNs), ".");
+}
+
+std::string describeLink(const Machine &machine, const Link &link) {
+  const std::string a = inQuotes(machine.memory(link.a).name), b = inQuotes(machine.memory(link.b).name);
+  auto rate = [](double bytesPerSec) { return concat(formatBytes(static_cast<int64_t>(bytesPerSec)), "/s"); };
+  return concat("The link of ", a, " and ", b, " copies ", rate(link.rateFrom(link.a)), " to ", b, ", ",
+                rate(link.rateFrom(link.b)), " to ", a, " and at most ", rate(link.duplexBytesPerSec),
+                " both ways together; each copy takes ", formatDuration(link.latencyNs), " more (the latency)",
+                link.eventLatencyNs > 0 ? concat(", and a command of another stream starts ",
+                                                 formatDuration(link.eventLatencyNs), " after it (the event latency)")
+                                        : std::string(),
+                ".");
 }
 
 } // namespace sluice

@@ -70,6 +70,29 @@ Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vect
   return explanations;
 }
 
+/// None for a stream that launches nothing.
+static std::optional<DeviceTime> deviceTime(const PlanFacts &facts, StreamId stream) {
+  if (facts.plan.streams[stream.index()].kind != StreamKind::Compute)
+    return std::nullopt;
+  DeviceTime time;
+  int64_t lastNs = -1;
+  for (size_t i = 0; i < facts.plan.commands.size(); ++i) {
+    const CommandId id(i);
+    if (facts.command(id).stream != stream || !facts.isLaunch(id))
+      continue;
+    time.device = facts.machine.device(facts.deviceOf(id)).name;
+    lastNs = facts.interval(id).endNs;
+    time.computeNs += lastNs - facts.interval(id).startNs;
+    time.stallNs += facts.stallNs(id);
+    time.copyStallNs += facts.stall(id).copyNs;
+  }
+  if (lastNs < 0)
+    return std::nullopt;
+  time.stepNs = facts.timeline.makespanNs;
+  time.restNs = time.stepNs - lastNs;
+  return time;
+}
+
 StepFacts explainStep(const PlanFile &file) {
   PlanFacts facts(file);
   facts.fillSlack();
@@ -77,6 +100,8 @@ StepFacts explainStep(const PlanFile &file) {
   StepFacts step;
   for (size_t i = 0; i < facts.plan.commands.size(); ++i)
     step.slackNs.push_back(facts.slackOf(CommandId(i)));
+  for (size_t i = 0; i < facts.plan.commands.size(); ++i)
+    step.heldBy.push_back(facts.lastToEnd(CommandId(i)));
   for (size_t i = 0; i < facts.plan.commands.size(); ++i) {
     CommandId waiter(i);
     // A device that only does not communicate may well compute.
@@ -91,14 +116,30 @@ StepFacts explainStep(const PlanFile &file) {
       stall.longest = facts.fact(found.longest);
     stall.longestNs = found.longestNs;
     stall.missing = facts.missing(waiter);
-    for (CommandId held : found.chain)
-      stall.chain.push_back(facts.dependency(std::exchange(waiter, held), held));
-    // Why the last of them did not start before the stream fell idle, unless its data was made then.
-    if (const CommandId held = facts.lastToEnd(waiter); !stall.chain.empty() && held.valid())
-      if (Dependency before = facts.dependency(waiter, held); before.why != Dependency::Why::Data)
-        stall.chain.push_back(std::move(before));
+    stall.during = found.chain;
+    const StreamId idle = facts.command(waiter).stream;
+    for (CommandId held = facts.lastToEnd(waiter, true); held.valid(); held = facts.lastToEnd(waiter)) {
+      if (stall.chain.size() < StallFact::kMostLinks) {
+        stall.chain.push_back(facts.dependency(waiter, held));
+        if (stall.chain.back().why == Dependency::Why::Bytes && !stall.room) {
+          stall.room = facts.room(waiter, held);
+          stall.roomLink = stall.chain.size() - 1;
+        }
+      } else {
+        ++stall.moreLinks;
+      }
+      waiter = held;
+      if (facts.command(held).stream == idle)
+        break;
+    }
+    if (!stall.chain.empty())
+      stall.chainEnd = facts.fact(waiter);
     step.stalls.push_back(std::move(stall));
   }
+  step.criticalPath = criticalPath(facts.plan, facts.timeline);
+  for (size_t s = 0; s < facts.plan.streams.size(); ++s)
+    if (std::optional<DeviceTime> time = deviceTime(facts, StreamId(s)))
+      step.deviceTimes.push_back(std::move(*time));
   for (size_t i = 0; i < facts.graph.numTensors(); ++i)
     if (!facts.copies[i].empty())
       step.copied.emplace_back(TensorId(i), tensorFacts(facts, profile, TensorId(i)));

@@ -35,6 +35,8 @@ static Json toJson(const Timing &timing) {
   json["stallNs"] = timing.stallNs;
   json["slackNs"] = timing.slackNs;
   json["critical"] = timing.isCritical;
+  if (timing.slackBy.id.valid())
+    json["slackBy"] = factToJson(timing.slackBy);
   json["after"] = Json::array();
   for (const Dependency &dependency : timing.after) {
     Json entry = factToJson(dependency.command);
@@ -42,6 +44,11 @@ static Json toJson(const Timing &timing) {
     if (!dependency.tensor.empty())
       entry["tensor"] = dependency.tensor;
     entry["sameStream"] = dependency.onSameStream;
+    if (dependency.sake) {
+      Json &sake = entry["sake"] = factToJson(dependency.sake->command);
+      sake["waits"] = dependency.sake->isWaiter;
+      sake["why"] = kWhy[static_cast<size_t>(dependency.sake->why)];
+    }
     json["after"].push_back(std::move(entry));
   }
   return json;
@@ -105,6 +112,10 @@ static Json toJson(const OperatorFacts &facts) {
 static Json toJson(const AbsenceFact &absence) {
   Json json;
   json["memory"] = absence.memory;
+  json["dropped"] = absence.isDropped;
+  json["away"] = Json::array();
+  for (const Interval &interval : absence.away)
+    json["away"].push_back({interval.startNs, interval.endNs});
   json["times"] = Json::array();
   for (const Interval &interval : absence.times)
     json["times"].push_back({interval.startNs, interval.endNs});
@@ -125,12 +136,17 @@ static Json toJson(const AbsenceFact &absence) {
 }
 
 static Json toJson(const CopyFact &copy) {
-  static constexpr const char *kWhy[] = {"input",    "output",  "new-state", "other-device",
-                                         "not-kept", "evicted", "returned",  "restored"};
+  static constexpr const char *kWhy[] = {"input", "output", "new-state", "other-device", "not-kept", "evicted",
+                                         "moved", "unread", "second",    "returned",     "restored"};
   Json json = toJson(copy.timing);
   json["why"] = kWhy[static_cast<size_t>(copy.why)];
   json["bytes"] = copy.bytes;
   json["aloneNs"] = copy.aloneNs;
+  json["sharing"] = Json::array();
+  for (const MissingFact &other : copy.sharing) {
+    json["sharing"].push_back(factToJson(other.command));
+    json["sharing"].back()["sharedNs"] = other.ns;
+  }
   if (!copy.producerDevice.empty())
     json["producerDevice"] = copy.producerDevice;
   if (!copy.newValue.empty())

@@ -40,6 +40,11 @@ public:
       result.stays.push_back(stayFact(stay));
     for (CommandId copy : copies)
       result.copies.push_back(copyFact(copy));
+    for (CopyFact &copy : result.copies)
+      for (const CopyFact &out : result.copies)
+        if (out.why == CopyFact::Why::Evicted && out.absence && copy.absence && copy.why != CopyFact::Why::Evicted &&
+            out.absence->back == copy.absence->back)
+          copy.swappedOut = out.timing.command;
     return std::move(result);
   }
 
@@ -84,14 +89,38 @@ private:
     return fact;
   }
 
-  /// The stay in the memory's arena that is the last to begin before a time; invalid: none.
+  /// The stay in the memory's arena that is the last to end until a time; invalid: none.
   ResidencyId stayBefore(MemoryId memory, int64_t ns, ResidencyId besides) const {
     ResidencyId found;
     for (ResidencyId id : stays)
-      if (id != besides && !isHome(id) && facts.residency(id).memory == memory && times(id).startNs <= ns &&
-          times(id).endNs <= ns)
+      if (id != besides && !isHome(id) && facts.residency(id).memory == memory && times(id).endNs <= ns &&
+          (!found.valid() || times(id).endNs >= times(found).endNs))
         found = id;
     return found;
+  }
+  /// Another stay in the memory's arena that began before `stay` does and ends later than that, the longest; invalid:
+  /// none.
+  ResidencyId stayBeside(ResidencyId stay) const {
+    ResidencyId found;
+    for (ResidencyId id : stays)
+      if (id != stay && !isHome(id) && facts.residency(id).memory == facts.residency(stay).memory &&
+          times(id).startNs <= times(stay).startNs && times(id).endNs > times(stay).startNs &&
+          (!found.valid() || times(id).endNs > times(found).endNs))
+        found = id;
+    return found;
+  }
+  /// The stay that a copy out of this memory left, if what a copy back reads is that copy; invalid: it is not.
+  ResidencyId stayCopiedOut(CommandId back) const {
+    const CommandId out = facts.creators[facts.command(back).reads[0].index()];
+    if (!out.valid() || facts.isLaunch(out) || source(out).memory != facts.residency(target(back)).memory ||
+        source(out).segment == Segment::Home)
+      return {};
+    return facts.command(out).reads[0];
+  }
+  /// A copy to the host and back that does not free its first addresses before it has the second.
+  bool isMove(CommandId back) const {
+    const ResidencyId left = stayCopiedOut(back);
+    return left.valid() && times(left).endNs >= times(target(back)).startNs;
   }
   /// The first that begins at a time or after it.
   ResidencyId stayAfter(MemoryId memory, int64_t ns) const {
@@ -107,11 +136,19 @@ private:
       return tensor.isOutput ? CopyFact::Why::Output : CopyFact::Why::NewState;
     const std::vector<CommandId> &readers = facts.readers[target(copy).index()];
     if (copyDirection(facts.machine, from.memory, to.memory) == CopyDirection::Out) {
+      if (readers.empty() && !isKept(target(copy)))
+        return CopyFact::Why::Unread;
       const bool isUsed = std::any_of(readers.begin(), readers.end(), [&](CommandId reader) {
         return facts.isLaunch(reader) || facts.residency(target(reader)).memory != from.memory;
       });
-      return isUsed ? CopyFact::Why::OtherDevice : CopyFact::Why::Evicted;
+      if (isUsed || readers.empty())
+        return CopyFact::Why::OtherDevice;
+      return isMove(readers.front()) ? CopyFact::Why::Moved : CopyFact::Why::Evicted;
     }
+    if (isMove(copy))
+      return CopyFact::Why::Moved;
+    if (stayBeside(target(copy)).valid())
+      return CopyFact::Why::Second;
     if (stayBefore(to.memory, times(target(copy)).startNs, target(copy)).valid())
       return readers.empty() ? CopyFact::Why::Restored : CopyFact::Why::Returned;
     if (tensor.kind == TensorKind::Input)
@@ -129,13 +166,14 @@ private:
     if (fact.why == CopyFact::Why::OtherDevice && tensor.producer.valid())
       fact.producerDevice = facts.machine.device(facts.plan.placement[tensor.producer.index()]).name;
     fact.absence = absence(copy, fact.why);
+    if (fact.why == CopyFact::Why::Unread)
+      fact.sourceEndNs = times(facts.command(copy).reads[0]).endNs;
+    const Interval &ran = facts.interval(copy);
+    if (ran.endNs - ran.startNs - fact.aloneNs >= fact.aloneNs / 100 + 1)
+      fact.sharing = facts.sharing(copy);
     if (fact.why == CopyFact::Why::NotKept && tensor.updatedBy.valid())
       fact.newValue = facts.nameOf(tensor.updatedBy);
-    CommandId first;
-    for (CommandId reader : facts.readers[target(copy).index()])
-      if (facts.isLaunch(reader) && (!first.valid() || facts.interval(reader).startNs < facts.interval(first).startNs))
-        first = reader;
-    if (first.valid()) {
+    if (const CommandId first = firstReader(facts, target(copy)); first.valid()) {
       fact.reader = facts.fact(first);
       fact.readerWaitNs = facts.waitNs(first, copy);
       for (MissingFact &missing : facts.missing(first))
@@ -155,6 +193,14 @@ private:
       const ResidencyId back = stayAfter(facts.residency(left).memory, times(left).endNs);
       return back.valid() ? std::optional(between(left, back)) : std::nullopt;
     }
+    if (why == CopyFact::Why::Moved) {
+      const MemoryId from = source(copy).memory;
+      const bool isOut = copyDirection(facts.machine, from, facts.residency(to).memory) == CopyDirection::Out;
+      const CommandId back = isOut ? facts.readers[to.index()].front() : copy;
+      return twice(stayCopiedOut(back), target(back));
+    }
+    if (why == CopyFact::Why::Second)
+      return twice(stayBeside(to), to);
     if (why == CopyFact::Why::Returned || why == CopyFact::Why::Restored)
       return between(stayBefore(facts.residency(to).memory, times(to).startNs, to), to);
     // What the next step finds of a state that is updated is its new value.
@@ -168,6 +214,9 @@ private:
         last = id;
     AbsenceFact fact = start(last, to);
     fact.isOverEnd = true;
+    for (const Interval away : {Interval{times(last).endNs, facts.timeline.makespanNs}, Interval{0, fact.backNs}})
+      if (away.startNs < away.endNs)
+        fact.away.push_back(away);
     Guests known;
     addTime(fact, known, {times(last).endNs, facts.timeline.makespanNs}, last);
     addTime(fact, known, {0, times(to).startNs}, to);
@@ -181,10 +230,23 @@ private:
     AbsenceFact fact;
     fact.left = left;
     fact.back = back;
+    fact.leftOffset = facts.residency(left).offset;
+    fact.backOffset = facts.residency(back).offset;
     // A launch may make it again instead.
     if (const CommandId maker = facts.creators[back.index()]; maker.valid()) {
       fact.backNs = facts.interval(maker).endNs;
       fact.backSlackNs = facts.slackOf(maker);
+      const std::vector<CommandId> &readers = facts.readers[left.index()];
+      fact.isDropped = !facts.isLaunch(maker) && std::all_of(readers.begin(), readers.end(),
+                                                             [&](CommandId reader) { return facts.isLaunch(reader); });
+      if (fact.isDropped)
+        fact.keptIn = facts.machine.memory(source(maker).memory).name;
+      if (const CommandId reader = firstReader(facts, back); reader.valid()) {
+        fact.reader = facts.fact(reader);
+        for (const MissingFact &missing : facts.missing(reader))
+          if (missing.command.id == maker)
+            fact.readerMissingNs = missing.ns;
+      }
     }
     fact.memory = facts.machine.memory(memory).name;
     fact.limitBytes = facts.arenaLimit(memory);
@@ -195,9 +257,19 @@ private:
 
   AbsenceFact between(ResidencyId left, ResidencyId back) const {
     AbsenceFact fact = start(left, back);
+    fact.away = {{times(left).endNs, fact.backNs}};
     Guests known;
     addTime(fact, known, {times(left).endNs, times(back).startNs}, left);
     fact.freeOffset = freeOffset(left, {{times(left).startNs, times(back).endNs}}, fact);
+    return fact;
+  }
+
+  /// Of two stays at one time: who has the first's bytes before the second ends.
+  AbsenceFact twice(ResidencyId first, ResidencyId second) const {
+    AbsenceFact fact = start(first, second);
+    Guests known;
+    addTime(fact, known, {times(first).endNs, times(second).endNs}, first);
+    fact.freeOffset = freeOffset(first, {{times(first).startNs, times(second).endNs}}, fact);
     return fact;
   }
 
@@ -240,6 +312,7 @@ private:
     guest.isWorkspace = !residency.tensor.valid();
     guest.bytes = residency.bytes;
     guest.fromNs = times(id).startNs;
+    guest.time = fact.times.size() - 1;
     // A workspace is written by the launch that it is for.
     const CommandId maker = facts.creators[id.index()];
     const bool hasLaunch = maker.valid() && facts.isLaunch(maker);

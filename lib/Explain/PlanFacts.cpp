@@ -25,13 +25,21 @@ bool overlap(const Residency &a, const Residency &b) {
 
 bool meet(const Interval &a, const Interval &b) { return a.startNs < b.endNs && b.startNs < a.endNs; }
 
+CommandId firstReader(const PlanFacts &facts, ResidencyId stay) {
+  CommandId first;
+  for (CommandId reader : facts.readers[stay.index()])
+    if (facts.isLaunch(reader) && (!first.valid() || facts.interval(reader).startNs < facts.interval(first).startNs))
+      first = reader;
+  return first;
+}
+
 PlanFacts::PlanFacts(const PlanFile &file)
     : graph(file.problem.graph), machine(file.problem.machine), costs(file.problem.costs), plan(file.plan),
       capacities(file.problem.capacities), operatorNames(graph.operators()), tensorNames(graph.tensors()),
-      timeline(simulate(graph, machine, costs, plan)), before(plan.commands.size()), creators(plan.residencies.size()),
-      readers(plan.residencies.size()), launches(graph.numOperators()), stays(graph.numTensors()),
-      copies(graph.numTensors()), copyNumber(plan.commands.size()), byOffset(machine.memories.size()),
-      times(residencyTimes(machine, plan, timeline)) {
+      timeline(simulate(graph, machine, costs, plan)), before(plan.commands.size()), after(plan.commands.size()),
+      creators(plan.residencies.size()), readers(plan.residencies.size()), launches(graph.numOperators()),
+      stays(graph.numTensors()), copies(graph.numTensors()), copyNumber(plan.commands.size()),
+      byOffset(machine.memories.size()), times(residencyTimes(machine, plan, timeline)), rows(plan.streams.size()) {
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency &residency = plan.residencies[i];
     if (residency.tensor.valid())
@@ -42,10 +50,14 @@ PlanFacts::PlanFacts(const PlanFile &file)
   for (std::vector<ResidencyId> &ids : byOffset)
     std::stable_sort(ids.begin(), ids.end(),
                      [&](ResidencyId a, ResidencyId b) { return residency(a).offset < residency(b).offset; });
-  std::vector<CommandId> last(plan.streams.size());
   for (size_t i = 0; i < plan.commands.size(); ++i) {
     const Command &command = plan.commands[i];
-    before[i] = std::exchange(last[command.stream.index()], CommandId(i));
+    std::vector<CommandId> &row = rows[command.stream.index()];
+    if (!row.empty()) {
+      before[i] = row.back();
+      after[row.back().index()] = CommandId(i);
+    }
+    row.push_back(CommandId(i));
     for (ResidencyId read : command.reads)
       readers[read.index()].push_back(CommandId(i));
     for (ResidencyId written : command.writes)
@@ -86,13 +98,20 @@ int64_t PlanFacts::eventLatencyNs(CommandId ended, CommandId waiter) const {
 void PlanFacts::fillSlack() {
   const size_t count = plan.commands.size();
   std::vector<int64_t> latestEnd(count, timeline.makespanNs);
+  slackBy.assign(count, CommandId());
   for (size_t i = count; i-- > 0;) {
     const CommandId id(i);
     const int64_t latestStart = latestEnd[i] - (interval(id).endNs - interval(id).startNs);
+    auto bound = [&](CommandId earlier, int64_t ns) {
+      if (ns >= latestEnd[earlier.index()])
+        return;
+      latestEnd[earlier.index()] = ns;
+      slackBy[earlier.index()] = id;
+    };
     if (before[i].valid())
-      latestEnd[before[i].index()] = std::min(latestEnd[before[i].index()], latestStart);
+      bound(before[i], latestStart);
     for (CommandId wait : plan.commands[i].waits)
-      latestEnd[wait.index()] = std::min(latestEnd[wait.index()], latestStart - eventLatencyNs(wait, id));
+      bound(wait, latestStart - eventLatencyNs(wait, id));
   }
   slackNs.resize(count);
   for (size_t i = 0; i < count; ++i)
@@ -185,19 +204,10 @@ CommandFact PlanFacts::fact(CommandId id) const {
   return fact;
 }
 
-Dependency PlanFacts::dependency(CommandId waiter, CommandId earlier) const {
-  Dependency result;
-  result.command = fact(earlier);
-  result.onSameStream = command(waiter).stream == command(earlier).stream;
-  auto because = [&](Dependency::Why why, TensorId tensor) {
-    result.why = why;
-    result.tensor = tensor.valid() ? nameOf(tensor) : std::string();
-    result.tensorNoun = tensor.valid() ? nounOf(tensor) : std::string();
-    return result;
-  };
+PlanFacts::Reason PlanFacts::reasonOf(CommandId waiter, CommandId earlier) const {
   for (ResidencyId read : command(waiter).reads)
     if (creators[read.index()] == earlier)
-      return because(Dependency::Why::Data, residency(read).tensor);
+      return {Dependency::Why::Data, residency(read).tensor};
   for (ResidencyId written : command(waiter).writes) {
     const Residency &target = residency(written);
     for (const auto *touched : {&command(earlier).reads, &command(earlier).writes})
@@ -205,12 +215,93 @@ Dependency PlanFacts::dependency(CommandId waiter, CommandId earlier) const {
         const Residency &other = residency(id);
         if (target.segment == Segment::Home && other.segment == Segment::Home && target.tensor.valid() &&
             graph.tensor(target.tensor).updates == other.tensor && other.tensor.valid())
-          return because(Dependency::Why::State, other.tensor);
+          return {Dependency::Why::State, other.tensor};
         if (overlap(target, other))
-          return because(Dependency::Why::Bytes, other.tensor);
+          return {Dependency::Why::Bytes, other.tensor};
       }
   }
+  return {};
+}
+
+std::optional<Dependency::Sake> PlanFacts::sakeOf(CommandId waiter, CommandId earlier) const {
+  constexpr size_t kMost = 256; // Commands that are looked at on each stream.
+  auto sake = [&](CommandId command, bool isWaiter, const Reason &reason) {
+    const TensorId tensor = reason.tensor;
+    return Dependency::Sake{fact(command), isWaiter, reason.why, tensor.valid() ? nameOf(tensor) : std::string(),
+                            tensor.valid() ? nounOf(tensor) : std::string()};
+  };
+  CommandId later = after[waiter.index()];
+  for (size_t i = 0; later.valid() && i < kMost; ++i, later = after[later.index()])
+    if (const Reason reason = reasonOf(later, earlier); reason.why != Dependency::Why::Order)
+      return sake(later, true, reason);
+  CommandId previous = before[earlier.index()];
+  for (size_t i = 0; previous.valid() && i < kMost; ++i, previous = before[previous.index()])
+    if (const Reason reason = reasonOf(waiter, previous); reason.why != Dependency::Why::Order)
+      return sake(previous, false, reason);
+  return std::nullopt;
+}
+
+Dependency PlanFacts::dependency(CommandId waiter, CommandId earlier) const {
+  const Reason reason = reasonOf(waiter, earlier);
+  Dependency result;
+  result.command = fact(earlier);
+  result.onSameStream = command(waiter).stream == command(earlier).stream;
+  result.why = reason.why;
+  if (reason.tensor.valid()) {
+    result.tensor = nameOf(reason.tensor);
+    result.tensorNoun = nounOf(reason.tensor);
+  }
+  if (result.why == Dependency::Why::Order && !result.onSameStream)
+    result.sake = sakeOf(waiter, earlier);
   return result;
+}
+
+std::vector<MissingFact> PlanFacts::sharing(CommandId copy) const {
+  auto trunkOf = [&](LinkId link) { return machine.link(link).trunk.valid() ? machine.link(link).trunk : link; };
+  std::vector<MissingFact> found;
+  for (const std::vector<CommandId> &row : rows) {
+    auto at = std::upper_bound(row.begin(), row.end(), interval(copy).startNs,
+                               [&](int64_t ns, CommandId id) { return ns < interval(id).endNs; });
+    for (; at != row.end() && interval(*at).startNs < interval(copy).endNs; ++at)
+      if (*at != copy && !isLaunch(*at) && trunkOf(command(*at).link) == trunkOf(command(copy).link))
+        found.push_back({fact(*at), std::min(interval(*at).endNs, interval(copy).endNs) -
+                                        std::max(interval(*at).startNs, interval(copy).startNs)});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.ns > b.ns; });
+  return found;
+}
+
+std::optional<RoomFact> PlanFacts::room(CommandId waiter, CommandId held) const {
+  // Of several the first.
+  for (ResidencyId written : command(waiter).writes) {
+    const Residency &target = residency(written);
+    auto isOver = [&](ResidencyId id) { return overlap(target, residency(id)); };
+    if (std::none_of(command(held).reads.begin(), command(held).reads.end(), isOver) &&
+        std::none_of(command(held).writes.begin(), command(held).writes.end(), isOver))
+      continue;
+    RoomFact fact;
+    fact.memory = machine.memory(target.memory).name;
+    fact.needBytes = target.bytes;
+    fact.interval = {interval(waiter).startNs - waitNs(waiter, held), times[written.index()].endNs};
+    const int64_t limit = arenaLimit(target.memory);
+    if (limit == std::numeric_limits<int64_t>::max())
+      return std::nullopt;
+    int64_t high = 0;
+    auto addRange = [&](int64_t upTo) {
+      const int64_t bytes = std::max<int64_t>(upTo - high, 0);
+      fact.freeBytes += bytes;
+      fact.largestBytes = std::max(fact.largestBytes, bytes);
+    };
+    for (ResidencyId id : byOffset[target.memory.index()]) {
+      if (id == written || !meet(times[id.index()], fact.interval))
+        continue;
+      addRange(std::min(residency(id).offset, limit));
+      high = std::max(high, residency(id).offset + residency(id).bytes);
+    }
+    addRange(limit);
+    return fact;
+  }
+  return std::nullopt;
 }
 
 Timing PlanFacts::timing(CommandId id) const {
@@ -219,6 +310,10 @@ Timing PlanFacts::timing(CommandId id) const {
   timing.stallNs = stallNs(id);
   timing.slackNs = slackNs[id.index()];
   timing.isCritical = critical[id.index()];
+  if (const CommandId by = slackBy[id.index()]; by.valid()) {
+    timing.slackBy = fact(by);
+    timing.isSlackByNext = before[by.index()] == id;
+  }
   if (before[id.index()].valid())
     timing.after.push_back(dependency(id, before[id.index()]));
   for (CommandId wait : command(id).waits)

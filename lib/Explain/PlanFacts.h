@@ -34,7 +34,7 @@ public:
   const PlanNames operatorNames, tensorNames;
   const Timeline timeline;
 
-  std::vector<CommandId> before;                  ///< Per command: the one before on its stream.
+  std::vector<CommandId> before, after;           ///< Per command: those before and after it on its stream.
   std::vector<CommandId> creators;                ///< Per residency: the command that writes it.
   std::vector<std::vector<CommandId>> readers;    ///< Per residency.
   std::vector<std::vector<CommandId>> launches;   ///< Per operator.
@@ -75,6 +75,11 @@ public:
   std::string nounOf(TensorId tensor) const;
   CommandFact fact(CommandId id) const;
   int64_t slackOf(CommandId id) const { return slackNs[id.index()]; }
+  /// Other copies that use the copy's link or trunk while it runs, the longest first.
+  std::vector<MissingFact> sharing(CommandId copy) const;
+  /// What was free elsewhere for a command that starts after `held`, whose bytes it overwrites; none where it
+  /// overwrites no bytes of that. O(residencies).
+  std::optional<RoomFact> room(CommandId waiter, CommandId held) const;
   /// Needs fillSlack() before.
   Timing timing(CommandId id) const;
   /// Slack and the critical path.
@@ -83,16 +88,28 @@ public:
   Dependency dependency(CommandId waiter, CommandId earlier) const;
 
 private:
+  std::vector<std::vector<CommandId>> rows; ///< Per stream.
   std::vector<int64_t> slackNs;
+  std::vector<CommandId> slackBy;
   std::vector<bool> critical;
 
   int64_t eventLatencyNs(CommandId ended, CommandId waiter) const;
+  struct Reason {
+    Dependency::Why why = Dependency::Why::Order;
+    TensorId tensor; ///< Invalid: a workspace, or no reason.
+  };
+  /// The reason that the plan's data and addresses give; Order: none.
+  Reason reasonOf(CommandId waiter, CommandId earlier) const;
+  std::optional<Dependency::Sake> sakeOf(CommandId waiter, CommandId earlier) const;
 };
 
 /// Half-open ranges of two residencies of one arena share bytes.
 bool overlap(const Residency &a, const Residency &b);
 /// Half-open intervals share a time.
 bool meet(const Interval &a, const Interval &b);
+
+/// The first launch that reads a stay; invalid: none.
+CommandId firstReader(const PlanFacts &facts, ResidencyId stay);
 
 OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile, OperatorId op);
 TensorFacts tensorFacts(const PlanFacts &facts, const MemoryProfile &profile, TensorId tensor);

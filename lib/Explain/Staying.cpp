@@ -145,14 +145,6 @@ private:
   }
 };
 
-CommandId firstReader(const PlanFacts &facts, ResidencyId stay) {
-  CommandId first;
-  for (CommandId reader : facts.readers[stay.index()])
-    if (facts.isLaunch(reader) && (!first.valid() || facts.interval(reader).startNs < facts.interval(first).startNs))
-      first = reader;
-  return first;
-}
-
 /// What a command of the changed plan starts after; invalid: nothing.
 CommandId startsAfter(const KeptPlan::Step &step, size_t command) {
   size_t last = command;

@@ -15,6 +15,8 @@ namespace sluice::words {
 std::string inQuotes(std::string_view name) { return concat("'", excerpt(name), "'"); }
 
 std::string named(std::string_view noun, std::string_view name) {
+  if (noun == "new value of a state")
+    return concat("the new value ", inQuotes(name), " of a state");
   return noun.empty() ? inQuotes(name) : concat(noun, " ", inQuotes(name));
 }
 
@@ -38,12 +40,23 @@ std::string countOf(size_t count, std::string_view what) {
   return concat(count, " ", what, count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
-std::string commandText(const CommandFact &command) {
+std::string commandName(const CommandFact &command) {
   if (!command.isCopy)
     return named(command.noun, command.name);
   return concat(command.ofCopies > 1 ? concat("copy ", command.copyNumber, " of ", command.ofCopies) : "the copy",
-                " of ", named(command.noun, command.name), " from ", inQuotes(command.from), " to ",
-                inQuotes(command.to));
+                " of ", named(command.noun, command.name));
+}
+
+std::string commandText(const CommandFact &command) {
+  return concat(commandName(command),
+                command.isCopy ? concat(" from ", inQuotes(command.from), " to ", inQuotes(command.to)) : "");
+}
+
+std::string formatCount(int64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;)
+    text.insert(at -= 3, ",");
+  return text;
 }
 
 std::string commandWithDevice(const CommandFact &command) {

@@ -193,12 +193,16 @@ class OnePlan(PageTest):
         near = {box["text"].split("\n")[0] for box in self.boxes("graph") if box["level"] == 1}
         self.assertEqual(near, {"Gather_15"})
         text = self.details()
-        for part in ("parameter of 323.44 KiB", "made by none", "read by Gather_15", "copy of " + self.WEIGHT,
-                     "it is not kept in 'accel0' between steps; while it is away, its addresses are used by ",
-                     "; it could not stay: at ", ", and its 323.44 KiB would exceed the limit of ",
-                     "Operator 'Gather_15' reads it next", "while it is away, its addresses are used, in the order of time, by ",
+        for part in ("parameter of 323.44 KiB", "read by Gather_15", "copy of " + self.WEIGHT,
+                     "it is not kept in 'accel0' between steps, because it does not fit with the others as planned: at ",
+                     ", and its 323.44 KiB would exceed the limit of ", "; it leaves 'accel0' without a copy, because 'host' keeps it",
+                     "; meanwhile its addresses are used by ", "Operator 'Gather_15' reads it first and starts ",
+                     "the addresses that it left or comes to are used, in the order of time, by ", "its home",
                      "accel0 at bytes 0 to 331,200", "The copy starts when the step starts and waits for nothing."):
             self.assertIn(part, text)
+        # A tensor without a maker has no line for one, and no fact comes twice.
+        self.assertNotIn("made by", text)
+        self.assertEqual(text.count("the step gets longer"), 1)
 
     def test_links_of_the_panel_lead_to_maker_readers_and_copies(self):
         self.click_box("map", self.WEIGHT)
@@ -233,23 +237,31 @@ class OnePlan(PageTest):
         self.click_element("#graph-all")
         self.click_box("graph", "ReduceMean_20")
         self.assertEqual(self.selected_name(), "operator ReduceMean_20")
-        self.click_element("#swaps tbody tr:nth-child(3)")
+        row = self.run_js("[...document.querySelectorAll('#swaps tbody tr')].findIndex(row => row.textContent.startsWith('MatMul_111'))")
+        self.click_element(f"#swaps tbody tr:nth-child({row + 1})")
         self.assertEqual(self.selected_name(), "tensor MatMul_111")
         self.click_box("memory", "MatMul_111")
         self.assertEqual(self.selected_name(), "tensor MatMul_111")
         self.click_element("#stalls tbody tr")
         self.assertEqual(self.selected_name(), "operator Gather_15")
+        # Operators are in the order of time at first, and the head of the table says so.
+        self.assertEqual(self.run_js("document.querySelector('#operators th:nth-child(4)').ariaSort"), "ascending")
+        starts = self.run_js("report.plans[0].startNs")
+        names = self.run_js("report.plans[0].operators.name")
+        self.assertEqual([row[1] for row in self.rows("operators")], [names[i] for i in sorted(range(len(starts)), key=lambda i: starts[i])])
         self.click_element("#operators tbody tr")
-        self.assertEqual(self.selected_name(), "operator Cast_2")
+        self.assertEqual(self.selected_name(), "operator " + self.rows("operators")[0][1])
         self.run_js("document.querySelector('#operators tbody tr:nth-child(3)').focus()")
         self.tab.key("Enter")
-        self.assertEqual(self.selected_name(), "operator ReduceMean_20")
+        self.assertEqual(self.selected_name(), "operator " + self.rows("operators")[2][1])
 
     def test_every_stall_has_its_reason(self):
         stalls = self.rows("stalls")
         self.assertEqual(len(stalls), 1)
         self.assertEqual(stalls[0][1:3] + stalls[0][4:5], ["Gather_15", "accel0", "63.13 us"])
-        self.assertIn("This copy waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0'", stalls[0][5])
+        self.assertIn(" waits for the copy of 'embeddings.word_embeddings.weight' from 'host' to 'accel0' (until 46.40 us), the previous "
+                      "command of its stream", stalls[0][5])
+        self.assertIn("starts when the step starts", stalls[0][5])
         self.click_box("timeline", "'accel0' runs nothing")
         self.assertEqual(self.selected_name(), "operator Gather_15")
 
@@ -407,6 +419,7 @@ class OnePlan(PageTest):
         self.assertEqual(self.selected_name(), "operator Gather_15")
         self.tab.key("Escape")
         self.assertIsNone(self.selected())
+        self.tab.key("0")
         self.tab.key("+")
         half = self.view()
         self.assertAlmostEqual(half[1] - half[0], whole[1] / 2, delta=2)
@@ -444,14 +457,71 @@ class OnePlan(PageTest):
         self.run_js("document.querySelector('#operators input').focus()")
         self.tab.type("matmul_1")
         self.assertEqual({row[1] for row in self.rows("operators")}, {"MatMul_101", "MatMul_111"})
-        why = {row[1]: row[10] for row in self.rows("swaps")}
         columns = self.run_js("[...document.querySelectorAll('#swaps th')].map(head => head.textContent)")
-        self.assertEqual(columns[6:], ["left", "back", "slack"])
-        times = {row[1]: row[7:10] for row in self.rows("swaps")}
-        self.assertEqual(times["input_ids"][:2], ["", ""])
-        self.assertEqual(times[self.WEIGHT], ["76.32 us", "46.40 us", "0 ns"])
+        self.assertEqual(columns, ["tensor", "copy", "kind", "size", "way", "start", "end", "slack"])
+        self.assertEqual(self.run_js("[...document.querySelectorAll('#swaps th button')].map(button => "
+                                     "getComputedStyle(button, '::after').content !== 'none')"), [False] * 5 + [True] + [False] * 2)
+        why = {row[1]: row[9] for row in self.rows("swaps")}
+        times = {row[1]: row[5:9] for row in self.rows("swaps")}
+        self.assertEqual(times[self.WEIGHT], ["host to accel0", "0 ns", "46.40 us", "0 ns"])
         self.assertEqual(why["input_ids"], "the caller gives it in the host's memory")
-        self.assertIn("operator 'Gather_15' reads it, and it is not kept in 'accel0' between steps; while it is away, ", why[self.WEIGHT])
+        self.assertIn("operator 'Gather_15' reads it, and it is not kept in 'accel0' between steps, because it does not fit", why[self.WEIGHT])
+        self.assertIn("it is not in 'accel0' from 76.32 us to 218.70 us, and of the next step from 0 ns to 46.40 us", why[self.WEIGHT])
+        self.click_element("#swaps input[type=checkbox]")
+        slack = dict(zip(*self.run_js("[report.tables[0].entries.map(entry => entry.name), report.tables[0].entries.map(entry => entry.slackNs)]")))
+        self.assertEqual({row[1] for row in self.rows("swaps")}, {name for name, ns in slack.items() if ns == 0})
+        self.assertLess(len(self.rows("swaps")), len(slack))
+
+    def test_the_next_stall_is_in_view_with_what_takes_its_time(self):
+        self.run_js("report.show(200000, 210000)")
+        self.tab.key("s")
+        start, stall, during = self.run_js("(plan => [plan.commands.startNs[report.selection.index], plan.stalls.ns[0], "
+                                           "Math.min(...plan.stalls.during[0].map(held => plan.commands.startNs[held]))])(report.plans[0])")
+        low, high = self.view()
+        self.assertLessEqual(low, min(start - stall, during))
+        self.assertGreater(high, start)
+        self.assertLess(high - low, 3 * (start - min(start - stall, during)))
+
+    def test_where_the_time_goes_adds_up(self):
+        text = self.run_js("document.getElementById('time').textContent")
+        found = re.search(r"Of the ([0-9.]+) us of a step, 'accel0' computes for ([0-9.]+) us, waits before operators for ([0-9.]+) us "
+                          r"\(([0-9.]+) us of that for copies\) and runs nothing after its last operator for ([0-9.]+) us", text)
+        step, compute, stalled, copies, rest = (float(part) for part in found.groups())
+        self.assertAlmostEqual(step, compute + stalled + rest, delta=0.03)
+        self.assertLessEqual(copies, stalled)
+        self.assertIn("The link of 'host' and 'accel0' copies ", text)
+        self.assertIn("(the latency)", text)
+        self.assertIn(f"critical path, {self.run_js('report.plans[0].criticalPath.length')} commands", text)
+        self.click_element("#time .link")
+        self.assertEqual(self.selected(), ["command", self.run_js("report.plans[0].criticalPath[0]")])
+
+    def test_what_takes_a_stalls_time_runs_in_it(self):
+        self.run_js("report.plans[0].stalls.command.forEach((launch, stall) => { const {startNs, endNs} = report.plans[0].commands; "
+                    "if (report.plans[0].stalls.during[stall].some(held => endNs[held] <= startNs[launch] - report.plans[0].stalls.ns[stall])) "
+                    "throw new Error('ended before'); })")
+
+    def test_a_name_that_nothing_has_is_told(self):
+        self.tab.key("/")
+        self.tab.type("zzzz")
+        self.assertEqual(self.run_js("document.getElementById('matches').textContent"), "no operator and no tensor has this in its name")
+
+    def test_the_pointer_reads_the_memory_in_use(self):
+        self.run_js("report.charts.memory[0].canvas.scrollIntoView({block: 'center'})")
+        x, y = self.run_js("(area => [area.left + area.width / 2, area.top + 10])(report.charts.memory[0].canvas.getBoundingClientRect())")
+        self.tab.mouse("mouseMoved", x, y)
+        self.tab.settle()
+        self.assertRegex(self.run_js("document.getElementById('tip').textContent"), r"^[0-9.]+ KiB of accel0 in use at [0-9.]+ us$")
+
+    def test_a_found_tensor_is_in_view_with_all_its_stays(self):
+        self.run_js("report.show(0, 1000)")
+        self.tab.key("/")
+        self.tab.type("MatMul_111")
+        self.run_js("[...document.querySelectorAll('#matches button')].find(button => button.textContent.startsWith('tensor')).click()")
+        self.tab.settle()
+        spans = self.run_js("(plan => plan.stays[report.selection.index].filter(stay => !plan.residencies.home[stay]).map("
+                            "stay => [plan.residencies.startNs[stay], plan.residencies.endNs[stay]]))(report.plans[0])")
+        low, high = self.view()
+        self.assertTrue(all(low <= start and end <= high for start, end in spans), (spans, low, high))
 
     def test_the_graph_moves_and_zooms(self):
         place = "(({x, y, scale}) => [x, y, scale])(report.charts.graph[0].view)"
@@ -544,14 +614,20 @@ class CopiedOften(PageTest):
             # By the plan: the first command that reads what the copy wrote.
             early, slack = self.run_js(f"""(() => {{
                 const {{reads, writes, startNs, endNs, slackNs}} = {plan}.commands, written = writes[{copy}][0];
-                const starts = startNs.filter((start, command) => reads[command].includes(written));
+                const starts = startNs.filter((start, command) => reads[command].includes(written) && {plan}.isLaunch(command));
                 return [starts.length ? Math.min(...starts) - endNs[{copy}] : null, slackNs[{copy}]];
             }})()""")
             time = lambda ns: self.run_js(f"report.timeText({ns})")
-            self.assertIn("no command reads it in this step" if early is None else f"ends {time(early)} before the start of " if early else
-                          "ends at the start of ", text)
-            self.assertIn(f"could end {time(slack)} later without a longer step" if slack else "no slack", text)
-            self.assertIn(f"Copy {number} of {len(copies)}: it is copied from ", text)
+            if early:
+                self.assertIn(f" reads it first and starts {time(early)} after this copy ends", text)
+            self.assertIn(f"could end up to {time(slack)} later without making the step longer; " if slack else
+                          ": if it ends later, the step gets longer, because ", text)
+            self.assertIn(f"Copy {number} of {len(copies)} starts ", text)
+        # The one that is selected comes first.
+        self.run_js(f"report.select({plan}, 'command', {copies[-1]})")
+        self.tab.settle()
+        told = self.run_js("[...document.querySelectorAll('#details details .fact')].map(fact => fact.textContent)")
+        self.assertTrue(told[0].startswith(f"copy {len(copies)} of {len(copies)} of {name} from "), told[0])
         box = self.run_js(f"report.charts.timeline[0].boxes.find(box => box.level === 2).text()")
         self.assertRegex(box, f"^copy [0-9]+ of {len(copies)} of ")
 
@@ -640,6 +716,18 @@ class TwoPlans(PageTest):
 
 class LargePlan(PageTest):
     page = "large.html"
+
+    def test_paper_has_the_first_rows_of_each_table(self):
+        self.click_element("#operators .tools button:last-of-type")
+        self.assertEqual(self.run_js("report.tables[2].page"), 1)
+        self.run_js("window.printed = null; window.addEventListener('beforeprint', () => { const table = report.tables[2]; "
+                    "window.printed = [table.printed.textContent, Number(table.body.rows[0].dataset.index), table.page]; })")
+        self.run_js("window.dispatchEvent(new Event('beforeprint'))")
+        text, first, page = self.run_js("window.printed")
+        self.assertEqual(text, f"Rows 1 to 25 of {LARGE:,}, sorted by start, the least first.")
+        self.assertEqual([first, page], [self.run_js("report.tables[2].hits[0].index"), 0])
+        self.run_js("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.run_js("report.tables[2].page"), 1)
 
     def acting(self, act, what):
         before = self.tab.busy_seconds()

@@ -41,14 +41,33 @@ struct Dependency {
     Data,  ///< It writes or copies data that the command reads: `tensor`.
     State, ///< It reads the old value of a state that the command overwrites: `tensor`.
     Bytes, ///< It is the last user of bytes that the command overwrites: `tensor`, empty for a workspace.
-    Order, ///< Another reason: it precedes the command on its stream, or a wait exists for other commands of the
-           ///< stream.
+    Order, ///< Another reason: it precedes the command on its stream, or the plan waits for the sake of another
+           ///< command.
+  };
+  /// With Order on another stream: the command that has a reason to wait, a later one of the waiting stream that waits
+  /// for the same command; else the command that this one has a reason to wait for, an earlier one of the other stream.
+  struct Sake {
+    CommandFact command;
+    bool isWaiter = false; ///< A later one of the waiting stream.
+    Why why = Why::Order;
+    std::string tensor, tensorNoun;
   };
   CommandFact command;
   Why why = Why::Order;
   std::string tensor;
   std::string tensorNoun; ///< As CommandFact::noun.
   bool onSameStream = false;
+  std::optional<Sake> sake;
+};
+
+/// The addresses that were free elsewhere for a command that waits for those it overwrites.
+struct RoomFact {
+  std::string memory;
+  int64_t needBytes = 0;
+  /// From when the command waits for nothing else until the last use of what it writes.
+  Interval interval;
+  int64_t freeBytes = 0;    ///< Within the limit, during the whole interval, in ranges of any size.
+  int64_t largestBytes = 0; ///< The largest of these ranges.
 };
 
 /// A command that had not ended when the stream of one that needs it fell idle, and for how long.
@@ -66,7 +85,9 @@ struct Timing {
   int64_t stallNs = 0;
   /// Time by which the command could end later without a longer step, if all other commands take as long as planned.
   int64_t slackNs = 0;
-  bool isCritical = false; ///< On criticalPath().
+  bool isCritical = false;    ///< On criticalPath().
+  CommandFact slackBy;        ///< What would start later first; invalid: the step's end comes first.
+  bool isSlackByNext = false; ///< That follows on its stream.
 };
 
 /// A device on which an operator could run.
@@ -131,12 +152,22 @@ struct RivalsFact {
 /// Bytes that a tensor leaves to others while it is away.
 struct AbsenceFact {
   std::string memory;
-  ResidencyId left, back;          ///< The stays before it and after it.
-  bool isOverEnd = false;          ///< It is away when the step ends.
-  int64_t backNs = 0;              ///< When the copy that brings it back has ended.
-  int64_t backSlackNs = 0;         ///< That copy's slack.
-  std::vector<Interval> times;     ///< One, or two around the end of the step, the later first.
-  std::vector<ResidencyId> places; ///< Per interval: the stay whose bytes others may use.
+  ResidencyId left, back; ///< The stays before it and after it.
+  int64_t leftOffset = 0, backOffset = 0;
+  bool isOverEnd = false; ///< It is away when the step ends.
+  bool isDropped = false; ///< It leaves without a copy, because another memory keeps it: `keptIn`.
+  std::string keptIn;
+  int64_t backNs = 0;          ///< When the copy that brings it back has ended.
+  int64_t backSlackNs = 0;     ///< That copy's slack.
+  CommandFact reader;          ///< The first launch that reads it after that, if any.
+  int64_t readerMissingNs = 0; ///< As CopyFact's.
+  /// When its data is not in the memory: one interval, or two around the end of the step, the later first. Empty where
+  /// a copy moves or duplicates it.
+  std::vector<Interval> away;
+  /// When others may have its bytes: `away`, less the time in which the copy back writes them. Of a copy that moves or
+  /// duplicates the tensor: from its first stay's end to its second's.
+  std::vector<Interval> times;
+  std::vector<ResidencyId> places; ///< Per interval of `times`: the stay whose bytes others may use.
   int64_t limitBytes = 0;          ///< Of the memory's arena; max() where there is none.
   int64_t homeBytes = 0;           ///< As OperatorFacts::homeBytes.
   int64_t needBytes = 0;           ///< The tensor's, aligned.
@@ -152,6 +183,7 @@ struct AbsenceFact {
     bool isWorkspace = false;
     int64_t bytes = 0;
     int64_t fromNs = 0;
+    size_t time = 0; ///< Index in `times`.
   };
   std::vector<Guest> guests;
 };
@@ -164,7 +196,10 @@ struct CopyFact {
     NewState,    ///< The next step reads the tensor at the home of its state.
     OtherDevice, ///< The tensor is written in one memory and read in another.
     NotKept,     ///< A parameter or state that is not in this memory when the step begins.
-    Evicted,     ///< Copied out because its bytes are needed; a later copy brings it back.
+    Evicted,     ///< Copied out, away for some time, and copied back later.
+    Moved,       ///< Copied to the host and from there to other addresses while it is still in the first place.
+    Unread,      ///< Copied out although no command reads the copy.
+    Second,      ///< A copy to other addresses while an earlier one is still in this memory.
     Returned,    ///< Copied back after it was in this memory earlier in the step.
     Restored,    ///< Copied back only for the next step.
   };
@@ -175,8 +210,13 @@ struct CopyFact {
   std::string producerDevice; ///< With OtherDevice: the device that wrote the tensor.
   std::string newValue; ///< With NotKept, for an updated state: the tensor that the previous step left at its home.
   /// The absence that made the copy necessary, with NotKept (except for an updated state), Returned and Restored. With
-  /// Evicted, the absence of the copy back.
+  /// Evicted, the absence of the copy back. With Moved and Second, between the two stays; it has no `away`.
   std::optional<AbsenceFact> absence;
+  CommandFact swappedOut;  ///< With Returned and Restored: the copy out, with Evicted, of this absence; invalid: none.
+  int64_t sourceEndNs = 0; ///< With Unread: when its stay in the memory that it is copied from ends.
+  /// Other copies that share its link during it, and for how long, the longest first. Empty where it takes less than 1
+  /// % longer than alone.
+  std::vector<MissingFact> sharing;
   /// The first launch that reads the copied data, if any, and the time for which it waits only for this copy.
   CommandFact reader;
   int64_t readerWaitNs = 0;
@@ -218,15 +258,32 @@ struct StallFact {
   int64_t longestNs = 0;
   /// What the launch reads or waits for that had not ended when the stream fell idle, the longest first.
   std::vector<MissingFact> missing;
-  /// What the launch waited for, what that waited for, and so on back to where the stream fell idle: of each command
-  /// the last to end of those that it is ordered after. Then what the last of them waited for, unless that made its
-  /// data.
+  std::vector<CommandId> during; ///< What of the chain runs while the stream is idle.
+  /// What the launch waited for, what that waited for, and so on: of each command the last to end of those that it is
+  /// ordered after, back to a launch of the idle stream or the start of the step. At most kMostLinks, then `chainEnd`.
   std::vector<Dependency> chain;
+  static constexpr size_t kMostLinks = 6;
+  size_t moreLinks = 0; ///< Beyond `chain`.
+  CommandFact chainEnd; ///< The last of all; of a stall that waits for nothing invalid.
+  /// Of the first link that waits for addresses: what was free elsewhere.
+  std::optional<RoomFact> room;
+  size_t roomLink = 0; ///< Which link that is.
+};
+
+/// How a device that computes spends the step.
+struct DeviceTime {
+  std::string device;
+  int64_t stepNs = 0, computeNs = 0;
+  int64_t stallNs = 0, copyStallNs = 0; ///< Idle before launches; of that while a copy held it back.
+  int64_t restNs = 0;                   ///< After its last launch.
 };
 
 /// The facts about a whole step.
 struct StepFacts {
-  std::vector<StallFact> stalls; ///< In the order of the plan's commands.
+  std::vector<StallFact> stalls;       ///< In the order of the plan's commands.
+  std::vector<DeviceTime> deviceTimes; ///< Of devices that launch anything.
+  std::vector<CommandId> criticalPath;
+  std::vector<CommandId> heldBy; ///< Per command: what it starts after; invalid: the start of the step.
   std::vector<int64_t> slackNs;  ///< Per command: Timing::slackNs.
   /// The tensors that are copied, by their ids.
   std::vector<std::pair<TensorId, TensorFacts>> copied;
@@ -255,18 +312,23 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
-/// Of these sentences those about copies, per copy.
+/// Of these sentences those about copies, per copy. The first gives the reason, without when and where the copy runs.
 std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts);
-/// "'gpu0' runs nothing for 1.20 us before 'conv1', 0.90 us of it for the copy of 'x': it waits for the copy of 'w'
-/// from 'host' to 'gpu0', which waits for the copy of 'x'." At most four links of the chain; then what was missing how
-/// long.
+/// "'gpu0' runs nothing for 1.20 us before 'conv1'. The operator waits for the copy of 'w' from 'host' to 'gpu0' (until
+/// 9.10 us). The copy of 'w' waits for the addresses of 'x', which 'conv0' uses until 7.20 us.": the chain, and what
+/// was missing how long.
 std::string describe(const StallFact &facts);
+/// "Of the 72.72 ms of a step, 'gpu0' computes for 72.14 ms, ..."
+std::string describe(const DeviceTime &facts);
+/// "The link of 'host' and 'gpu0' copies 11.18 GiB/s to 'gpu0' and ...": its rates and latencies.
+std::string describeLink(const Machine &machine, const Link &link);
 /// "from 1.20 us to 3.40 us", with as many digits as tell the two apart: "from 23.1102 ms to 23.1105 ms"; "during the
 /// whole step"; of an empty interval the time alone: "at the start of the step", "at 3.40 us". `stepNs` is the
 /// length of the step.
 std::string describeSpan(const Interval &interval, int64_t stepNs);
-/// The reasons why a tensor is copied and could not stay, in one line without repetitions; empty if it is not copied.
-std::string whyCopied(const TensorFacts &facts);
+/// The reason of one of the copies in one line: why it is made, when the tensor is away, and who has its addresses
+/// then.
+std::string whyCopied(const TensorFacts &facts, size_t copy);
 /// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
 std::string titleOf(const OperatorFacts &facts);
 std::string titleOf(const TensorFacts &facts);

@@ -36,10 +36,13 @@ class Chart {
     this.canvas.addEventListener('pointermove', event => {
       const box = this.drag ? null : this.hit(event);
       this.canvas.classList.toggle('hits', Boolean(box));
-      showTip(event, box && (box.count > 1 ? countText(box.count) + ' here, the first:\n' : '') + box.text());
+      showTip(event, box ? (box.count > 1 ? countText(box.count) + ' here, the first:\n' : '') + box.text() : this.textAt(event));
     });
     this.canvas.addEventListener('pointerleave', event => showTip(event, ''));
   }
+
+  // What the tip says where there is no box.
+  textAt() { return ''; }
 
   // The box under the pointer that was drawn last.
   hit(event) {
@@ -151,11 +154,7 @@ const kLeft = 128, kRight = 12;
 class TimeChart extends Chart {
   constructor(holder, label) {
     super(holder, label);
-    const at = event => {
-      const area = this.canvas.getBoundingClientRect();
-      const share = (event.clientX - area.left - kLeft) / Math.max(area.width - kLeft - kRight, 1);
-      return view.from + Math.min(Math.max(share, 0), 1) * (view.to - view.from);
-    };
+    const at = event => this.timeAt(event);
     this.canvas.addEventListener('pointerdown', event => {
       if (event.button !== 0) return;
       this.drag = {time: at(event), x: event.clientX, y: event.clientY};
@@ -191,6 +190,11 @@ class TimeChart extends Chart {
     }, {passive: false});
   }
 
+  timeAt(event) {
+    const area = this.canvas.getBoundingClientRect();
+    const share = (event.clientX - area.left - kLeft) / Math.max(area.width - kLeft - kRight, 1);
+    return view.from + Math.min(Math.max(share, 0), 1) * (view.to - view.from);
+  }
   // What a chart does beside with its other axis after a drag.
   dragged() {}
   // The heights between which a drag is shaded.

@@ -32,13 +32,22 @@ const linksOf = (items, make) => {
   return nodes;
 };
 const fact = (title, ...nodes) => html('div', {className: 'fact'}, html('b', {textContent: title}), ...nodes);
-const lines = rows => {
-  const items = rows.map(row => html('li', {}, ...row));
-  if (items.length > kListed)
-    return html('ul', {}, ...items.slice(0, kListed),
-                more(countText(items.length - kListed) + ' more', () => items.slice(kListed)));
-  return html('ul', {}, ...items);
+// A line for each thing, of many the first.
+const lines = (things, make) => {
+  const items = some => some.map(thing => html('li', {}, ...make(thing)));
+  if (things.length > kListed)
+    return html('ul', {}, ...items(things.slice(0, kListed)),
+                more(countText(things.length - kListed) + ' more', () => items(things.slice(kListed))));
+  return html('ul', {}, ...items(things));
 };
+// A sentence whose quoted names are links.
+const linked = (plan, text) => text.split(/(?<=^|[ (])'([^']+)'/).flatMap((part, i, parts) => {
+  if (i % 2 === 0) return part ? [part] : [];
+  const isOperator = /operator $/i.test(parts[i - 1]) || !plan.tensorOf.has(part);
+  const index = (isOperator ? plan.operatorOf : plan.tensorOf).get(part);
+  if (index === undefined) return ["'" + part + "'"];
+  return ["'", link(plan, isOperator ? 'operator' : 'tensor', index, part), "'"];
+});
 
 const commandTimes = (plan, command) => {
   const {startNs, endNs} = plan.commands;
@@ -50,15 +59,6 @@ const commandTimes = (plan, command) => {
 // Of a command: by how much it could end later.
 const slackText = slackNs => slackNs > 0 ? 'could end ' + timeText(slackNs) + ' later without a longer step' :
                                            'no slack: the step gets longer if it ends later';
-// Of a copy: how much earlier it ends than its first reader starts.
-const tellReader = (plan, copy) => {
-  const reader = plan.readerOfCopy(copy);
-  if (reader === undefined) return ['no command reads it in this step'];
-  const early = plan.commands.startNs[reader] - plan.commands.endNs[copy];
-  return [early > 0 ? 'ends ' + timeText(early) + ' before the start of ' : 'ends at the start of ',
-          linkCommand(plan, reader), ', which reads it first'];
-};
-
 // Who has a tensor's bytes while it is away.
 const tellGuest = (plan, stay) => {
   const {tensor, bytes, startNs, endNs} = plan.residencies;
@@ -68,31 +68,32 @@ const tellGuest = (plan, stay) => {
 };
 
 const tellCopy = (plan, command, sentences, isSelected) => fact('',
-    html(isSelected ? 'strong' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command) + '; ',
-    ...tellReader(plan, command), '; ' + slackText(plan.commands.slackNs[command]),
-    html('ul', {}, ...sentences.map(textContent => html('li', {textContent}))));
+    html(isSelected ? 'strong' : 'span', {}, linkCommand(plan, command)), ', ' + commandTimes(plan, command),
+    html('ul', {}, ...sentences.map(text => html('li', {}, ...linked(plan, text)))));
 
 const tellTensor = (plan, tensor, copy) => {
   const {tensors, residencies} = plan, nodes = [];
   nodes.push(html('p', {textContent: plan.tensorKinds[tensors.kind[tensor]] + ' of ' + bytesText(tensors.bytes[tensor]) +
                                      (plan.types[tensors.type[tensor]] ? ', ' + plan.types[tensors.type[tensor]] : '')}));
   if (plan.whyOf.has(tensor)) {
-    // Each of several copies has a reason of its own below.
-    if (plan.copies[tensor].length === 1) nodes.push(fact('why it is copied ', plan.why.text[plan.whyOf.get(tensor)]));
-    nodes.push(html('details', {open: true}, html('summary', {textContent: 'each copy'}),
-                    ...plan.copies[tensor].map((each, i) => tellCopy(plan, each, plan.why.sentences[plan.whyOf.get(tensor)][i], each === copy))));
+    const sentences = plan.why.sentences[plan.whyOf.get(tensor)];
+    const told = plan.copies[tensor].map((each, i) => [each, sentences[i]]);
+    // The selected one first.
+    told.sort((a, b) => (b[0] === copy) - (a[0] === copy));
+    nodes.push(html('details', {open: true}, html('summary', {textContent: told.length > 1 ? 'each copy' : 'why it is copied'}),
+                    ...told.map(([each, texts]) => tellCopy(plan, each, texts, each === copy))));
   }
   const guests = plan.guests(tensor);
   if (guests.length)
-    nodes.push(fact('while it is away, its addresses are used, in the order of time, by ', lines(guests.map(stay => tellGuest(plan, stay)))));
-  nodes.push(fact('made by ', ...(plan.maker[tensor] >= 0 ? [linkOperator(plan, plan.maker[tensor])] : ['none'])));
+    nodes.push(fact('between its stays, the addresses that it left or comes to are used, in the order of time, by ',
+                    lines(guests, stay => tellGuest(plan, stay))));
+  if (plan.maker[tensor] >= 0) nodes.push(fact('made by ', linkOperator(plan, plan.maker[tensor])));
   nodes.push(fact('read by ', ...(plan.readers[tensor].length ?
       linksOf(plan.readers[tensor], op => linkOperator(plan, op)) : ['none'])));
-  if (copy !== undefined) nodes.push(...tellOrder(plan, copy));
-  nodes.push(fact('lies in ', lines(plan.stays[tensor].map(stay => [
-    plan.memoryName(stay) + (residencies.home[stay] ? ', its permanent place' :
+  nodes.push(fact('lies in ', lines(plan.stays[tensor], stay => [
+    plan.memoryName(stay) + (residencies.home[stay] ? ', its home' :
       ' at bytes ' + countText(residencies.offset[stay]) + ' to ' + countText(residencies.offset[stay] + residencies.bytes[stay]) +
-      ', ' + plan.spanText(residencies.startNs[stay], residencies.endNs[stay]))]))));
+      ', ' + plan.spanText(residencies.startNs[stay], residencies.endNs[stay]))])));
   return nodes;
 };
 
@@ -106,13 +107,15 @@ const tellOrder = (plan, command) => {
   const there = waits[command].filter(wait => endNs[wait] <= idleNs);
   if (waited.length) nodes.push(fact('waits for ', ...linksOf(waited, wait => linkCommand(plan, wait))));
   if (there.length)
-    nodes.push(fact('needs ', lines(there.map(wait => [
-      linkCommand(plan, wait), ', which ended ' + timeText(startNs[command] - endNs[wait]) + ' before']))));
+    nodes.push(fact('needs ', lines(there, wait => [
+      linkCommand(plan, wait), ', which ended ' + timeText(startNs[command] - endNs[wait]) + ' before'])));
   if (plan.stallOf.has(command)) {
     const stall = plan.stallOf.get(command);
-    nodes.push(fact('stall ', plan.stalls.text[stall]));
-    if (plan.stalls.chain[stall].length)
-      nodes.push(fact('what takes this time ', ...linksOf(plan.stalls.chain[stall], held => linkCommand(plan, held))));
+    nodes.push(fact('stall ', ...linked(plan, plan.stalls.text[stall])));
+    if (plan.stalls.during[stall].length)
+      nodes.push(fact('what takes this time ', ...linksOf(plan.stalls.during[stall], held => linkCommand(plan, held))));
+    nodes.push(fact('the chain, each after the one below it ', lines(plan.chainOf(command), held => [
+      linkCommand(plan, held), ', ' + plan.spanText(startNs[held], endNs[held])])));
   }
   return nodes;
 };

@@ -29,10 +29,10 @@ class GraphChart extends Chart {
     this.view = {x: -8, y: 0, scale};
     this.view.y = this.size.y / 2 - this.viewHeight / 2 / scale;
   }
-  // At first as large as its height allows, from the sources on.
+  // At first as large as its height allows and large enough for names, from the sources on.
   start() {
     this.fit();
-    const scale = Math.min(Math.max(this.viewHeight / this.size.y, 0.3), 1);
+    const scale = Math.min(Math.max(this.viewHeight / this.size.y, 0.5), 1);
     if (scale > this.view.scale) this.view = {x: -8 / scale, y: this.size.y / 2 - this.viewHeight / 2 / scale, scale};
   }
   zoom(factor, x, y) {

@@ -23,14 +23,17 @@ const showMatches = () => {
     button.addEventListener('click', () => go(match));
     return html('li', {}, button);
   }));
+  if (find.value && !matches.children.length)
+    matches.append(html('li', {textContent: 'no operator and no tensor has this in its name'}));
   matches.hidden = !matches.children.length;
 };
 const go = ({plan, kind, index}) => {
   matches.hidden = true;
   document.activeElement.blur(); // Keys are the page's again.
   select(plan, kind, index);
-  const command = (kind === 'operator' ? plan.launches[index] : plan.copies[index])[0];
-  if (command !== undefined) reveal(plan.commands.startNs[command], plan.commands.endNs[command]);
+  revealAll(kind === 'operator' ? plan.launches[index].map(launch => [plan.commands.startNs[launch], plan.commands.endNs[launch]]) :
+                plan.stays[index].filter(stay => !plan.residencies.home[stay]).map(
+                    stay => [plan.residencies.startNs[stay], plan.residencies.endNs[stay]]));
 };
 find.addEventListener('input', showMatches);
 find.addEventListener('keydown', event => {
@@ -94,7 +97,13 @@ const nextStall = () => {
   const plan = selection ? selection.plan : plans[0];
   const from = selectedCommand(), after = from < 0 ? -1 : plan.commands.startNs[from];
   const inTime = [...plan.stalls.command].sort((a, b) => plan.commands.startNs[a] - plan.commands.startNs[b]);
-  selectCommand(plan, inTime.find(command => plan.commands.startNs[command] > after) ?? inTime[0]);
+  const stalled = inTime.find(command => plan.commands.startNs[command] > after) ?? inTime[0];
+  if (stalled === undefined) return;
+  select(plan, 'command', stalled);
+  // The stall, what takes its time, and the beginning of the operator.
+  const {startNs, endNs} = plan.commands, stall = plan.stallOf.get(stalled), start = startNs[stalled];
+  const begin = Math.min(start - plan.stalls.ns[stall], ...plan.stalls.during[stall].map(held => startNs[held]));
+  show(begin - 0.1 * (start - begin), start + Math.min(endNs[stalled] - start, 0.5 * (start - begin)));
 };
 
 const kKeys = {

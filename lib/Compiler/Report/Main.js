@@ -53,11 +53,32 @@ if (hasStream([kStream.fileIn])) key('var(--in)', 'read from a file');
 if (hasStream([kStream.swapOut])) key('var(--out)', 'copy out');
 if (hasStream([kStream.fileOut])) key('var(--out)', 'written to a file');
 if (plans.some(plan => plan.stalls.command.length)) key('var(--limit)', 'stall');
-byId('map-legend').append(...['parameter', 'activation', 'state', 'workspace'].flatMap(kind => {
+byId('map-legend').append(...Object.entries({
+  parameter: 'parameter', activation: 'activation, input, output', state: 'state', workspace: 'workspace',
+}).flatMap(([kind, text]) => {
   const mark = html('span', {className: 'key'});
   mark.style.background = 'var(--' + kind + ')';
-  return [mark, kind];
+  return [mark, text];
 }));
+
+// Where the time goes: each copy of the critical path, and the operators between copies together.
+for (const plan of plans) {
+  const {startNs, endNs} = plan.commands, parts = [];
+  for (const command of plan.criticalPath) {
+    const last = parts[parts.length - 1];
+    if (last && plan.isLaunch(command) && plan.isLaunch(last[0])) last.push(command);
+    else parts.push([command]);
+  }
+  const pane = holderIn('time', plan);
+  pane.append(html('ul', {}, ...[...plan.deviceTimes, ...plan.links].map(textContent => html('li', {textContent}))),
+              html('details', {open: parts.length <= kListed},
+                   html('summary', {textContent: 'critical path, ' + countText(plan.criticalPath.length) + ' commands'}),
+                   lines(parts, part => {
+    const from = startNs[part[0]], to = endNs[part[part.length - 1]];
+    const rest = part.length > 1 ? [' to ', linkCommand(plan, part[part.length - 1]), ', ' + countText(part.length) + ' operators'] : [];
+    return [linkCommand(plan, part[0]), ...rest, ', ' + plan.spanText(from, to) + ', ' + timeText(to - from)];
+  })));
+}
 
 followers.push(tell, () => {
   const lit = lits[0];
@@ -78,8 +99,16 @@ const restyle = () => { readColours(); redraw(); };
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);
 // Paper is white.
 const drawNow = () => { readColours(); drawings.forEach(draw => draw()); };
-window.addEventListener('beforeprint', () => { document.documentElement.classList.add('paper'); drawNow(); });
-window.addEventListener('afterprint', () => { document.documentElement.classList.remove('paper'); drawNow(); });
+window.addEventListener('beforeprint', () => {
+  document.documentElement.classList.add('paper');
+  tables.forEach(table => table.beginPrint());
+  drawNow();
+});
+window.addEventListener('afterprint', () => {
+  document.documentElement.classList.remove('paper');
+  tables.forEach(table => table.endPrint());
+  drawNow();
+});
 // The timeline stays in view beside the tables, where it leaves room for them.
 const pin = () => {
   const section = byId('timeline').closest('section');
@@ -92,4 +121,4 @@ tell();
 show(0, end);
 
 // For the console, and for tests.
-window.report = {plans, charts, view, select, clear, spanText, timeText, bytesText, get selection() { return selection; }};
+window.report = {plans, charts, tables, view, show, select, clear, spanText, timeText, bytesText, get selection() { return selection; }};

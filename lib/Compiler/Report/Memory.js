@@ -70,6 +70,11 @@ const drawMemory = (chart, plan, memory) => {
   if (peakBytes > 0) mark(peakBytes, colours.many, [2, 3], 'peak if nothing were copied out');
   if (isLimited) mark(limitBytes, colours.limit, [6, 3], 'limit');
   chart.column(marks, chart.right, {align: 'right', top: kTop + 3, bottom: kHeight - 8});
+  chart.textAt = event => {
+    if (chart.drag) return '';
+    const time = chart.timeAt(event), at = sampleAt(samples, time);
+    return bytesText(at < 0 ? 0 : samples[at][1]) + ' of ' + memory.name + ' in use at ' + timeText(time);
+  };
   drawSelectedStays(chart, plan, memory, y);
 };
 

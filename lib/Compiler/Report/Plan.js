@@ -64,10 +64,15 @@ class Plan {
     const count = this.copies[this.tensorOfCopy(copy)].length;
     return count > 1 ? 'copy ' + this.copyNumber.get(copy) + ' of ' + count : 'copy';
   }
-  // The first command that reads what a copy wrote; undefined: none in this step.
-  readerOfCopy(copy) {
-    const {startNs} = this.commands, readers = this.readersOfStay[this.commands.writes[copy][0]];
-    return readers.length ? readers.reduce((best, reader) => startNs[reader] < startNs[best] ? reader : best) : undefined;
+  // What a launch with a stall waited for, what that waited for and so on, to a command of its own stream.
+  chainOf(command) {
+    const {waits, heldBy, endNs, stream} = this.commands, chain = [];
+    const first = waits[command].reduce((last, wait) => last < 0 || endNs[wait] > endNs[last] ? wait : last, -1);
+    for (let held = first; held >= 0; held = heldBy[held]) {
+      chain.push(held);
+      if (stream[held] === stream[command]) break;
+    }
+    return chain;
   }
   spanText(from, to) { return spanText(from, to, this.makespanNs); }
   // A workspace is written by the launch that it is for.
@@ -109,7 +114,7 @@ class Plan {
         stays => stays.forEach(stay => main.stays.add(stay)));
     const addStall = command => {
       if (!this.stallOf.has(command)) return;
-      for (const held of this.stalls.chain[this.stallOf.get(command)]) {
+      for (const held of this.stalls.during[this.stallOf.get(command)]) {
         near.commands.add(held);
         [this.commands.reads[held], this.commands.writes[held]].forEach(
             stays => stays.forEach(stay => near.stays.add(stay)));

@@ -75,6 +75,12 @@ const litLevel = (plan, what, index) => {
   return lit && lit.main[what].has(index) ? 2 : lit && lit.near[what].has(index) ? 1 : 0;
 };
 
+// Shows a span from the first to the last, where one of them is not in view.
+const revealAll = spans => {
+  if (!spans.length || spans.every(([from, to]) => from >= view.from && to <= view.to)) return;
+  const from = Math.min(...spans.map(span => span[0])), to = Math.max(...spans.map(span => span[1]));
+  show(from - 0.05 * (to - from), to + 0.05 * (to - from));
+};
 // Brings a span into view, where it is not.
 const reveal = (from, to) => {
   const width = view.to - view.from;

@@ -3,11 +3,14 @@
 // Tables that sort, filter and turn pages, whose rows select.
 
 const kPage = 100, kPrinted = 25;
+const tables = [];
 
 class Table {
-  // `entries` have the columns' keys and `index`; `kind` is what a row selects, of `plan`; `note` is the key of a text.
-  constructor(holder, plan, kind, columns, entries, note) {
+  // `entries` have the columns' keys and `index`; `kind` is what a row selects, of `plan`; `order` is the key of the
+  // column by which they are sorted at first; `note` is the key of a text.
+  constructor(holder, plan, kind, columns, entries, order, note) {
     Object.assign(this, {plan, kind, columns, entries, note, sorted: entries, hits: entries, by: -1, up: true, page: 0});
+    tables.push(this);
     this.body = html('tbody');
     this.count = html('span');
     this.printed = html('p', {className: 'printed'});
@@ -27,22 +30,26 @@ class Table {
       return head;
     });
     this.find.addEventListener('input', () => { this.page = 0; this.filter(); });
+    this.critical = html('input', {type: 'checkbox'});
+    this.critical.addEventListener('change', () => { this.page = 0; this.filter(); });
+    const hasSlack = columns.some(({key}) => key === 'slackNs');
+    const critical = hasSlack ? [html('label', {}, this.critical, ' without slack only')] : [];
     const choose = event => {
       const row = event.target.closest('tr');
       if (row && !String(getSelection())) select(plan, kind, Number(row.dataset.index));
     };
     this.body.addEventListener('click', choose);
     this.body.addEventListener('keydown', event => { if (event.key === 'Enter') choose(event); });
-    holder.append(this.printed, html('div', {className: 'tools'}, this.find, this.back, this.count, this.next),
+    holder.append(this.printed, html('div', {className: 'tools'}, this.find, ...critical, this.back, this.count, this.next),
                   html('div', {className: 'scroll', tabIndex: 0},
                        html('table', {}, html('thead', {}, html('tr', {}, ...this.heads)), this.body)));
     followers.push(() => this.follow());
-    this.fill();
+    this.sort(columns.findIndex(({key}) => key === order.key), order.up);
   }
 
-  sort(i) {
+  sort(i, up) {
     const {key, text} = this.columns[i];
-    this.up = this.by === i ? !this.up : !text;
+    this.up = up ?? (this.by === i ? !this.up : !text);
     this.by = i;
     this.heads.forEach((head, at) => { head.ariaSort = at !== i ? null : this.up ? 'ascending' : 'descending'; });
     this.sorted = [...this.entries].sort((a, b) => (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0) * (this.up ? 1 : -1));
@@ -54,7 +61,8 @@ class Table {
     const wanted = this.find.value.toLowerCase();
     const keys = [...this.columns.map(({key}) => key), ...(this.note ? [this.note] : [])];
     this.hits = this.sorted.filter(
-        entry => !wanted || keys.some(key => String(entry[key]).toLowerCase().includes(wanted)));
+        entry => (!this.critical.checked || entry.slackNs === 0) &&
+            (!wanted || keys.some(key => String(entry[key]).toLowerCase().includes(wanted))));
     this.fill();
   }
 
@@ -76,11 +84,23 @@ class Table {
         ' of ' + countText(this.hits.length) +
         (this.hits.length < this.entries.length ? ', filtered from ' + countText(this.entries.length) : '');
     this.printed.textContent = listed.length > kPrinted ?
-        'The first ' + kPrinted + ' of ' + countText(this.hits.length) + ' rows.' : '';
+        'Rows 1 to ' + kPrinted + ' of ' + countText(this.hits.length) + ', sorted by ' + this.columns[this.by].title +
+            (this.up ? ', the least first.' : ', the greatest first.') : '';
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page === pages - 1;
     this.back.hidden = this.next.hidden = pages === 1;
     this.mark();
+  }
+
+  // Paper has the first rows.
+  beginPrint() {
+    this.pageBefore = this.page;
+    this.page = 0;
+    this.fill();
+  }
+  endPrint() {
+    this.page = this.pageBefore;
+    this.fill();
   }
 
   wanted() {
@@ -117,45 +137,46 @@ class Table {
   }
 }
 
-const copiedTensors = plan => plan.why.tensor.map((tensor, i) => {
-  const isOut = copy => [kStream.swapOut, kStream.fileOut].includes(plan.streams[plan.commands.stream[copy]][1]);
-  const copies = plan.copies[tensor], bytes = plan.tensors.bytes[tensor], out = copies.filter(isOut).length;
-  return {index: tensor, name: plan.tensors.name[tensor], kind: plan.tensorKinds[plan.tensors.kind[tensor]],
-          leftNs: plan.why.leftNs[i], backNs: plan.why.backNs[i], slackNs: Math.min(...copies.map(copy => plan.commands.slackNs[copy])), bytes, copiesIn: copies.length - out, copiesOut: out,
-          movedBytes: bytes * copies.length, why: plan.why.text[i]};
-}).sort((a, b) => b.movedBytes - a.movedBytes);
+// A row for each copy.
+const copiesOf = plan => plan.why.tensor.flatMap((tensor, i) => plan.copies[tensor].map((copy, n) => {
+  const {startNs, endNs, slackNs, reads, writes} = plan.commands;
+  return {index: copy, name: plan.tensors.name[tensor], kind: plan.tensorKinds[plan.tensors.kind[tensor]],
+          number: plan.copies[tensor].length > 1 ? n + 1 + ' of ' + plan.copies[tensor].length : '',
+          bytes: plan.tensors.bytes[tensor], way: plan.memoryName(reads[copy][0]) + ' to ' + plan.memoryName(writes[copy][0]),
+          startNs: startNs[copy], endNs: endNs[copy], slackNs: slackNs[copy], why: plan.why.text[i][n]};
+}));
 
 const makeTables = plan => {
-  new Table(byId('swaps'), plan, 'tensor', [
-    {title: 'tensor', key: 'name'}, {title: 'kind', key: 'kind', short: true},
-    {title: 'size', key: 'bytes', text: bytesText}, {title: 'in', key: 'copiesIn', text: countText},
-    {title: 'out', key: 'copiesOut', text: countText}, {title: 'moved', key: 'movedBytes', text: bytesText},
-    {title: 'left', key: 'leftNs', text: optionalTimeText}, {title: 'back', key: 'backNs', text: optionalTimeText},
+  new Table(byId('swaps'), plan, 'command', [
+    {title: 'tensor', key: 'name'}, {title: 'copy', key: 'number', short: true}, {title: 'kind', key: 'kind', short: true},
+    {title: 'size', key: 'bytes', text: bytesText}, {title: 'way', key: 'way', short: true},
+    {title: 'start', key: 'startNs', text: timeText}, {title: 'end', key: 'endNs', text: timeText},
     {title: 'slack', key: 'slackNs', text: timeText},
-  ], copiedTensors(plan), 'why');
+  ], copiesOf(plan), {key: 'startNs', up: true}, 'why');
   new Table(byId('stalls'), plan, 'command', [
     {title: 'before', key: 'name'}, {title: 'device', key: 'device', short: true}, {title: 'at', key: 'at', text: timeText},
     {title: 'waits', key: 'ns', text: timeText},
   ], plan.stalls.command.map((command, i) => ({
     index: command, name: plan.commandName(command), device: plan.devices[plan.streams[plan.commands.stream[command]][0]],
     at: plan.commands.startNs[command] - plan.stalls.ns[i], ns: plan.stalls.ns[i], why: plan.stalls.text[i],
-  })).sort((a, b) => b.ns - a.ns), 'why');
+  })), {key: 'ns', up: false}, 'why');
   const {operators} = plan;
   const measured = plan.measured.map((step, i) => ({
     title: 'measured' + (plan.measured.length > 1 ? ' ' + (i + 1) : ''), key: 'measured' + i, text: timeText}));
   new Table(byId('operators'), plan, 'operator', [
     {title: 'operator', key: 'name'}, {title: 'kind', key: 'kind', short: true}, {title: 'device', key: 'device', short: true},
     {title: 'start', key: 'startNs', text: timeText}, {title: 'time', key: 'timeNs', text: timeText}, ...measured,
-    {title: 'again', key: 'again', text: countText}, {title: 'flops', key: 'flops', text: countText},
+    {title: 'slack', key: 'slackNs', text: timeText}, {title: 'again', key: 'again', text: countText}, {title: 'flops', key: 'flops', text: countText},
     {title: 'working set', key: 'workingSetBytes', text: bytesText},
   ], operators.name.map((name, op) => {
     const entry = {index: op, name, kind: plan.kinds[operators.kind[op]], device: plan.devices[operators.device[op]],
-                   startNs: plan.startNs[op], timeNs: plan.timeNs[op], again: plan.launches[op].length - 1,
+                   startNs: plan.startNs[op], timeNs: plan.timeNs[op],
+                   slackNs: Math.min(...plan.launches[op].map(launch => plan.commands.slackNs[launch])), again: plan.launches[op].length - 1,
                    flops: operators.flops[op], workingSetBytes: operators.workingSetBytes[op]};
     plan.measured.forEach((step, i) => {
       const launch = plan.launches[op][0];
       entry['measured' + i] = step.endNs[launch] - step.startNs[launch];
     });
     return entry;
-  }));
+  }), {key: 'startNs', up: true});
 };

@@ -34,7 +34,5 @@ const spanText = (from, to, end) => {
   const text = digits > 2 ? time => (time / ns).toFixed(digits) + name : timeText;
   return 'from ' + text(from) + ' to ' + text(to);
 };
-// A time of which -1 says that there is none.
-const optionalTimeText = ns => ns < 0 ? '' : timeText(ns);
 // The end of a name says more than its start.
 const nameText = (name, most) => name.length > most ? '…' + name.slice(1 - most) : name;

@@ -128,13 +128,17 @@ class Checker:
 
     def timing(self, story, what, fact, command):
         self.same(f"the command of {what}", fact["command"], command)
-        for named in (fact, *fact["after"], *(fact[key] for key in ("dataMaker", "stallFor", "reader", "readerAfter") if key in fact),
-                      *fact.get("readerMissing", [])):
+        for named in (fact, *fact["after"], *(fact[key] for key in ("dataMaker", "stallFor", "reader", "readerAfter", "slackBy") if key in fact),
+                      *(d["sake"] for d in fact["after"] if "sake" in d), *fact.get("readerMissing", []), *fact.get("sharing", [])):
             self.command(story, named)
         previous = story.before[command]
         self.same(f"the stall before {what}", fact["stallNs"],
                   story.starts[command] - (0 if previous is None else story.ends[previous]))
         self.same(f"the slack of {what}", fact["slackNs"], story.latest[command] - story.ends[command])
+        by = fact.get("slackBy")
+        later = [c for c in range(len(story.plan.commands)) if command in {story.before[c], *story.plan.commands[c].waits}]
+        bounds = {c: story.latest[c] - (story.ends[c] - story.starts[c]) - story.wake_up(command, c) for c in later}
+        self.same(f"what sets the slack of {what}", story.step if by is None else bounds[by["command"]], story.latest[command])
         self.same(f"what {what} comes after", {d["command"] for d in fact["after"]},
                   {previous, *story.plan.commands[command].waits} - {None})
 
@@ -170,6 +174,7 @@ class Checker:
             launches = [r for r in story.readers[c.writes[0]] if story.plan.commands[r].op is not None]
             first = min(launches, key=lambda r: story.starts[r], default=None)
             self.same(f"the reader of copy {number} of {fact['tensor']}", copy.get("reader", {}).get("command"), first)
+            self.why(story, fact, copy, tensor)
             self.guests(story, fact, copy)
         for stay in fact["stays"]:
             if not stay.get("home"):
@@ -181,6 +186,31 @@ class Checker:
         stays = [(story.memory(i), r.offset, r.bytes, r.initial, *story.spans[i]) for i, r in enumerate(story.plan.residencies)
                  if r.tensor == tensor and not r.home]
         self.same(f"a stay of {tensor}", tuple(stay[key] for key in keys) in stays, True)
+
+    def why(self, story, fact, copy, tensor):
+        """Whether the tensor is away, stays beside the copy, or has a copy that nothing reads."""
+        what, c = f"copy {copy['copyNumber']} of {fact['tensor']}", story.plan.commands[copy["command"]]
+        source, target = story.plan.residencies[c.reads[0]], story.plan.residencies[c.writes[0]]
+        if copy["why"] == "unread":
+            self.same(f"the readers of {what}", (story.readers[c.writes[0]], target.home), ([], False))
+        there = lambda memory, ns: [i for i, r in enumerate(story.plan.residencies) if r.tensor == tensor and not r.home and
+                                    story.memory(i) == memory and story.spans[i][0] <= ns < story.spans[i][1]]
+        if copy["why"] in ("second", "moved") and target.memory != 0:
+            self.same(f"whether {what} is beside another", len(there(copy["to"], copy["startNs"])) > 1 or
+                      any(story.spans[i][1] == copy["startNs"] for i, r in enumerate(story.plan.residencies)
+                          if r.tensor == tensor and story.memory(i) == copy["to"]), True)
+        for start, end in copy.get("absence", {}).get("away", []):
+            # When it is away no stay has its data: the copy back is the last to begin and ends with the absence.
+            memory = copy["absence"]["memory"]
+            stays = {i for i in range(len(story.plan.residencies)) if story.plan.residencies[i].tensor == tensor and
+                     story.memory(i) == memory and not story.plan.residencies[i].home and
+                     max(story.spans[i][0] if i not in story.maker else story.ends[story.maker[i]], start) < min(story.spans[i][1], end)}
+            self.same(f"where {fact['tensor']} is while it is away from {memory}", stays, set())
+        if copy.get("absence", {}).get("dropped"):
+            self.same(f"whether a copy out precedes {what}", copy["from"] != copy["absence"]["memory"] and source.tensor == tensor, True)
+        took = copy["endNs"] - copy["startNs"]
+        self.same(f"who shares the link with {what}", all(took > copy["aloneNs"] for _ in copy["sharing"]) and
+                  all(s["startNs"] < copy["endNs"] and copy["startNs"] < s["endNs"] for s in copy["sharing"]), True)
 
     def guests(self, story, fact, copy):
         """Those that use a tensor's bytes in an absence are in that memory at that time."""

@@ -55,7 +55,7 @@ TEST_CASE("an operator starts after what held it back longest", "[explain]") {
   CHECK_THAT(text, Contains("after: It starts at the end of copy 1 of 2 of 't' from 'm1' to 'host', which uses the "
                             "addresses of 't' until then."));
   CHECK_THAT(text,
-             Contains("after: It also depends on 'a', which makes 't' and ends 74 ns before this start; this does "
+             Contains("after: It also depends on 'a', which makes 't', and ended 74 ns before this start; this does "
                       "not delay it."));
   CHECK_THAT(text, !Contains("also waits"));
   CHECK_THAT(text, Contains("after: 'acc1' runs nothing for 74 ns before it."));
@@ -78,18 +78,25 @@ TEST_CASE("an operator's slack is the step's", "[explain]") {
   // All of the one plan hangs together; in the other the copy of w may end with the step, 100 ns later.
   const OperatorFacts d = operatorOf(examplePlan(), "d");
   CHECK(d.launches[0].timing.isCritical);
-  CHECK_THAT(textOf(describe(d)), Contains("then: It is on the critical path"));
+  CHECK_THAT(
+      textOf(describe(d)),
+      Contains("then: It is on the critical path: if it ends later, the step gets longer, because the copy of 'y' "
+               "from 'm1' to 'host', which waits for it, starts later."));
   CHECK_THAT(textOf(describe(d)), !Contains("could end"));
   const TensorFacts w = tensorOf(examplePlan(true), "w");
   REQUIRE(w.copies.size() == 1);
   CHECK_FALSE(w.copies[0].timing.isCritical);
   CHECK(w.copies[0].timing.slackNs == 100);
-  CHECK_THAT(textOf(describe(w)), Contains("The copy could end up to 100 ns later without making the step longer."));
+  CHECK_THAT(textOf(describe(w)), Contains("The copy could end up to 100 ns later without making the step longer; the "
+                                           "end of the step sets this limit."));
   CHECK_THAT(textOf(describe(w)), !Contains("critical"));
   // The copy of t to m1 ends at 322, d reads it at 448.
   const TensorFacts t = tensorOf(examplePlan(true), "t");
   REQUIRE(t.copies.size() == 2);
   CHECK(t.copies[1].timing.slackNs == 126);
+  CHECK(t.copies[1].timing.slackBy.name == "d");
+  CHECK_THAT(textOf(describe(t)), Contains("Copy 2 of 2 could end up to 126 ns later without making the step longer; "
+                                           "'d', which waits for it, sets this limit."));
 }
 
 TEST_CASE("an operator is compared with what it takes elsewhere", "[explain]") {
@@ -146,15 +153,20 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK_THAT(
       text,
       Contains(
-          "Copy 1 of 2: it is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B): it leaves 'm1' until a copy "
-          "brings it back."));
-  CHECK_THAT(text,
-             Contains("It is not in 'm1' from 348 ns to 522 ns; meanwhile its addresses are used by 'u' (64 B)."));
-  CHECK_THAT(text, Contains("no single range of this size is free throughout its absence"));
-  CHECK_THAT(text, Contains("It could not stay unless others moved"));
+          "Copy 1 of 2: it is copied from 'm1' to 'host' from 174 ns to 248 ns (64 B).\ncopied: It is swapped out of "
+          "'m1', because with the others as planned no single range of 64 B of 'm1' is free throughout its absence and "
+          "its stays before and after it; in all there are enough bytes beside the 192 B that the others use at most; "
+          "back for 'd' at 596 ns; 'd' waits 148 ns for it."));
+  // The copy back runs from 522 ns, to other addresses.
+  CHECK(absence.away[0].endNs == 596);
+  CHECK(absence.leftOffset == 192);
+  CHECK(absence.backOffset == 128);
+  CHECK_THAT(text, Contains("It is not in 'm1' from 348 ns to 596 ns (its addresses are reserved again from 522 ns); "
+                            "meanwhile the addresses that it left are used by 'u' (64 B)."));
+  CHECK_THAT(text, Contains("'d' reads it, and copy 1 of 2 swapped it out; it left 'm1' at 348 ns."));
   CHECK_THAT(text, !Contains("exceed the limit"));
   CHECK_THAT(text, !Contains("if it stayed"));
-  CHECK_THAT(text, Contains("This operator waits 148 ns for this copy and for nothing else."));
+  CHECK_THAT(text, Contains("'d' reads it first and waits 148 ns for this copy and for nothing else."));
   CHECK_THAT(text, !Contains("share the link"));
   CHECK_THAT(text, Contains("here: 'a' makes it."));
   CHECK_THAT(text, Contains("It is in 'm1' at bytes 192 to 256 from 74 ns to 348 ns, made by 'a'; 1 launch reads it "
@@ -162,27 +174,32 @@ TEST_CASE("an evicted tensor says who took its bytes, and when it is back", "[ex
   CHECK_THAT(text, Contains("It is in 'm1' at bytes 128 to 192 from 522 ns to 696 ns, copied from 'host'; 1 launch"));
   // In the other plan nobody waits for it.
   CHECK_THAT(textOf(describe(tensorOf(examplePlan(true), "t"))),
-             Contains("This operator starts 126 ns after this copy ends, at the end of 'c'."));
+             Contains("'d' reads it first and starts 126 ns after this copy ends, at the end of 'c'."));
 }
 
 TEST_CASE("a tensor whose bytes would not fit could not stay", "[explain]") {
   PlanFile file = examplePlan();
   file.problem.capacities[1] = 255;
   const std::string text = textOf(describe(tensorOf(file, "t")));
-  CHECK_THAT(text,
-             Contains("It could not stay: at 348 ns others use 192 B of 'm1', and its 64 B would exceed the limit "
-                      "of 255 B by 1 B."));
+  CHECK_THAT(
+      text,
+      Contains("It is swapped out of 'm1', because it does not fit with the others as planned: at 348 ns they use "
+               "192 B of 'm1', and its 64 B would exceed the limit of 255 B by 1 B; back for 'd' at 596 ns"));
   CHECK_THAT(text, !Contains("single range"));
   // With another 64 bytes there is a place.
   file.problem.capacities[1] = 320;
-  CHECK_THAT(textOf(describe(tensorOf(file, "t"))),
-             Contains("It could stay: from byte 256 of 'm1', 64 B are free for it if no other tensor stays as well."));
+  CHECK_THAT(
+      textOf(describe(tensorOf(file, "t"))),
+      Contains("It is swapped out of 'm1'; it could stay: from byte 256 of 'm1', 64 B are free for it if no other "
+               "tensor stays as well; back for 'd'"));
 }
 
 TEST_CASE("copies say what they are for", "[explain]") {
   const PlanFile file = examplePlan();
-  CHECK_THAT(textOf(describe(tensorOf(file, "x"))), Contains("(64 B): the caller gives it in the host's memory."));
-  CHECK_THAT(textOf(describe(tensorOf(file, "y"))), Contains("(64 B): the caller reads it in the host's memory."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "x"))),
+             Contains("(64 B).\ncopied: The caller gives it in the host's memory."));
+  CHECK_THAT(textOf(describe(tensorOf(file, "y"))),
+             Contains("(64 B).\ncopied: The caller reads it in the host's memory."));
   CHECK_THAT(textOf(describe(tensorOf(file, "y"))), Contains("here: No operator reads it."));
   const TensorFacts w = tensorOf(file, "w");
   REQUIRE(w.copies.size() == 1);
@@ -190,11 +207,12 @@ TEST_CASE("copies say what they are for", "[explain]") {
   CHECK(w.copies[0].absence->guests.at(0).isWorkspace);
   CHECK_FALSE(w.copies[0].reader.id.valid());
   const std::string text = textOf(describe(w));
-  CHECK_THAT(text, Contains("the next step begins with it in 'm1', which it left during this step."));
+  CHECK_THAT(text, Contains("The next step begins with it in 'm1', and it left 'm1' at 174 ns"));
+  CHECK_THAT(text, Contains("; it leaves 'm1' without a copy, because 'host' keeps it."));
   CHECK_THAT(text, Contains("its addresses are used by the workspace of 'c' (64 B)."));
   CHECK_THAT(text, Contains("from 0 ns to 174 ns, there since the step before; 1 launch reads it there."));
   CHECK_THAT(text, Contains("from 448 ns to 770 ns, copied from 'host', and stays there for the next step."));
-  CHECK_THAT(text, !Contains("reads it next"));
+  CHECK_THAT(text, !Contains("reads it first"));
   // s and its new value stay.
   CHECK_THAT(textOf(describe(tensorOf(file, "s"))), Contains("copied: It is not copied in this plan."));
   CHECK_THAT(textOf(describe(tensorOf(file, "s'"))), Contains("made by 'c', and stays there for the next step"));
@@ -218,13 +236,15 @@ TEST_CASE("a parameter that is copied in each step is away over the step's end",
   CHECK(facts.copies[0].absence->times[0].endNs == 248);
   CHECK(facts.copies[0].absence->freeOffset == 64);
   const std::string text = textOf(describe(facts));
-  CHECK_THAT(text, Contains("it is not kept in 'm1' between steps."));
-  CHECK_THAT(text, Contains("It is not in 'm1' from 174 ns to 248 ns; meanwhile no other tensor uses its addresses."));
+  CHECK_THAT(text,
+             Contains("It is not in 'm1' from 174 ns to 248 ns, and of the next step from 0 ns to 74 ns; meanwhile "
+                      "no other tensor uses its addresses."));
   CHECK_THAT(
       text,
       Contains(
-          "If it stayed in 'm1' and all other decisions were kept, the step would be 74 ns shorter; the planner did "
-          "not find this plan; from byte 64 of 'm1', 64 B are free for it if no other tensor stays as well."));
+          "'op' reads it, and it is not kept in 'm1' between steps; if it stayed in 'm1' and all other decisions were "
+          "kept, the step would be 74 ns shorter; the planner did not find this plan; from byte 64 of 'm1', 64 B are "
+          "free for it if no other tensor stays as well; it leaves 'm1' without a copy, because 'host' keeps it."));
   CHECK_THAT(text, Contains("Its home is in 'host', where it is when the step begins."));
   const std::string kText = textOf(describe(tensorOf(b.file(), "k")));
   CHECK_THAT(kText, Contains("It is in 'm1' at bytes 0 to 64 during the whole step and between steps; 1 launch"));
@@ -246,7 +266,7 @@ TEST_CASE("a state that is updated comes from its home", "[explain]") {
   const std::string text = textOf(describe(facts));
   CHECK_THAT(text, Contains("it is not kept in 'm1' between steps; each step leaves its new value 'n' at its home."));
   CHECK_THAT(text, !Contains("stay"));
-  CHECK_THAT(textOf(describe(tensorOf(b.file(), "n"))), Contains("the next step finds it there, at its state's home."));
+  CHECK_THAT(textOf(describe(tensorOf(b.file(), "n"))), Contains("The next step finds it there, at its state's home."));
 }
 
 TEST_CASE("a parameter that is used twice may stay over the step's end", "[explain]") {
@@ -304,7 +324,11 @@ TEST_CASE("copies that share the link are told apart from slow ones", "[explain]
   const TensorFacts facts = tensorOf(b.file(), "x");
   CHECK(facts.copies[0].timing.command.interval.endNs == 1910);
   CHECK_THAT(textOf(describe(facts)),
-             Contains("The copy takes 1.91 us instead of 1.01 us, because other copies share the link."));
+             Contains("The copy takes 1.91 us instead of 1.01 us, because it shares the link with the copy of 'z' from "
+                      "'m1' to 'host' for 1.81 us."));
+  // The copy of y is alone.
+  CHECK(tensorOf(b.file(), "y").copies[0].sharing.empty());
+  CHECK_THAT(textOf(describe(tensorOf(b.file(), "y"))), !Contains("instead of"));
 }
 
 TEST_CASE("an operator that runs again says what copies would take instead", "[explain]") {
@@ -407,15 +431,19 @@ TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[
   CHECK(stalledNs == lastNs - busyNs);
   REQUIRE(stalls.count("b") == 1);
   CHECK(stalls["b"]->stallNs == 74);
-  CHECK(describe(*stalls["b"]) ==
-        "'acc1' runs nothing for 74 ns before 'b'. The operator waits for the addresses of 't', "
-        "which copy 1 of 2 of 't' from 'm1' to 'host' uses until 248 ns.");
+  // The place of x is free from a's end.
+  CHECK(
+      describe(*stalls["b"]) ==
+      "'acc1' runs nothing for 74 ns before 'b'. The operator waits for the addresses of 't', "
+      "which copy 1 of 2 of 't' from 'm1' to 'host' uses until 248 ns. From 174 ns on, when it waits for nothing else, "
+      "64 B of 'm1' are free in one range elsewhere, enough for its 64 B. Copy 1 of 2 of 't' waits for 't', which "
+      "'a' makes (until 174 ns).");
   REQUIRE(stalls.count("d") == 1);
   REQUIRE(stalls["d"]->chain.size() > 1);
   CHECK(stalls["d"]->chain[0].why == Dependency::Why::Data);
   CHECK_THAT(describe(*stalls["d"]),
-             Contains(". The operator waits for copy 2 of 2 of 't' from 'host' to 'm1'. This copy "
-                      "waits for "));
+             Contains(". The operator waits for copy 2 of 2 of 't' from 'host' to 'm1' (until 596 ns). Copy 2 of 2 of "
+                      "'t' waits for "));
 }
 
 TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
@@ -432,12 +460,43 @@ TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
   b.copy(out, b.home(y, false), {runC});
   const StepFacts step = explainStep(b.file());
   REQUIRE(step.stalls.size() == 2);
-  CHECK(describe(step.stalls[0]) ==
-        "'acc1' runs nothing for 74 ns before 'a'. The operator waits for the copy of 'x' from 'host' to 'm1'.");
+  CHECK(
+      describe(step.stalls[0]) ==
+      "'acc1' runs nothing for 74 ns before 'a'. The operator waits for the copy of 'x' from 'host' to 'm1' (until 74 "
+      "ns). The copy of 'x' starts when the step starts.");
+  // Bytes 192 to 256 are free, and the copy could have begun with the step or after that of x.
   CHECK(
       describe(step.stalls[1]) ==
-      "'acc1' runs nothing for 74 ns before 'c'. The operator waits for the copy of 'w' from 'host' to 'm1'. This copy "
-      "waits for the addresses of 'x', which 'a' uses until 174 ns.");
+      "'acc1' runs nothing for 74 ns before 'c'. The operator waits for the copy of 'w' from 'host' to 'm1' (until 248 "
+      "ns). The copy of 'w' waits for the addresses of 'x', which 'a' uses until 174 ns. From 74 ns on, when it waits "
+      "for nothing else, 64 B of 'm1' are free in one range elsewhere, enough for its 64 B.");
+  // 74 ns for x and 74 for w, and the copy of y after the last operator.
+  REQUIRE(step.deviceTimes.size() == 1);
+  CHECK(describe(step.deviceTimes[0]) ==
+        "Of the 422 ns of a step, 'acc1' computes for 200 ns, waits before operators for "
+        "148 ns (148 ns of that for copies) and runs nothing after its last operator for "
+        "74 ns.");
+  CHECK(step.criticalPath.size() == 5);
+}
+
+TEST_CASE("a stall whose addresses are free in pieces alone says so", "[explain]") {
+  // As above with 128 bytes for x and w; 64 are free on both sides of t.
+  Builder b(1, 384);
+  const TensorId x = b.tensor("x", TensorKind::Parameter, 128), w = b.tensor("w", TensorKind::Parameter, 128);
+  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId a = b.op("a", {x}, {t}, 1), c = b.op("c", {t, w}, {y}, 1);
+  const ResidencyId xIn = b.at(x, 1, 0), wIn = b.at(w, 1, 0), mid = b.at(t, 1, 192), out = b.at(y, 1, 320);
+  const CommandId inX = b.copy(b.home(x, true), xIn);
+  const CommandId runA = b.launch(a, {xIn}, {mid}, {inX});
+  const CommandId inW = b.copy(b.home(w, true), wIn, {runA});
+  const CommandId runC = b.launch(c, {mid, wIn}, {out}, {inW});
+  b.copy(out, b.home(y, false), {runC});
+  const StepFacts step = explainStep(b.file());
+  REQUIRE(step.stalls.size() == 2);
+  CHECK_THAT(
+      describe(step.stalls[1]),
+      Contains("From 138 ns on, when it waits for nothing else, 64 B of 'm1' are free in one range elsewhere, 64 B "
+               "too little; the ranges together have enough: 128 B."));
 }
 
 TEST_CASE("why a tensor is copied is told once, with what takes its place", "[explain]") {
@@ -446,15 +505,102 @@ TEST_CASE("why a tensor is copied is told once, with what takes its place", "[ex
   std::map<std::string, std::string> why;
   for (const auto &[id, facts] : step.copied) {
     CHECK(facts.name == file.problem.graph.tensor(id).name);
-    why[facts.name] = whyCopied(facts);
+    why[facts.name] = whyCopied(facts, 0);
   }
-  CHECK_THAT(
-      why["t"],
-      Contains("it leaves 'm1' until a copy brings it back; while it is away, its addresses are used by 'u' (64 B); it "
-               "could not stay unless others moved: "));
-  CHECK(why["t"].find("its addresses are used") == why["t"].rfind("its addresses are used"));
+  CHECK_THAT(why["t"],
+             Catch::StartsWith("it is swapped out of 'm1', because with the others as planned no single range"));
+  CHECK_THAT(why["t"],
+             Contains("; it is not in 'm1' from 348 ns to 596 ns (its addresses are reserved again from 522 ns); "
+                      "meanwhile the addresses that it left are used by 'u' (64 B)"));
+  CHECK(why["t"].find("are used by") == why["t"].rfind("are used by"));
+  CHECK(whyCopied(tensorOf(file, "t"), 1) == "'d' reads it, and copy 1 of 2 swapped it out; it left 'm1' at 348 ns");
   CHECK(why.count("u") == 0);
-  CHECK(whyCopied(tensorOf(file, "u")).empty());
+}
+
+/// p makes v, which q reads; v goes out and comes back at other addresses for r. `isRead`: the copy back is there.
+static Builder movedCopy(bool isRead) {
+  Builder b(1, 512);
+  const TensorId k = b.tensor("k", TensorKind::Parameter), v = b.tensor("v", TensorKind::Activation, 20);
+  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId p = b.op("p", {k}, {v}, 1), q = b.op("q", {v, k}, {t}, 1), r = b.op("r", {v, t}, {y}, 1);
+  const ResidencyId kept = b.at(k, 1, 0, true), first = b.at(v, 1, 64), away = b.at(v, 0, 0), tAt = b.at(t, 1, 128);
+  const ResidencyId second = isRead ? b.at(v, 1, 192) : ResidencyId(), out = b.at(y, 1, 256);
+  const CommandId runP = b.launch(p, {kept}, {first});
+  const CommandId goes = b.copy(first, away, {runP});
+  const CommandId comes = isRead ? b.copy(away, second, {goes}) : CommandId();
+  b.launch(q, {first, kept}, {tAt});
+  const CommandId runR = b.launch(r, {isRead ? second : first, tAt}, {out},
+                                  isRead ? std::vector<CommandId>{comes} : std::vector<CommandId>{});
+  b.copy(out, b.home(y, false), {runR});
+  return b;
+}
+
+TEST_CASE("a tensor that is moved is not away, and one whose copy nobody reads stays", "[explain]") {
+  // p 0-100, out 100-130, in 130-160, q 100-200: v is at its first addresses until 200.
+  const TensorFacts moved = tensorOf(movedCopy(true).file(), "v");
+  REQUIRE(moved.copies.size() == 2);
+  for (const CopyFact &copy : moved.copies) {
+    CHECK(copy.why == CopyFact::Why::Moved);
+    CHECK(copy.absence->away.empty());
+  }
+  const std::string text = textOf(describe(moved));
+  CHECK_THAT(text, Contains("It is moved through the host to other addresses of 'm1', 64 -> 192"));
+  CHECK_THAT(text, !Contains("not in 'm1'"));
+  CHECK_THAT(text, !Contains("brings it back"));
+  CHECK_THAT(text, !Contains("away"));
+
+  const TensorFacts unread = tensorOf(movedCopy(false).file(), "v");
+  REQUIRE(unread.copies.size() == 1);
+  CHECK(unread.copies[0].why == CopyFact::Why::Unread);
+  CHECK(whyCopied(unread, 0) ==
+        "nothing reads this copy, which could be left out (20 B); the tensor stays in 'm1' until 300 ns");
+}
+
+TEST_CASE("a second copy beside the first says who takes the first one's addresses", "[explain]") {
+  // w for p at byte 0, and for r at byte 64, copied while p runs; then q writes its result over the first.
+  Builder b(1, 320);
+  const TensorId w = b.tensor("w", TensorKind::Parameter), v = b.tensor("v", TensorKind::Activation);
+  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId p = b.op("p", {w}, {v}, 1), q = b.op("q", {v}, {t}, 1), r = b.op("r", {w, t}, {y}, 1);
+  const ResidencyId first = b.at(w, 1, 0), second = b.at(w, 1, 64), vAt = b.at(v, 1, 128), tAt = b.at(t, 1, 0);
+  const ResidencyId out = b.at(y, 1, 192), home = b.home(w, true);
+  const CommandId in = b.copy(home, first), again = b.copy(home, second);
+  b.launch(p, {first}, {vAt}, {in});
+  b.launch(q, {vAt}, {tAt});
+  const CommandId runR = b.launch(r, {second, tAt}, {out}, {again});
+  b.copy(out, b.home(y, false), {runR});
+  const TensorFacts facts = tensorOf(b.file(), "w");
+  REQUIRE(facts.copies.size() == 2);
+  CHECK(facts.copies[0].why == CopyFact::Why::NotKept);
+  CHECK(facts.copies[1].why == CopyFact::Why::Second);
+  CHECK(facts.copies[1].absence->guests.at(0).name == "t");
+  CHECK_THAT(whyCopied(facts, 1),
+             Catch::StartsWith("a second copy, made while the first is still in place, at byte 0 of 'm1'"));
+  CHECK_THAT(whyCopied(facts, 1), !Contains("not kept"));
+}
+
+TEST_CASE("a wait without data or addresses names the command for whose sake it is", "[explain]") {
+  // c waits for the copy of w already, which only d reads.
+  Builder b(1, 512);
+  const TensorId k = b.tensor("k", TensorKind::Parameter), w = b.tensor("w", TensorKind::Parameter);
+  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
+  const OperatorId c = b.op("c", {k}, {t}, 1), d = b.op("d", {t, w}, {y}, 1);
+  const ResidencyId kept = b.at(k, 1, 0, true), wIn = b.at(w, 1, 64), tAt = b.at(t, 1, 128), out = b.at(y, 1, 192);
+  const CommandId in = b.copy(b.home(w, true), wIn);
+  b.launch(c, {kept}, {tAt}, {in});
+  const CommandId runD = b.launch(d, {tAt, wIn}, {out});
+  b.copy(out, b.home(y, false), {runD});
+  const std::string text = textOf(describe(operatorOf(b.file(), "c")));
+  CHECK_THAT(text,
+             Contains("It starts at the end of the copy of 'w' from 'host' to 'm1', for which the plan makes it wait "
+                      "because 'd', later on its stream, reads 'w'."));
+}
+
+TEST_CASE("a link says what it can do", "[explain]") {
+  const Machine machine = handMachine(1, 256);
+  CHECK(describeLink(machine, machine.links[0]) == "The link of 'host' and 'm1' copies 953.67 MiB/s to 'm1', 953.67 "
+                                                   "MiB/s to 'host' and at most 1.86 GiB/s both ways "
+                                                   "together; each copy takes 10 ns more (the latency).");
 }
 
 /// Parameters w and v are copied in one after the other for op; q runs meanwhile, or where `isLate` after both.
@@ -485,19 +631,21 @@ TEST_CASE("a wait is shared out among all that was missing", "[explain]") {
   CHECK(v.copies[0].readerWaitNs == 74);
   REQUIRE(v.copies[0].readerMissing.size() == 1);
   CHECK(v.copies[0].readerMissing[0].ns == 38);
-  CHECK_THAT(textOf(describe(v)),
-             Contains("This operator waits 112 ns for this copy, the last 74 ns for nothing else; it also waits for "
-                      "the copy of 'w' from 'host' to 'm1', during the first 38 ns."));
+  CHECK_THAT(
+      textOf(describe(v)),
+      Contains("'op' reads it first and waits 112 ns for this copy, the last 74 ns for nothing else; it also waits for "
+               "the copy of 'w' from 'host' to 'm1', during the first 38 ns."));
   CHECK(w.copies[0].readerWaitNs == 0);
   CHECK_THAT(textOf(describe(w)),
-             Contains("'acc1' is idle before this operator; during the first 38 ns of that time this copy is "
+             Contains("'acc1' is idle before 'op'; during the first 38 ns of that time this copy is "
                       "not complete."));
   const StepFacts step = explainStep(file);
   REQUIRE(step.stalls.size() == 1);
   CHECK(step.stalls[0].longestNs == 74);
-  CHECK_THAT(describe(step.stalls[0]),
-             Contains(" When 'acc1' becomes idle, the copy of 'v' from 'host' to 'm1' is missing for 112 ns; the "
-                      "copy of 'w' from 'host' to 'm1' for 38 ns."));
+  CHECK_THAT(
+      describe(step.stalls[0]),
+      Contains(" After 'acc1' becomes idle, the operator still waits for the copy of 'v' from 'host' to 'm1', 112 "
+               "ns; for the copy of 'w' from 'host' to 'm1', 38 ns."));
 }
 
 TEST_CASE("a stall leads with what takes most of it", "[explain]") {
@@ -518,7 +666,7 @@ TEST_CASE("tensors that could stay say what that would gain, and how many could"
   // With v kept op starts after w at 138 and not at 212; with w kept, or both, after q at 100.
   std::map<std::string, std::string> why;
   for (const auto &[id, facts] : explainStep(twoCopied(576, false).file()).copied)
-    why[facts.name] = whyCopied(facts);
+    why[facts.name] = whyCopied(facts, 0);
   CHECK_THAT(why["v"],
              Contains("if it stayed in 'm1' and all other decisions were kept, the step would be 74 ns shorter"));
   CHECK_THAT(why["w"],
@@ -542,10 +690,10 @@ TEST_CASE("a tensor whose copy nobody waits for would gain nothing", "[explain]"
   b.copy(out, b.home(y, false), {run});
   const std::string text = textOf(describe(tensorOf(b.file(), "w")));
   CHECK_THAT(text,
-             Contains("It could stay in 'm1', but the step would be no shorter, because its copy to 'm1' could end "
+             Contains("it could stay in 'm1', but the step would be no shorter, because its copy to 'm1' could end "
                       "26 ns later without making the step longer; from byte 128 of 'm1', 64 B are free"));
   CHECK_THAT(text, !Contains("if it stayed"));
-  CHECK_THAT(text, Contains("This operator starts 26 ns after this copy ends, at the end of 'q'."));
+  CHECK_THAT(text, Contains("'op' reads it first and starts 26 ns after this copy ends, at the end of 'q'."));
 }
 
 TEST_CASE("of many that could stay alone, those that fit together are counted", "[explain]") {
@@ -583,7 +731,7 @@ TEST_CASE("of many that could stay alone, those that fit together are counted", 
         concat("3 tensors (192 B in total) could each stay in 'm1' between steps if the others did not; when they are "
                "placed one after the other, there is room for 1 of them (64 B), ",
                rivals.isAmong ? "" : "not ", "including this one; the step would then be 74 ns shorter");
-    CHECK_THAT(whyCopied(facts), Contains(expected));
+    CHECK_THAT(whyCopied(facts, 0), Contains(expected));
   }
   CHECK(among == 1);
 }
@@ -597,9 +745,10 @@ TEST_CASE("a name of an operator and a tensor comes with what it is", "[explain]
   b.copy(out, b.home(y, false), {run});
   const StepFacts step = explainStep(b.file());
   REQUIRE(step.stalls.size() == 1);
-  CHECK(describe(step.stalls[0]) ==
-        "'acc1' runs nothing for 74 ns before operator 'same'. The operator waits for the copy "
-        "of parameter 'same' from 'host' to 'm1'.");
+  CHECK(
+      describe(step.stalls[0]) ==
+      "'acc1' runs nothing for 74 ns before operator 'same'. The operator waits for the copy of parameter 'same' from "
+      "'host' to 'm1' (until 74 ns). The copy of parameter 'same' starts when the step starts.");
 }
 
 TEST_CASE("short intervals are told with the digits that tell their ends apart", "[explain]") {
@@ -675,9 +824,10 @@ TEST_CASE("reads from a file are copies in, beside homes that count", "[explain]
   REQUIRE(v.copies.size() == 1);
   CHECK(v.copies[0].why == CopyFact::Why::NotKept);
   const std::string text = textOf(describe(v));
-  CHECK_THAT(text,
-             Contains("It is copied from 'disk' to 'host' from 974 ns to 1.05 us (64 B): 'b' reads it, and it is not "
-                      "kept in 'host' between steps."));
+  CHECK_THAT(
+      text,
+      Contains("It is copied from 'disk' to 'host' from 974 ns to 1.05 us (64 B).\ncopied: 'b' reads it, and it is "
+               "not kept in 'host' between steps"));
   CHECK_THAT(text, Contains("meanwhile its addresses are used by 'w' (64 B)."));
   CHECK_THAT(textOf(describe(operatorOf(file, "a"))),
              Contains("128 B of 'host' are in use; the limit is 256 B, 128 B of which are homes."));
