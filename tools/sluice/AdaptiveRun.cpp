@@ -92,7 +92,7 @@ Expected<std::optional<AdaptiveRun::Pending>> AdaptiveRun::planAnew(const sluice
     return std::nullopt;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(model, changed));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
-  const std::string path = directory.file("model");
+  const std::string path = directory.path();
   SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, path));
   SLUICE_ASSIGN_OR_RETURN(RunSession opened, RunSession::open(path, changed.threads, /*trace=*/true));
   replan.plannedNs = compilation->result().makespanNs;

@@ -32,7 +32,7 @@ CLI::Option *addMeasureOption(CLI::App &app, size_t &count) {
 static Expected<int64_t> timeStep(std::shared_ptr<const Planned> mapped, const CompilerOptions &options,
                                   std::vector<GivenInput> given) {
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
-  const std::string directory = made.file("model");
+  const std::string directory = made.path();
   if (Expected<Artifact> linked = compilePlan(std::move(mapped), options, directory); !linked)
     return propagate(linked);
   SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory, options.threads, /*trace=*/false));

@@ -61,7 +61,7 @@ bool isMeasured(const Profile &profile, const Subject &subject) {
 Status open(Subject &subject, int threads) {
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
   subject.directory.emplace(std::move(made));
-  const std::string directory = subject.directory->file("model");
+  const std::string directory = subject.directory->path();
   SLUICE_RETURN_IF_ERROR(linkToRun(*subject.compilation, directory));
   SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory, threads, /*trace=*/true));
   subject.session.emplace(std::move(session));

@@ -168,7 +168,7 @@ Expected<OpenModel> compileAndOpen(const RunOptions &options) {
     open.fixed.push_back(name);
   if (options.measured > 0)
     measureMappings(*compilation, options.measured, open.given);
-  const std::string directory = open.made->file("model");
+  const std::string directory = open.made->path();
   SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
   SLUICE_ASSIGN_OR_RETURN(RunSession session,
                           RunSession::open(directory, options.compile.threads(), options.traces(), options.spill));
@@ -185,7 +185,7 @@ Expected<OpenModel> compileApartAndOpen(const RunOptions &options) {
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory made, TemporaryDirectory::create());
   open.made.emplace(std::move(made));
-  const std::string directory = open.made->file("model");
+  const std::string directory = open.made->path();
   const int64_t processBytes = residentBytes() + kRunBytes;
   auto compile = [&]() -> Expected<Json> {
     OpenModel child;
@@ -727,7 +727,7 @@ Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Dist
     SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, resolveForBarrier(options));
     SLUICE_ASSIGN_OR_RETURN(auto compilation, compileFor(options, std::move(resolved), open));
     SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory temporary, TemporaryDirectory::create());
-    directory = made.emplace(std::move(temporary)).file("model");
+    directory = made.emplace(std::move(temporary)).path();
     SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
   }
   auto read = [&](const std::vector<std::string> &names) { return readGivenInputs(names, options.inputs, {}); };

@@ -102,9 +102,9 @@ Expected<std::unique_ptr<TuningTrial>> TuningProgram::compile(const Tuning &tuni
   SLUICE_ASSIGN_OR_RETURN(Planned planned, plan(std::make_shared<const Fused>(std::move(fused)), own));
   auto shared = std::make_shared<const Planned>(std::move(planned));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory directory, TemporaryDirectory::create());
-  if (Expected<Artifact> linked = compilePlan(shared, own, directory.file("model")); !linked)
+  if (Expected<Artifact> linked = compilePlan(shared, own, directory.path()); !linked)
     return propagate(linked);
-  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory.file("model"), threads, /*trace=*/true));
+  SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::open(directory.path(), threads, /*trace=*/true));
   std::unique_ptr<TuningTrial> trial(new TuningTrial(std::move(shared), std::move(directory), std::move(session)));
   const sluice_model &model = trial->session.model();
   SLUICE_ASSIGN_OR_RETURN(trial->inputs,
