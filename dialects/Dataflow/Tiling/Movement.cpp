@@ -121,7 +121,8 @@ static SmallVector<Value> buildGatherPart(GatherOp op, TensorBuilder &build, Arr
   indices = build.select(build.compare(ComparePredicate::lt, indices, number(0)), fromEnd, indices);
   const Value last = number(extent - 1);
   indices = build.binary(BinaryKind::min, build.binary(BinaryKind::max, indices, number(0)), last);
-  Value first = build.mul(build.cast(split->number, element), number(own));
+  const Value position = build.cast(split->number, element), extentOfPart = number(own);
+  Value first = build.mul(position, extentOfPart);
   if (extent % split->parts != 0) {
     // The numbers of the parts that begin later than if all were the smallest.
     SmallVector<int64_t> begins;

@@ -106,10 +106,10 @@ TEST_CASE("a tuning belongs to one compiler, processor and device", "[cost]") {
   tuning.origin = "sluice 1, " + features;
   Status precision = checkTuning(tuning, tuning.origin + ", bf16", "cpu/2t", "t.json");
   REQUIRE(!precision);
-  CHECK_THAT(precision.error().message, Contains("'..." + features.substr(0, 40) + "', and not '..." +
+  CHECK_THAT(precision.error().message, Contains("'..." + features.substr(0, 40) + "' instead of '..." +
                                                  features.substr(0, 40) + ", bf16', 't.json'"));
   tuning.origin = "here";
   Status device = checkTuning(tuning, "here", "cpu/8t", "t.json");
   REQUIRE(!device);
-  CHECK_THAT(device.error().message, Contains("on device 'cpu/2t', and not 'cpu/8t'"));
+  CHECK_THAT(device.error().message, Contains("on device 'cpu/2t' instead of 'cpu/8t'"));
 }

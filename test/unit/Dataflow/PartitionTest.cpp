@@ -491,11 +491,11 @@ TEST_CASE("ranks with uneven parts compute what the whole does", "[passes][tilin
       %p = dataflow.pool max %r kernel [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<5x5x9x11xf32> -> tensor<5x5x9x11xf32>
       %d = dataflow.conv %p, %v strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<5x5x9x11xf32>, tensor<7x5x3x3xf32> -> tensor<5x7x9x11xf32>
       %m = dataflow.reduce mean %d axes [2, 3] : tensor<5x7x9x11xf32> -> tensor<5x7xf32>
-      %y = dataflow.matmul %m, %u : tensor<5x7xf32>, tensor<7x3xf32>
-      return %y : tensor<5x3xf32>
+      %y = dataflow.matmul %m, %u : tensor<5x7xf32>, tensor<7x5xf32>
+      return %y : tensor<5x5xf32>
     })";
-  const std::string images = "func.func @main(%x: tensor<5x3x9x11xf32>) -> tensor<5x3xf32> {\n";
-  checkPartitions(images + state("w", {5, 3, 3, 5}) + state("v", {7, 5, 3, 3}) + state("u", {7, 3}) + network,
+  const std::string images = "func.func @main(%x: tensor<5x3x9x11xf32>) -> tensor<5x5xf32> {\n";
+  checkPartitions(images + state("w", {5, 3, 3, 5}) + state("v", {7, 5, 3, 3}) + state("u", {7, 5}) + network,
                   "momentum", 30, true);
 
   const std::string transformer = R"(

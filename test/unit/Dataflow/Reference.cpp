@@ -304,6 +304,12 @@ static void interpretOneHot(OneHotOp op, Environment &values) {
 // Any operator
 //===----------------------------------------------------------------------===//
 
+static std::string textOf(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *op;
+  return text;
+}
+
 void interpret(Operation *op, Environment &values) {
   if (auto group = dyn_cast<FusedOp>(op)) {
     for (auto [argument, operand] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
@@ -335,6 +341,7 @@ void interpret(Operation *op, Environment &values) {
     llvm::SmallVector<MutableTensorView> views;
     for (Tensor &result : results)
       views.push_back({result.type, result.bytes.data()});
+    INFO(textOf(op));
     REQUIRE(succeeded(evaluator.evaluate(operands, views)));
     for (auto [value, result] : llvm::zip(op->getResults(), results))
       values.insert({value, std::move(result)});

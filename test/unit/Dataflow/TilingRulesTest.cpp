@@ -344,6 +344,11 @@ void checkProductsByBlocks() {
   product(f32({2, 4, 64}), bytes, scales, tensorOf({6, 2}, "ui8"), "bits 4 block 16", f32({2, 4, 6}),
           "batch 0; rows; columns; contraction");
   product(f32({4, 64}), bytes, scales, f32({6, 4}), "bits 4 block 16", f32({4, 6}), "rows; columns; contraction");
+  auto round = [](std::vector<int64_t> shape, const std::string &rules) {
+    checkRules({{"%x: " + f32(shape), "%y = dataflow.round_blocks %x block 16 : " + f32(shape), {{-1, 1}}}, rules});
+  };
+  round({4, 64}, "dimension 0; blocks");
+  round({2, 3, 40}, "dimension 0; dimension 1");
   // Parts of the depth would end within a block, or within a byte of zero points.
   product(f32({4, 62}), bytes, scales, "", "bits 4 block 16", f32({4, 6}), "rows; columns");
   product(f32({4, 48}), tensorOf({6, 3, 8}, "ui8"), f32({6, 3}), tensorOf({6, 2}, "ui8"), "bits 4 block 16",

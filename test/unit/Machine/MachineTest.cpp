@@ -415,7 +415,7 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("order") {
     machine.memories.push_back({"more"});
-    message = "it comes after a file, and files come last, memory 'more'";
+    message = "the memory comes after a file, and files come last, memory 'more'";
   }
   SECTION("no way to it") {
     machine.links.pop_back();

@@ -86,6 +86,7 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
                                               "pack_integer_rhs",
                                               "pack_matmul_rhs",
                                               "pack_winograd_weight",
+                                              "quantize_blocks",
                                               "state",
                                               "dropout_mask",
                                               "conv_weight_gradient",
