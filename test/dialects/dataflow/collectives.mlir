@@ -28,6 +28,16 @@ func.func @parts() -> (tensor<2x3xf32>, tensor<1xi64>) {
   return %w, %n : tensor<2x3xf32>, tensor<1xi64>
 }
 
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%x: tensor<8x6xf32>, %y: tensor<4x6xf32>) -> (tensor<32x6xf32>, tensor<10x6xf32>) {
+  // CHECK: dataflow.all_gather %{{.*}} dim 0 over [4:1] : tensor<8x6xf32> -> tensor<32x6xf32>
+  %whole = dataflow.all_gather %x dim 0 over [4:1] : tensor<8x6xf32> -> tensor<32x6xf32>
+  // CHECK: dataflow.all_gather %{{.*}} dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<10x6xf32>
+  %ten = dataflow.all_gather %y dim 0 over [3:1] {uneven = #dataflow.uneven<10>}
+    : tensor<4x6xf32> -> tensor<10x6xf32>
+  return %whole, %ten : tensor<32x6xf32>, tensor<10x6xf32>
+}
+
 // Parts of 10 and of 7 on three ranks, of which the largest have the types.
 // CHECK-LABEL: func.func @uneven
 func.func @uneven(%x: tensor<4x7xf32>, %w: tensor<10x7xf32>) -> (tensor<10x7xf32>, tensor<4x7xf32>, tensor<4x7xf32>, tensor<10x3xf32>, tensor<6x7xf32>, tensor<2x7xf32>) {
