@@ -40,8 +40,9 @@ struct PackBlockMatmul : OpRewritePattern<BlockMatmulOp> {
                                           elementOf(op.getScales()), static_cast<BlockZeros>(panels.zeros));
     Value packed = PackBlocksOp::create(b, op.getLoc(), op.getWeight(), op.getScales(), zeros, attribute);
     auto rounded = op.getLhs().getDefiningOp<RoundBlocksOp>();
-    // Columns narrower than vectors have no instructions.
-    if (!rounded || rounded.getBlock() != op.getBlock() || columns < target.lanesF32 || panels.bits > roundedBits) {
+    // There are no instructions for fewer columns than a vector has lanes.
+    if (!rounded || rounded.getBlock() != op.getBlock() || columns < target.lanesF32 ||
+        panels.block > emit::RoundedRows::kMostBlock || panels.bits > roundedBits) {
       b.replaceOpWithNewOp<PackedBlockMatmulOp>(op, op.getType(), op.getLhs(), packed, attribute);
       return success();
     }

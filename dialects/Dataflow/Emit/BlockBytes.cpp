@@ -62,7 +62,7 @@ Value emitRounded(OpBuilder &b, Location loc, Value elements, const BlockRoundin
 
 namespace {
 
-/// Sixteen elements at a time: the words of any number of bits that they fill are whole.
+/// Rounds sixteen elements at a time, which fill whole words for any number of bits.
 class RowRounder {
 public:
   RowRounder(Ir &ir, const RoundedRows &rows, const Source &from) : ir(ir), rows(rows), from(from) {}
@@ -165,7 +165,7 @@ void emitRoundedRows(OpBuilder &b, Location loc, const RoundedRows &rows, const 
 //===----------------------------------------------------------------------===//
 
 bool multipliesBytes(const BlockPanels &panels, const VectorTarget &target) {
-  // Columns narrower than a vector of bytes have no instruction for them.
+  // There are no instructions for fewer columns than a vector of bytes holds. TargetSpec::roundedBits names the widths.
   if (chooseTile(1, panels.n, 32, target).lanes < 4 || target.byteProducts < IntegerDot::Pairs)
     return false;
   const bool hasQuads = target.byteProducts >= IntegerDot::Quads;
@@ -184,7 +184,7 @@ bool multipliesBytes(const BlockPanels &panels, const VectorTarget &target) {
   return false;
 }
 
-/// Rows of a register tile: each row has the integer sums of a block, and beside them those of floats.
+/// The rows of a register tile. For each of its rows the tile has the integer sums of a block and the sums of floats.
 static int64_t byteTileRows(int64_t rows, const RegisterTile &tile, const VectorTarget &target) {
   const int64_t most = std::max<int64_t>((target.registers >= 32 ? 12 : 8) / tile.vectors, 1);
   const int64_t tiles = (rows + most - 1) / most;
@@ -193,7 +193,7 @@ static int64_t byteTileRows(int64_t rows, const RegisterTile &tile, const Vector
 
 int64_t detail::byteRowBlock(const BlockSpec &spec, const VectorTarget &target) {
   const int64_t tile = byteTileRows(spec.rows, chooseTile(1, spec.panels.n, 32, target), target);
-  // A panel is read for so many rows, of fewer where there would be too few work items.
+  // A panel is read once for so many rows, and for fewer rows where there would be too few work items.
   constexpr int64_t kLeast = 48, kMost = 144, kItems = 32;
   const int64_t rows = std::clamp(spec.rows * spec.panels.numPanels() / kItems, kLeast, kMost);
   return (std::min(rows, spec.rows) + tile - 1) / tile * tile;
@@ -299,7 +299,7 @@ Accumulators ByteEmitter::addBlock(Value block, Value left, int64_t rows, ValueR
   auto headOf = [&](int64_t row, int64_t at, Type type) {
     return spread(loadScalar(ir.at(left, row * rounded.rowBytes() + at, byte()), type));
   };
-  // A zero point times the sum of the row's bytes, whose sign is turned already.
+  // Sums start with the zero point times the sum of the row's bytes, which is stored with the opposite sign.
   Accumulators values(rows * tile.vectors, integers(0));
   if (panels.zeros == BlockZeros::None)
     for (int64_t r = 0; r < rows; ++r) {
@@ -307,7 +307,7 @@ Accumulators ByteEmitter::addBlock(Value block, Value left, int64_t rows, ValueR
           arith::ShLIOp::create(ir.b, ir.loc, headOf(r, RoundedRows::kSumAt, wide()), integers(panels.bits - 1));
       std::fill_n(values.begin() + r * tile.vectors, tile.vectors, less);
     }
-  // As many words as pairs may be added in 16 bits: eight times two products of 15 and 127 at most.
+  // 16 bits hold the sum of eight pairs of products of 15 and 127, and of more pairs where elements have 2 bits.
   const int64_t all = panels.block / panels.rowsOfWord(), together = std::min<int64_t>(all, panels.bits == 2 ? 8 : 4);
   Value words = ir.at(block, panels.wordsAt(), byte()), bytes = ir.at(left, RoundedRows::kBytesAt, byte());
   const int64_t looped = all > 2 * together ? all / together * together : 0;

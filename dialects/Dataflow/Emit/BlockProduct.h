@@ -59,12 +59,13 @@ struct BlockOperands {
 void emitBlockProduct(mlir::OpBuilder &b, mlir::Location loc, const BlockSpec &spec, const VectorTarget &target,
                       const BlockOperands &operands, WorkItems items, SinkFn sink);
 
-/// What the bytes of a block are multiplied by, its scale, and what its elements are multiplied by before they are
-/// rounded to bytes, from the bits of its largest absolute value. `mask` is 0 for a block with an infinity or NaN,
-/// whose elements count as zeros and whose scale is no finite number, else all ones. Scalars.
+/// The rounding of a block. Its bytes are multiplied by `scale`. Its elements are multiplied by `factor` before they
+/// are rounded to bytes. `mask` is 0 if the block has an infinity or NaN, else all ones: the elements of such a block
+/// count as zeros, and its scale is no finite number. All three are scalars.
 struct BlockRounding {
   mlir::Value scale, factor, mask;
 };
+/// Computes the rounding from the bits of the block's largest absolute value.
 BlockRounding emitBlockRounding(mlir::OpBuilder &b, mlir::Location loc, mlir::Value mostBits);
 /// The bytes of elements as f32 numbers, a scalar or vector.
 mlir::Value emitRounded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value elements, const BlockRounding &rounding);

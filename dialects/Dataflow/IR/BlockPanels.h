@@ -29,6 +29,8 @@ struct RoundedRows {
   int64_t k = 1;
 
   static constexpr int64_t kSumAt = 4, kBytesAt = 8;
+  /// The sums of the products of longer blocks may exceed 32 bits.
+  static constexpr int64_t kMostBlock = 1 << 15;
   int64_t blocks() const { return (k + block - 1) / block; }
   int64_t blockBytes() const { return kBytesAt + block; }
   int64_t rowBytes() const { return blocks() * blockBytes(); }

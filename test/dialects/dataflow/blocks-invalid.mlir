@@ -198,3 +198,12 @@ func.func @rounded_rows(%a: tensor<3x72xi8>, %p: tensor<320xi8>) {
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x72xi8>, tensor<320xi8>) -> tensor<3x6xf32>
   return
 }
+
+// -----
+
+func.func @rounded_sums(%a: tensor<3x40xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{rounded rows in blocks of 65536 elements, use up to 32768}}
+  %0 = dataflow.quantize_blocks %a bits 4 block 65536 : (tensor<3x40xf32>) -> tensor<3x65544xi8>
+  return
+}

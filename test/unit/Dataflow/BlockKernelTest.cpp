@@ -25,21 +25,27 @@ std::vector<int64_t> testedLanes() {
   return all;
 }
 
+/// Every width of elements with every kind of zero points, few rows and many; and blocks of every size, where the depth
+/// ends within a block and a word, with an odd number of columns.
+std::vector<Case> formsOf(int64_t lanes, bool isRounded) {
+  std::vector<Case> cases;
+  for (int64_t bits : {2, 4, 8}) {
+    for (const char *zeros : {"", "ui8", "f32"})
+      for (int64_t rows : {1, 3, 19})
+        cases.push_back(caseOf({rows}, "f32", {100, 37, bits, 32, "f32", zeros, isRounded}, lanes));
+    for (int64_t block : {16, 48, 64, 128, 256})
+      for (int64_t rows : {1, 7})
+        cases.push_back(caseOf({rows}, "f32", {block * 2 + 19, 35, bits, block, "f16", "ui8", isRounded}, lanes));
+  }
+  return cases;
+}
+
 } // namespace
 
 TEST_CASE("products by weights in blocks on vectors of every length", "[dataflow][blocks]") {
   for (int64_t lanes : testedLanes()) {
     INFO(lanes << " lanes");
-    std::vector<Case> cases;
-    // Every width of elements with every kind of zero points; few rows, and many.
-    for (int64_t bits : {2, 4, 8})
-      for (const char *zeros : {"", "ui8", "f32"})
-        for (int64_t rows : {1, 3, 19})
-          cases.push_back(caseOf({rows}, "f32", {100, 37, bits, 32, "f32", zeros}, lanes));
-    // Blocks of every size; depths that end within a block, a word, and before the first word's end; odd columns.
-    for (int64_t block : {16, 48, 64, 128, 256})
-      for (int64_t rows : {1, 6})
-        cases.push_back(caseOf({rows}, "f32", {block * 2 + 19, 35, 4, block, "f16", "ui8"}, lanes));
+    std::vector<Case> cases = formsOf(lanes, /*isRounded=*/false);
     for (const auto &[depth, columns] :
          {std::pair<int64_t, int64_t>{1, 1}, {3, 2}, {7, 5}, {16, 16}, {31, 33}, {32, 32}, {33, 64}, {600, 17}})
       for (int64_t rows : {1, 2, 5})
@@ -88,15 +94,7 @@ TEST_CASE("rows in blocks are rounded as ONNX Runtime rounds them", "[dataflow][
 TEST_CASE("products of rounded rows by weights in blocks", "[dataflow][blocks]") {
   for (int64_t lanes : testedLanes()) {
     INFO(lanes << " lanes");
-    std::vector<Case> cases;
-    for (int64_t bits : {2, 4, 8})
-      for (const char *zeros : {"", "ui8", "f32"})
-        for (int64_t rows : {1, 3, 19})
-          cases.push_back(caseOf({rows}, "f32", {100, 37, bits, 32, "f32", zeros, true}, lanes));
-    for (int64_t block : {16, 48, 64, 128, 256})
-      for (int64_t rows : {1, 7})
-        for (int64_t bits : {2, 4})
-          cases.push_back(caseOf({rows}, "f32", {block * 2 + 19, 35, bits, block, "f16", "ui8", true}, lanes));
+    std::vector<Case> cases = formsOf(lanes, /*isRounded=*/true);
     for (const char *element : {"f16", "bf16"})
       cases.push_back(caseOf({2, 9}, element, {90, 50, 4, 16, "bf16", "f16", true}, lanes, /*isFused=*/true));
     // The largest sums that there are.

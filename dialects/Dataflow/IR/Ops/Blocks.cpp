@@ -17,7 +17,7 @@ using namespace sluice::dataflow;
 
 /// The greatest extents of a weight and of a block: products of a few of them stay below 2^63.
 static constexpr int64_t kMostExtent = int64_t(1) << 31, kMostBlock = int64_t(1) << 30;
-/// Of what rows are rounded to.
+/// Rows are rounded to elements of so many bits.
 static constexpr int64_t kRoundedBits = 8;
 
 static std::string findBlockProblem(int64_t bits, int64_t block) {
@@ -139,7 +139,14 @@ LogicalResult RoundBlocksOp::inferReturnTypes(MLIRContext *, std::optional<Locat
 
 LogicalResult RoundBlocksOp::verify() { return checkRows(getLoc(), kRoundedBits, getBlock(), getInput()); }
 
-/// The largest absolute value, a multiplication, the rounding and a multiplication.
+static LogicalResult checkSums(std::optional<Location> loc, int64_t block) {
+  if (block > emit::RoundedRows::kMostBlock)
+    return emitOptionalError(loc, "rounded rows in blocks of ", block, " elements, use up to ",
+                             emit::RoundedRows::kMostBlock);
+  return success();
+}
+
+/// An element takes part in finding the largest absolute value, is multiplied, rounded, and multiplied again.
 static int64_t roundingFlops(Value input) { return product({4, elementCount(typeOf(input))}); }
 
 int64_t RoundBlocksOp::getFlops() { return roundingFlops(getInput()); }
@@ -147,7 +154,7 @@ int64_t RoundBlocksOp::getFlops() { return roundingFlops(getInput()); }
 LogicalResult QuantizeBlocksOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &results) {
   const auto bits = static_cast<int64_t>(adaptor.getBits()), block = static_cast<int64_t>(adaptor.getBlock());
-  if (failed(checkRows(loc, bits, block, adaptor.getInput())))
+  if (failed(checkRows(loc, bits, block, adaptor.getInput())) || failed(checkSums(loc, block)))
     return failure();
   SmallVector<int64_t> shape(shapeOf(adaptor.getInput()));
   if (shape.back() > kMostExtent)
@@ -159,7 +166,7 @@ LogicalResult QuantizeBlocksOp::inferReturnTypes(MLIRContext *context, std::opti
 
 LogicalResult QuantizeBlocksOp::verify() { return checkRows(getLoc(), getBits(), getBlock(), getInput()); }
 
-/// The kernel writes more than one element for each that it computes.
+/// The kernel writes scales and sums beside the elements.
 bool QuantizeBlocksOp::allowsEpilogue() { return false; }
 
 int64_t QuantizeBlocksOp::getFlops() { return roundingFlops(getInput()); }
@@ -211,6 +218,8 @@ static LogicalResult checkPackedMatmul(std::optional<Location> loc, Matmul matmu
   const emit::BlockPanels panels = describePanels(matmul.getPanels());
   const int64_t given = shapeOf(matmul.getLhs()).back();
   if (isa<IntegerType>(elementOf(matmul.getLhs()))) {
+    if (failed(checkSums(loc, panels.block)))
+      return failure();
     if (const int64_t bytes = panels.roundedRows().rowBytes(); given != bytes)
       return emitOptionalError(loc, "rows of its left-hand side have ", given, " bytes, ", panels.k,
                                " rounded elements have ", bytes);
