@@ -85,7 +85,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   if (directory == "-")
     return makeError(ErrorCode::InvalidInput,
                      "'-' is not a directory, option '-o', give ./- for a directory of that name");
-  SLUICE_ASSIGN_OR_RETURN(OutputDirectory output, OutputDirectory::open(directory));
+  SLUICE_ASSIGN_OR_RETURN(OutputDirectory output, OutputDirectory::open(directory, options.interrupt));
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory folder, TemporaryDirectory::create("sluice-objects"));
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);

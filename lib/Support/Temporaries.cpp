@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
@@ -218,7 +219,20 @@ static int isStillNamed(int folder, const char *path) {
   return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-Expected<OutputDirectory> OutputDirectory::open(const std::string &path) {
+/// False if `stop` becomes true while another process has the lock.
+static bool lock(int folder, const std::atomic<bool> *stop) {
+  constexpr timespec kPause{0, 20'000'000};
+  // A search that was ended by Ctrl-C goes on with its best plan.
+  const bool wasStopped = stop && *stop;
+  while (flock(folder, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+    if (stop && *stop && !wasStopped)
+      return false;
+    nanosleep(&kPause, nullptr);
+  }
+  return true;
+}
+
+Expected<OutputDirectory> OutputDirectory::open(const std::string &path, const std::atomic<bool> *stop) {
   std::string name = path;
   while (name.size() > 1 && name.ends_with('/'))
     name.pop_back();
@@ -255,8 +269,9 @@ Expected<OutputDirectory> OutputDirectory::open(const std::string &path) {
         return directory;
       }
     }
-    while (flock(directory.descriptor, LOCK_EX) != 0 && errno == EINTR)
-      ;
+    if (!lock(directory.descriptor, stop))
+      return makeError(ErrorCode::Interrupted, "stopped while another process writes to directory '", path,
+                       "', run it again when that process has ended");
     const int isNamed = isStillNamed(directory.descriptor, name.c_str());
     if (isNamed < 0)
       return cannotCreate(path, errno);

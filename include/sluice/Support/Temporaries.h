@@ -12,6 +12,7 @@
 
 #include "sluice/Support/Error.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,8 +63,9 @@ private:
 /// flock as long as the object lives; a file system without such locks has none.
 class OutputDirectory {
 public:
-  /// Makes the folder and those above it where they are absent. Waits while another process holds it.
-  static Expected<OutputDirectory> open(const std::string &path);
+  /// Makes the folder and those above it where they are absent. Waits while another process holds it. Fails with
+  /// Interrupted if `stop` becomes true meanwhile.
+  static Expected<OutputDirectory> open(const std::string &path, const std::atomic<bool> *stop = nullptr);
   OutputDirectory(OutputDirectory &&other) noexcept;
   OutputDirectory &operator=(OutputDirectory &&) = delete;
   /// Without keep(), a folder that open() made is removed with all that is in it. One that was there stays.

@@ -7,6 +7,7 @@
 
 #include "sluice/Support/Json.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -177,6 +179,23 @@ TEST_CASE("an output folder has one process at a time", "[temporaries]") {
     CHECK(namesIn(path).size() == (isKept ? 2 : 0));
     waitpid(child, nullptr, 0);
   }
+}
+
+TEST_CASE("waiting for an output folder ends when it is stopped", "[temporaries]") {
+  Tree tree;
+  const std::string path = tree.folder.file("output");
+  auto held = OutputDirectory::open(path);
+  REQUIRE(held);
+  std::atomic<bool> stop = false;
+  std::thread stopper([&] {
+    usleep(50'000);
+    stop = true;
+  });
+  auto none = OutputDirectory::open(path, &stop);
+  stopper.join();
+  REQUIRE(!none);
+  CHECK(none.error().code == ErrorCode::Interrupted);
+  CHECK_THAT(none.error().message, Contains("stopped while another process writes to directory"));
 }
 
 TEST_CASE("more temporaries than the table lists go with their objects", "[temporaries]") {
