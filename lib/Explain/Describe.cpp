@@ -267,7 +267,7 @@ static std::string guestList(const std::vector<const AbsenceFact::Guest *> &gues
   return concat(text, "the largest of which is ", guestText(**largest));
 }
 
-/// Who has the addresses that the tensor left, and those to which it returns where these are others.
+/// Names the tensors that use the addresses which the tensor left, and those to which it returns if these differ.
 static std::string guestsOf(const AbsenceFact &absence) {
   std::vector<const AbsenceFact::Guest *> left, back;
   const bool isOnePlace = absence.leftOffset == absence.backOffset;
@@ -325,7 +325,7 @@ static std::string whyAway(const AbsenceFact &absence) {
                 formatBytes(absence.mostInUseBytes), " that the others use at most");
 }
 
-/// Of a tensor that is copied to other addresses while it is still there: who needs the first ones.
+/// Names the tensors that need the first addresses of a tensor which is copied to others while it is still there.
 static std::string whyElsewhere(const AbsenceFact &absence) {
   if (absence.freeOffset)
     return concat("; ", gainFrom(absence));

@@ -70,7 +70,7 @@ Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vect
   return explanations;
 }
 
-/// None for a stream that launches nothing.
+/// Returns nothing for a stream that launches nothing.
 static std::optional<DeviceTime> deviceTime(const PlanFacts &facts, StreamId stream) {
   if (facts.plan.streams[stream.index()].kind != StreamKind::Compute)
     return std::nullopt;

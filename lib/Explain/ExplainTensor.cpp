@@ -264,7 +264,7 @@ private:
     return fact;
   }
 
-  /// Of two stays at one time: who has the first's bytes before the second ends.
+  /// Given two stays at one time: the stays that use the bytes of the first one before the second one ends.
   AbsenceFact twice(ResidencyId first, ResidencyId second) const {
     AbsenceFact fact = start(first, second);
     Guests known;

@@ -259,29 +259,31 @@ struct StallFact {
   /// What the launch reads or waits for that had not ended when the stream fell idle, the longest first.
   std::vector<MissingFact> missing;
   std::vector<CommandId> during; ///< What of the chain runs while the stream is idle.
-  /// What the launch waited for, what that waited for, and so on: of each command the last to end of those that it is
-  /// ordered after, back to a launch of the idle stream or the start of the step. At most kMostLinks, then `chainEnd`.
+  /// The command that the launch waited for, the command that this one waited for, and so on, back to a launch of the
+  /// idle stream or the start of the step. A command waits for the one that ends last of those that it is ordered
+  /// after. The chain has at most kMostLinks links.
   std::vector<Dependency> chain;
   static constexpr size_t kMostLinks = 6;
-  size_t moreLinks = 0; ///< Beyond `chain`.
-  CommandFact chainEnd; ///< The last of all; of a stall that waits for nothing invalid.
-  /// Of the first link that waits for addresses: what was free elsewhere.
+  size_t moreLinks = 0; ///< The number of links that follow those of `chain`.
+  CommandFact chainEnd; ///< The last command of all links; invalid if the stall waits for nothing.
+  /// The addresses that were free elsewhere for the first link that waits for addresses.
   std::optional<RoomFact> room;
-  size_t roomLink = 0; ///< Which link that is.
+  size_t roomLink = 0; ///< The number of that link.
 };
 
-/// How a device that computes spends the step.
+/// The division of the step's time on a device that computes.
 struct DeviceTime {
   std::string device;
   int64_t stepNs = 0, computeNs = 0;
-  int64_t stallNs = 0, copyStallNs = 0; ///< Idle before launches; of that while a copy held it back.
-  int64_t restNs = 0;                   ///< After its last launch.
+  int64_t stallNs = 0;     ///< The time in which the device is idle before launches.
+  int64_t copyStallNs = 0; ///< The part of `stallNs` in which a launch waits for a copy.
+  int64_t restNs = 0;      ///< The time after the device's last launch.
 };
 
 /// The facts about a whole step.
 struct StepFacts {
   std::vector<StallFact> stalls;       ///< In the order of the plan's commands.
-  std::vector<DeviceTime> deviceTimes; ///< Of devices that launch anything.
+  std::vector<DeviceTime> deviceTimes; ///< Only devices that launch an operator have one.
   std::vector<CommandId> criticalPath;
   std::vector<CommandId> heldBy; ///< Per command: what it starts after; invalid: the start of the step.
   std::vector<int64_t> slackNs;  ///< Per command: Timing::slackNs.
@@ -312,7 +314,8 @@ struct Sentence {
 };
 std::vector<Sentence> describe(const OperatorFacts &facts);
 std::vector<Sentence> describe(const TensorFacts &facts);
-/// Of these sentences those about copies, per copy. The first gives the reason, without when and where the copy runs.
+/// The sentences of describe() that are about copies, per copy. The first one gives the reason, without the time and
+/// the memories of the copy.
 std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts);
 /// "'gpu0' runs nothing for 1.20 us before 'conv1'. The operator waits for the copy of 'w' from 'host' to 'gpu0' (until
 /// 9.10 us). The copy of 'w' waits for the addresses of 'x', which 'conv0' uses until 7.20 us.": the chain, and what

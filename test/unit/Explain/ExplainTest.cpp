@@ -446,19 +446,24 @@ TEST_CASE("a stall tells what the launch waits for, and what that waits for", "[
                       "'t' waits for "));
 }
 
-TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
-  // w is copied over x once a has read it, and c waits for w.
-  Builder b(1, 256);
-  const TensorId x = b.tensor("x", TensorKind::Parameter), w = b.tensor("w", TensorKind::Parameter);
+/// The step in which w, of as many bytes as x, is copied over x once a has read it, and c waits for w. t and y have 64
+/// bytes at these addresses.
+static StepFacts stepWithCopyOver(int64_t capacity, int64_t bytes, int64_t tOffset, int64_t yOffset) {
+  Builder b(1, capacity);
+  const TensorId x = b.tensor("x", TensorKind::Parameter, bytes), w = b.tensor("w", TensorKind::Parameter, bytes);
   const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
   const OperatorId a = b.op("a", {x}, {t}, 1), c = b.op("c", {t, w}, {y}, 1);
-  const ResidencyId xIn = b.at(x, 1, 0), wIn = b.at(w, 1, 0), mid = b.at(t, 1, 64), out = b.at(y, 1, 128);
+  const ResidencyId xIn = b.at(x, 1, 0), wIn = b.at(w, 1, 0), mid = b.at(t, 1, tOffset), out = b.at(y, 1, yOffset);
   const CommandId inX = b.copy(b.home(x, true), xIn);
   const CommandId runA = b.launch(a, {xIn}, {mid}, {inX});
   const CommandId inW = b.copy(b.home(w, true), wIn, {runA});
   const CommandId runC = b.launch(c, {mid, wIn}, {out}, {inW});
   b.copy(out, b.home(y, false), {runC});
-  const StepFacts step = explainStep(b.file());
+  return explainStep(b.file());
+}
+
+TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
+  const StepFacts step = stepWithCopyOver(256, 64, 64, 128);
   REQUIRE(step.stalls.size() == 2);
   CHECK(
       describe(step.stalls[0]) ==
@@ -480,18 +485,8 @@ TEST_CASE("a stall tells whose bytes a copy waits for", "[explain]") {
 }
 
 TEST_CASE("a stall whose addresses are free in pieces alone says so", "[explain]") {
-  // As above with 128 bytes for x and w; 64 are free on both sides of t.
-  Builder b(1, 384);
-  const TensorId x = b.tensor("x", TensorKind::Parameter, 128), w = b.tensor("w", TensorKind::Parameter, 128);
-  const TensorId t = b.tensor("t", TensorKind::Activation), y = b.tensor("y", TensorKind::Activation, 64, true);
-  const OperatorId a = b.op("a", {x}, {t}, 1), c = b.op("c", {t, w}, {y}, 1);
-  const ResidencyId xIn = b.at(x, 1, 0), wIn = b.at(w, 1, 0), mid = b.at(t, 1, 192), out = b.at(y, 1, 320);
-  const CommandId inX = b.copy(b.home(x, true), xIn);
-  const CommandId runA = b.launch(a, {xIn}, {mid}, {inX});
-  const CommandId inW = b.copy(b.home(w, true), wIn, {runA});
-  const CommandId runC = b.launch(c, {mid, wIn}, {out}, {inW});
-  b.copy(out, b.home(y, false), {runC});
-  const StepFacts step = explainStep(b.file());
+  // 64 bytes are free on both sides of t.
+  const StepFacts step = stepWithCopyOver(384, 128, 192, 320);
   REQUIRE(step.stalls.size() == 2);
   CHECK_THAT(
       describe(step.stalls[1]),
