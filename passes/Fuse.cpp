@@ -5,7 +5,6 @@
 
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
-#include "dialects/Dataflow/IR/Loads.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -62,7 +61,7 @@ private:
       group->anchor = op;
     else
       group->isElementwise = isa<ElementwiseOpInterface>(op);
-    group->isLoad = isAsCheapAsLoad(op);
+    group->isLoad = op->hasTrait<AsCheapAsLoad>();
     group->index = groups.size();
     groups.push_back(std::move(owned));
     groupOf[op] = group;

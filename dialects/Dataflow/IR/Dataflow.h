@@ -81,6 +81,11 @@ struct Promises {
 template <typename OpTy>
 class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
 
+/// The trait of elemental operators that compute an element about as fast as it is loaded: it is an element of an
+/// operand, found without a division, or a number that its position gives.
+template <typename OpTy>
+class AsCheapAsLoad : public mlir::OpTrait::TraitBase<OpTy, AsCheapAsLoad> {};
+
 /// The devices that run an operator by one of its rules.
 struct PartRule {
   const TilingRule *rule = nullptr;

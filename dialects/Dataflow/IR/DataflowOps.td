@@ -26,6 +26,9 @@ class Promise<string interface> : ParamNativeOpTrait<"Promises", interface> {
 defvar EvaluateMethods = Promise<"EvaluateOpInterface">;
 def ElementwiseMethods : TraitList<[ElementwiseOpInterface, Promise<"EmitScalarOpInterface">]>;
 def ElementalMethods : TraitList<[ElementalOpInterface, Promise<"EmitElementOpInterface">]>;
+def AsCheapAsLoad : NativeOpTrait<"AsCheapAsLoad"> {
+  let cppNamespace = "::sluice::dataflow";
+}
 class Kernel<list<string> methods = []>
     : TraitList<[DeclareOpInterfaceMethods<KernelOpInterface, methods>, Promise<"EmitKernelOpInterface">]>;
 def Library : TraitList<[DeclareOpInterfaceMethods<LibraryOpInterface>, Promise<"LibraryCallOpInterface">]>;
@@ -83,7 +86,7 @@ def ConstantOp : Dataflow_Op<"constant", [ConstantLike, AllTypesMatch<["value", 
   let hasFolder = 1;
 }
 
-def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
+def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, AsCheapAsLoad, Cost]> {
   let summary = "start + i * delta, for each element i of the result";
   let description = [{
     Example:
@@ -98,7 +101,7 @@ def RangeOp : Dataflow_Op<"range", [EvaluateMethods, ElementalMethods, Cost]> {
   let hasVerifier = 1;
 }
 
-def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, CostOf<["getFlops"]>]> {
+def ExtentsOp : Dataflow_Op<"extents", [ElementalMethods, AsCheapAsLoad, CostOf<["getFlops"]>]> {
   let summary = "Numbers that are computed from the symbols of the program, in row-major order";
   let description = [{
     Example:
@@ -879,7 +882,7 @@ def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, Eva
   let hasVerifier = 1;
 }
 
-def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, AsCheapAsLoad, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
   let summary = "Element i of the result is element starts + i * steps of the input, where steps may be negative";
   let description = [{
     Example:
@@ -928,7 +931,7 @@ def PadOp : Dataflow_Op<"pad", [Tiling, GradientMethods, ElementalMethods, Evalu
   let hasVerifier = 1;
 }
 
-def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
+def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, ElementalMethods, AsCheapAsLoad, EvaluateMethods, CostOf<["getFlops"]>, Permutable<["permute", "isPermutedOperand"]>]> {
   let summary = "Slices of data along an axis, chosen by indices, of which negative ones count from the end";
   let description = [{
     At run time, an index out of range is clamped to the nearest valid index, so no read
