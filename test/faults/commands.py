@@ -24,6 +24,8 @@ class Command:
     copies: tuple[str, ...] = ()
     # A command whose files are those that this one writes first and then replaces: an error may leave them.
     earlier: tuple[str, ...] = ()
+    # What a file of this name lists depends on measured times: it is whole if this command reads it.
+    readers: tuple[tuple[str, list[str]], ...] = ()
 
 
 def tool(name: str, *arguments: str | list[str]) -> list[str]:
@@ -88,7 +90,8 @@ COMMANDS = [
     Command("fit", sluice("fit", JUMPER, "--threads", "1")),
     Command("profile", sluice("profile", JUMPER, QUICK, "--repeat", "1", "-o", "{out}/profile.json")),
     Command("tune", sluice("tune", "{models}/jumperhard/model.onnx", "--dim", "batch_size=1", "--repeat", "1",
-                           "--rounds", "1", "--only", "kernels", "-o", "{out}/tuning.json")),
+                           "--rounds", "1", "--only", "kernels", "-o", "{out}/tuning.json"),
+            readers=(("tuning.json", sluice("plan", JUMPER, QUICK, "--tuning", "{out}/tuning.json")),)),
     Command("solve-memory", tool("sluice-solve", "memory", "{fixtures}/buffers.csv", "-o", "{out}/solved.csv")),
     Command("solve-placement", tool("sluice-solve", "placement", "{fixtures}/problem.json", "-o", "{out}/placed.json")),
     Command("solve-swap", tool("sluice-solve", "swap", "{fixtures}/problem.json", "--evals", "4", "--memory", "100%",

@@ -19,6 +19,7 @@ import argparse
 import collections
 import concurrent.futures
 import dataclasses
+import functools
 import os
 import pathlib
 import random
@@ -31,6 +32,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 
 import commands
 
@@ -74,12 +76,15 @@ class Expected:
     """What a command prints and writes without a failure.
 
     What differs between two such runs is measured; there, only what is left of it without numbers must be the same.
+    A file with a reader must be one that the reader takes.
     """
 
-    def __init__(self, first: Ended, second: Ended, earlier: dict[str, bytes] | None = None) -> None:
+    def __init__(self, first: Ended, second: Ended, earlier: dict[str, bytes] | None = None,
+                 readers: dict[str, Callable[[bytes], bool]] | None = None) -> None:
         self.output = first.output
         self.files = first.files
         self.earlier = earlier or {}
+        self.readers = readers or {}
         self.exact = {name for name, data in first.files.items() if second.files.get(name) == data}
         self.is_output_exact = first.output == second.output
 
@@ -88,6 +93,8 @@ class Expected:
             return f"'{name}' is left behind"
         if not is_done and data == self.earlier.get(name):
             return None
+        if name in self.readers:
+            return None if self.readers[name](data) else f"'{name}' cannot be read"
         wanted = self.files[name]
         if name in self.exact:
             return None if data == wanted else f"'{name}' differs"
@@ -177,7 +184,14 @@ class Bench:
             if ended.status != 0 or ended.temporaries:
                 sys.exit(f"error: '{command.name}' fails without a fault, {ended.errors.strip()}")
         earlier = self.run(dataclasses.replace(command, arguments=[*command.earlier])).files if command.earlier else {}
-        return Expected(*runs, earlier)
+        readers = {name: functools.partial(self.reads, name, arguments) for name, arguments in command.readers}
+        return Expected(*runs, earlier, readers)
+
+    def reads(self, name: str, arguments: list[str], data: bytes) -> bool:
+        with tempfile.TemporaryDirectory(dir=self.root) as folder:
+            (pathlib.Path(folder) / name).write_bytes(data)
+            return subprocess.run(self.filled(arguments, pathlib.Path(folder)), env=self.environment, check=False,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def check_error(errors: str) -> str | None:

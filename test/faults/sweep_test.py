@@ -55,6 +55,12 @@ class ChecksTest(unittest.TestCase):
         self.assertIn("'a' differs", self.check(ended(1, b"", ERROR, {"a": b"2"})))
         self.assertIn("'a' differs", self.check(ended(files={"a": b"0", "b": b"at 3 us"})))
 
+    def test_readers(self) -> None:
+        self.expected.readers = {"b": lambda data: data.startswith(b"at")}
+        self.assertEqual(self.check(ended(files={"a": b"1", "b": b"at other places"})), "")
+        self.assertIn("'b' cannot be read", self.check(ended(files={"a": b"1", "b": b"a"})))
+        self.assertIn("'b' cannot be read", self.check(ended(1, b"", ERROR, {"a": b"1", "b": b"a"})))
+
     def test_ends(self) -> None:
         for status, text in ((-11, "status -11"), (2, "status 2"), (134, "status 134"), (None, "seconds")):
             self.assertIn(text, self.check(ended(status)))
