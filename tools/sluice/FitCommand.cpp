@@ -167,6 +167,7 @@ void addFitCommand(CLI::App &app, Action &action) {
   addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
+  options->compile.hidePlanned();
   command->callback([options, &action] {
     if (const std::string given = options->compile.firstPlanned(); !given.empty())
       throw CLI::ValidationError(given, "'fit' tries several limits and plans each quickly, leave this option out");

@@ -307,8 +307,16 @@ Expected<CompilerOptions> CompileOptions::resolveToRun() const {
   return resolved;
 }
 
+constexpr const char *kPlanned[] = {"--memory", "--search-time",  "--search-evals", "--solver", "--plan",
+                                    "--resume", "--dump-problem", "--buckets",      "--sizes"};
+
+void CompileOptions::hidePlanned() {
+  for (const char *name : kPlanned)
+    command->get_option(name)->group("");
+}
+
 std::string CompileOptions::firstPlanned() const {
-  for (const char *name : {"--memory", "--search-time", "--search-evals", "--solver", "--plan", "--dump-problem"})
+  for (const char *name : kPlanned)
     if (command->get_option(name)->count() > 0)
       return name;
   return {};

@@ -29,8 +29,11 @@ public:
   /// The name of an option of planning or code generation that was given, other than those of
   /// `besides`; empty: none.
   std::string firstGiven(std::initializer_list<std::string_view> besides = {}) const;
-  /// The name of an option that limits memory or the search, or names its solvers or files; empty: none was given.
+  /// The name of an option that limits memory or the search, divides ranges, or names solvers or files; empty: none
+  /// was given.
   std::string firstPlanned() const;
+  /// Leaves these options out of the command's help, for a command that refuses them.
+  void hidePlanned();
   /// --dim.
   const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
