@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Alternatives.h"
+#include "CountedLoops.h"
 #include "GraphImporter.h"
 
 using namespace mlir;
@@ -91,11 +92,30 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   return bindOutputs(node, results);
 }
 
-Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) {
+SmallVector<Value> GraphImporter::countInputs(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                              ArrayRef<Value> inputs, Trips &trips) {
+  SmallVector<Value> counted(inputs);
+  auto outside = [&](const std::string &name) {
+    Expected<Value> value = lookup(name);
+    return value ? *value : Value();
+  };
+  NodeContext context = contextOf(node, inputs);
+  const CountedTrips found = countTrips(context, body, inputs, outside);
+  const Value most = !inputs[0] || !found.trips
+                         ? found.trips
+                         : context.binary(BinaryKind::min, context.reshape(inputs[0], {}), found.trips);
+  if (!most)
+    return counted;
+  trips.isCounted = found.isExact && (!inputs[0] || getIntegers(inputs[0]));
+  counted[0] = most;
+  return counted;
+}
+
+Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> given) {
   const ::onnx::GraphProto *body = subgraph(node, "body");
-  if (!body || inputs.size() < 2 || body->input_size() != static_cast<int>(inputs.size()))
+  if (!body || given.size() < 2 || body->input_size() != static_cast<int>(given.size()))
     return malformed(node, "its body does not fit its inputs");
-  size_t carried = inputs.size() - 2;
+  size_t carried = given.size() - 2;
   int stacked = body->output_size() - 1 - static_cast<int>(carried);
   if (stacked < 0 || node.output_size() > body->output_size() - 1)
     return malformed(node, "its body does not fit its outputs");
@@ -103,20 +123,25 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     std::optional<SmallVector<int64_t>> values = value ? getIntegers(value) : std::nullopt;
     return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
   };
-  if ((inputs[0] && !isTensor(inputs[0])) || (inputs[1] && !isTensor(inputs[1])))
+  if ((given[0] && !isTensor(given[0])) || (given[1] && !isTensor(given[1])))
     return malformed(node, "its trip count or its condition is a sequence");
+  Trips count;
+  const SmallVector<Value> inputs = countInputs(node, *body, given, count);
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
   std::optional<int64_t> goesOn = inputs[1] ? known(inputs[1]) : std::optional<int64_t>(1);
-  if (inputs[0] && trips && goesOn && !unrolls(*body, *trips) &&
-      succeeds([&] { return importLoopProgram(node, *body, inputs, trips, mostTrips(node, inputs, trips), true); }))
-    return {};
+  if (inputs[0] && trips && goesOn && !unrolls(*body, *trips)) {
+    count.known = trips;
+    count.most = mostTrips(node, inputs, trips);
+    if (succeeds([&] { return importLoopProgram(node, *body, inputs, count, /*isChoice=*/true); }))
+      return {};
+  }
   onnximport::Builder build(builder, locationOf(node));
-  SmallVector<Value> state(inputs.drop_front(2));
+  SmallVector<Value> state(given.drop_front(2));
   std::vector<SmallVector<Value>> stacks(stacked);
   for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
     const bool isTried = inputs[0] || unrollsLoops || Count(trip) * body->node_size() <= kMostTriedNodes;
     if (!trips || !goesOn || unrolledNodes > kMostUnrolledNodes || !isTried)
-      return importOpenLoop(node, *body, inputs, inputs[0] ? trips : std::nullopt);
+      return importOpenLoop(node, *body, inputs, Trips{inputs[0] ? trips : std::nullopt, count.isCounted});
     if (!*goesOn)
       break;
     SmallVector<Value> arguments{build.reshape(build.integers({trip}), {}), build.splat(builder.getI1Type(), 1)};

@@ -90,11 +90,19 @@ private:
   /// The results of a dataflow.if; nothing if running both branches costs less.
   std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
                                                        Program &ifTrue, Program &ifFalse);
-  /// `most`: the most iterations; kEndless: no bound is known. `isChoice`: the loop could be unrolled instead, and its
-  /// stacks would have known extents.
+  static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+  /// How often a loop runs.
+  struct Trips {
+    std::optional<int64_t> known; ///< The trip count, if it is a constant.
+    bool isCounted = false;       ///< The condition is false after as many iterations, and not before.
+    int64_t most = kEndless;      ///< kEndless: no bound is known.
+  };
+  /// The inputs of a loop whose trip count is also that of its condition, where this compares a counter.
+  llvm::SmallVector<mlir::Value> countInputs(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
+                                             llvm::ArrayRef<mlir::Value> inputs, Trips &trips);
+  /// `isChoice`: the loop could be unrolled instead, and its stacks would have known extents.
   Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                           llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips, int64_t most,
-                           bool isChoice);
+                           llvm::ArrayRef<mlir::Value> inputs, const Trips &trips, bool isChoice);
   /// The most iterations of a loop, as options, its trip count and the declared shapes of its results say; kEndless:
   /// nothing does.
   int64_t mostTrips(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
@@ -104,7 +112,7 @@ private:
   /// A loop whose number of iterations is not known, or large: a dataflow.loop if it can be, else unrolled to a small
   /// bound.
   Status importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                        llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
+                        llvm::ArrayRef<mlir::Value> inputs, Trips trips);
   /// A loop that is unrolled to the bound of its iterations.
   struct GuardedLoop {
     std::vector<llvm::SmallVector<mlir::Value>> states; ///< After 0, 1, ... iterations.
@@ -205,7 +213,6 @@ private:
   static constexpr int64_t kMostTriedNodes = 2048;
   /// A loop that is unrolled to a bound, because it cannot be a dataflow.loop, has at most so many nodes.
   static constexpr int64_t kMostGuardedNodes = 4096;
-  static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
   bool unrollsLoops = false;

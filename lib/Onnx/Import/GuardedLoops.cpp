@@ -54,7 +54,8 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
   if (trips || !inputs[0])
     return most;
   most = std::min(most, std::max<int64_t>(intervalOf(inputs[0]).high, 0));
-  if (const ValueBounds *said = bounds.use(node.input(0)))
+  const bool isNamed = !node.input(0).empty(); // A count of the condition has no name.
+  if (const ValueBounds *said = isNamed ? bounds.use(node.input(0)) : nullptr)
     most = std::min(most, said->high);
   // What it stacks has as many slabs as the model declares. Names within functions and bodies are others.
   for (int i = static_cast<int>(inputs.size()) - 2; scopes.size() == 1 && i < node.output_size(); ++i)
@@ -65,22 +66,22 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
 
 std::string GraphImporter::adviseBound(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) const {
   std::string advice = "give the most there may be, option '--max-iterations'";
-  if (inputs[0])
+  if (inputs[0] && !node.input(0).empty())
     advice += concat(" or '--bound ", node.input(0), "=N'");
   return advice;
 }
 
 Status GraphImporter::importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                     ArrayRef<Value> inputs, std::optional<int64_t> trips) {
+                                     ArrayRef<Value> inputs, Trips trips) {
   NodeContext context = contextOf(node, inputs);
-  int64_t most = mostTrips(node, inputs, trips);
-  if (most != kEndless)
-    most = context.roomOf(most);
-  auto asProgram = [&] { return importLoopProgram(node, body, inputs, trips, most, /*isChoice=*/false); };
-  const bool canUnroll = Count(most) * std::max(body.node_size(), 1) <= kMostGuardedNodes;
+  trips.most = mostTrips(node, inputs, trips.known);
+  if (trips.most != kEndless)
+    trips.most = context.roomOf(trips.most);
+  auto asProgram = [&] { return importLoopProgram(node, body, inputs, trips, /*isChoice=*/false); };
+  const bool canUnroll = Count(trips.most) * std::max(body.node_size(), 1) <= kMostGuardedNodes;
   if (!canUnroll || succeeds(asProgram))
     return canUnroll ? Status() : asProgram();
-  return importGuardedLoop(context, body, inputs, most);
+  return importGuardedLoop(context, body, inputs, trips.most);
 }
 
 /// As many as `trips`, in a step that fails where these are more than `most`.

@@ -139,8 +139,7 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
 }
 
 Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
-                                        ArrayRef<Value> given, std::optional<int64_t> trips, int64_t most,
-                                        bool isChoice) {
+                                        ArrayRef<Value> given, const Trips &trips, bool isChoice) {
   onnximport::Builder build(builder, locationOf(node));
   const std::optional<SmallVector<Value>> whole = takeInputs(node, given);
   if (!whole)
@@ -150,7 +149,7 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   const bool stacks = static_cast<size_t>(body.output_size()) > 1 + carried;
   LoopParts parts;
   parts.carried = ValueRange(inputs.drop_front(2));
-  parts.most = most;
+  parts.most = trips.most;
   if (stacks && parts.most == kEndless) {
     reportUnsupported(node, "how often it runs is not known before it does, and it stacks what iterations make: " +
                                 adviseBound(node, inputs));
@@ -167,7 +166,7 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
                           adviseBound(node, inputs));
     return {};
   }
-  parts.trips = inputs[0] ? inputs[0] : build.integers({trips.value_or(kEndless)});
+  parts.trips = inputs[0] ? inputs[0] : build.integers({trips.known.value_or(kEndless)});
   parts.condition = inputs[1] ? inputs[1] : build.splat(builder.getI1Type(), 1);
   SmallVector<Type> types{RankedTensorType::get({}, builder.getI64Type())};
   llvm::append_range(types, parts.carried.getTypes());
@@ -181,14 +180,14 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
     std::optional<SmallVector<int64_t>> known = value ? getIntegers(value) : std::nullopt;
     return !value || (known && known->front() != 0);
   };
-  const bool runs = isTrue(inputs[1]) && trips.value_or(inputs[0] ? 0 : kEndless) > 0;
+  const bool runs = isTrue(inputs[1]) && trips.known.value_or(inputs[0] ? 0 : kEndless) > 0;
   SLUICE_ASSIGN_OR_RETURN(Program program,
                           importProgram(body, types, argumentsOf, locationOf(node), /*mayNotRun=*/!runs));
   if (llvm::is_contained(program.results, Value()))
     return {}; // What it lacks is in the list.
   if (!single(program.results[0], builder.getI1Type()))
     return malformed(node, "its body's condition is not a bool");
-  const bool holds = trips && isTrue(inputs[1]) && isTrue(program.results[0]);
+  const bool holds = trips.known && isTrue(inputs[1]) && (trips.isCounted || isTrue(program.results[0]));
   if (isChoice && stacks && !holds) {
     reportUnsupported(node, "how much of what it stacks holds is not known before it runs");
     return {};
