@@ -31,6 +31,16 @@ Value unpackBits(NodeContext &node, Value bytes, int64_t bits) {
   return node.reshape(node.binary(BinaryKind::bitwise_and, shifted, mask), shape);
 }
 
+Value scaledProduct(NodeContext &node, ByteOperand lhs, ByteOperand rhs, Value lhsScale, Value rhsScale) {
+  Value sums = integerMatmul(node, lhs, rhs, Float32Type::get(node.context()));
+  if (!sums)
+    return {};
+  if (elementCount(rhsScale.getType()) == 1)
+    rhsScale = node.reshape(rhsScale, {});
+  const Value scale = node.mul(node.reshape(lhsScale, {}), rhsScale);
+  return node.mul(node.cast(sums, elementTypeOf(lhsScale)), scale);
+}
+
 namespace {
 
 bool isByteCount(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
@@ -38,25 +48,15 @@ bool isByteCount(int64_t bits) { return bits == 2 || bits == 4 || bits == 8; }
 /// Whether a block has a size that the operators allow.
 bool isBlock(int64_t size) { return size >= 16 && size <= (int64_t(1) << 30) && (size & (size - 1)) == 0; }
 
-/// (bytes less zero points) * scale, where the scale is one for all or one for each column.
-Value scaledProduct(NodeContext &node, ByteOperand lhs, ByteOperand rhs, Value lhsScale, Value rhsScale, Value bias) {
-  const Type type = elementTypeOf(lhsScale);
-  Value sums = integerMatmul(node, lhs, rhs, Float32Type::get(node.context()));
-  if (elementCount(rhsScale.getType()) == 1)
-    rhsScale = node.reshape(rhsScale, {});
-  const Value scale = node.mul(node.reshape(lhsScale, {}), rhsScale);
-  Value product = node.mul(node.cast(sums, type), scale);
-  return bias ? node.add(product, bias) : product;
-}
-
 LogicalResult dynamicQuantizeMatmul(NodeContext &node) {
   if (failed(node.require(3)) || failed(node.knows({}, 1)))
     return failure();
   const DynamicBytes lhs = quantizeDynamically(node, node.input(0));
   if (!lhs.bytes || !lhs.scale)
     return node.result({});
-  return node.result(scaledProduct(node, {lhs.bytes, lhs.zeroPoint}, {node.input(1), node.input(3)}, lhs.scale,
-                                   node.input(2), node.input(4)));
+  Value product =
+      scaledProduct(node, {lhs.bytes, lhs.zeroPoint}, {node.input(1), node.input(3)}, lhs.scale, node.input(2));
+  return node.result(node.has(4) ? node.add(product, node.input(4)) : product);
 }
 
 LogicalResult matmulIntegerToFloat(NodeContext &node) {
@@ -64,8 +64,9 @@ LogicalResult matmulIntegerToFloat(NodeContext &node) {
     return failure();
   if (elementCount(node.input(2).getType()) != 1)
     return node.unsupported("its input 'a_scale' is not one number");
-  return node.result(scaledProduct(node, {node.input(0), node.input(4)}, {node.input(1), node.input(5)}, node.input(2),
-                                   node.input(3), node.input(6)));
+  Value product =
+      scaledProduct(node, {node.input(0), node.input(4)}, {node.input(1), node.input(5)}, node.input(2), node.input(3));
+  return node.result(node.has(6) ? node.add(product, node.input(6)) : product);
 }
 
 /// The zero points of `rows` x `blocks` blocks, packed or not, of type f32; half of the range where there are none.

@@ -4,11 +4,14 @@
 //===----------------------------------------------------------------------===//
 //
 // One product covers all inputs at once. The steps of the cell, one for each element of
-// the sequence, are unrolled if they are few, and a loop otherwise.
+// the sequence, are unrolled if they are few, and a loop otherwise. ONNX Runtime's
+// DynamicQuantizeLSTM has weights of bytes: each product rounds its rows to bytes.
 //
 //===----------------------------------------------------------------------===//
+#include "Linear.h"
 #include "Loops.h"
 #include "NodeContext.h"
+#include "Quantize.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -29,9 +32,15 @@ struct Activation {
   bool isScaled = false, isLinear = false;
 };
 
-/// What one direction computes with. Gates lie one behind the other along the first dimension of the weights.
+/// [gates * hidden, depth]; of bytes [depth, gates * hidden].
+struct Weight {
+  Value matrix;
+  Value scale, zeroPoint; ///< Of bytes: one, or one a column; the zero point may be null.
+};
+
+/// What one direction computes with. Gates lie one behind the other along a dimension of the weights.
 struct Direction {
-  Value weight, recurrence;          ///< [gates * hidden, inputs] and [gates * hidden, hidden].
+  Weight weight, recurrence;         ///< Of depth `inputs` and `hidden`.
   Value inputBias, recurrenceBias;   ///< [gates * hidden], or null.
   Value peepholes;                   ///< LSTM: [3 * hidden], or null.
   Value hidden, cell;                ///< State, [batch, hidden].
@@ -40,14 +49,17 @@ struct Direction {
 
 class Unroller {
 public:
-  Unroller(NodeContext &node, Cell cell) : node(node), cell(cell) {}
+  Unroller(NodeContext &node, Cell cell, bool hasBytes = false) : node(node), cell(cell), hasBytes(hasBytes) {}
   LogicalResult run();
 
 private:
   LogicalResult readSizes();
+  LogicalResult checkBytes();
+  Weight weightOf(size_t input, size_t scale, int64_t index, int64_t depth);
+  Value product(Value rows, const Weight &weight);
   LogicalResult readDirection(int64_t index, Direction &direction);
   FailureOr<SmallVector<Activation>> functions(int64_t index, int64_t count);
-  Value apply(const Activation &function, Value x);
+  Value apply(const Activation &function, Value x, bool clips = true);
   /// Runs all steps; hidden states in order of time, [steps, 1, batch, hidden].
   Value runAll(Direction &direction, bool backward);
   Value unroll(Direction &direction, Value projected, bool backward);
@@ -68,6 +80,7 @@ private:
 
   NodeContext &node;
   Cell cell;
+  bool hasBytes; ///< The weights are bytes.
   Value x;
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1, directions = 1;
   bool batchFirst = false;
@@ -89,11 +102,15 @@ LogicalResult Unroller::readSizes() {
   steps = shapeOf(x)[0], batch = shapeOf(x)[1], inputs = shapeOf(x)[2];
   gates = cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1;
   directions = shapeOf(node.input(1))[0];
-  hidden = shapeOf(node.input(2))[2];
+  hidden = shapeOf(node.input(2))[hasBytes ? 1 : 2];
   std::string direction = node.stringOr("direction", "forward");
-  if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || hidden > (int64_t(1) << 40) ||
-      shapeOf(node.input(1)) != ArrayRef<int64_t>({directions, gates * hidden, inputs}) ||
-      shapeOf(node.input(2)) != ArrayRef<int64_t>({directions, gates * hidden, hidden}))
+  if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || hidden > (int64_t(1) << 40))
+    return node.invalid("its weights do not fit its input and direction");
+  auto isWeight = [&](Value weight, int64_t depth) {
+    const int64_t rows = gates * hidden;
+    return shapeOf(weight) == ArrayRef<int64_t>({directions, hasBytes ? depth : rows, hasBytes ? rows : depth});
+  };
+  if (!isWeight(node.input(1), inputs) || !isWeight(node.input(2), hidden))
     return node.invalid("its weights do not fit its input and direction");
   auto fits = [&](size_t input, ArrayRef<int64_t> dims) {
     return !node.has(input) || shapeOf(node.input(input)) == dims;
@@ -102,6 +119,8 @@ LogicalResult Unroller::readSizes() {
   if (!fits(3, {directions, 2 * gates * hidden}) || !fits(5, state) || !fits(6, state) ||
       !fits(7, {directions, 3 * hidden}))
     return node.invalid("its bias, initial state or peepholes do not fit its weights");
+  if (hasBytes && failed(checkBytes()))
+    return failure();
   if (steps < 1 || (node.unrollsLoops && steps > kMostSteps))
     return node.unsupported(
         "its sequence has " + Twine(steps) + " elements" +
@@ -118,11 +137,51 @@ LogicalResult Unroller::readSizes() {
   return success();
 }
 
-Value Unroller::apply(const Activation &function, Value x) {
+/// Scales and zero points behind the operands that LSTM has.
+LogicalResult Unroller::checkBytes() {
+  const Type type = elementTypeOf(x);
+  for (size_t weight : {1, 2}) {
+    const size_t scale = 6 + 2 * weight;
+    if (!isBytes(node.input(weight)) || !type.isF32())
+      return node.invalid("its input is not of type float, or its weights are no bytes");
+    auto fits = [&](Value value, Type element) {
+      return value && elementTypeOf(value) == element &&
+             (shapeOf(value) == ArrayRef<int64_t>(directions) ||
+              shapeOf(value) == ArrayRef<int64_t>({directions, gates * hidden}));
+    };
+    if (!fits(node.input(scale), type) ||
+        (node.has(scale + 1) && !fits(node.input(scale + 1), elementTypeOf(node.input(weight)))))
+      return node.invalid("its scales or zero points do not fit its weights");
+  }
+  return success();
+}
+
+/// `scale`: the position of the weight's scales, behind which its zero points are.
+Weight Unroller::weightOf(size_t input, size_t scale, int64_t index, int64_t depth) {
+  const int64_t rows = gates * hidden;
+  if (!hasBytes)
+    return {slab(input, index, {rows, depth}), {}, {}};
+  auto parameter = [&](size_t at) -> Value {
+    const bool isOne = !node.has(at) || rankOf(node.input(at)) == 1;
+    return slab(at, index, isOne ? Dims() : Dims{rows});
+  };
+  return {slab(input, index, {depth, rows}), parameter(scale), parameter(scale + 1)};
+}
+
+Value Unroller::product(Value rows, const Weight &weight) {
+  if (!hasBytes)
+    return node.matmul(rows, weight.matrix, false, true);
+  const DynamicBytes lhs = quantizeDynamically(node, rows);
+  if (!lhs.bytes || !lhs.scale)
+    return {};
+  return scaledProduct(node, {lhs.bytes, lhs.zeroPoint}, {weight.matrix, weight.zeroPoint}, lhs.scale, weight.scale);
+}
+
+Value Unroller::apply(const Activation &function, Value x, bool clips) {
   if (!x)
     return x;
   Type type = elementTypeOf(x);
-  if (clip) {
+  if (clip && clips) {
     const Value most = node.splat(type, *clip);
     x = node.binary(BinaryKind::min, node.binary(BinaryKind::max, x, node.splat(type, -*clip)), most);
   }
@@ -185,8 +244,8 @@ LogicalResult Unroller::readDirection(int64_t index, Direction &direction) {
     return failure();
   direction.functions = *chosen;
   int64_t rows = gates * hidden;
-  direction.weight = slab(1, index, {rows, inputs});
-  direction.recurrence = slab(2, index, {rows, hidden});
+  direction.weight = weightOf(1, 8, index, inputs);
+  direction.recurrence = weightOf(2, 10, index, hidden);
   if (Value bias = slab(3, index, {2 * rows})) {
     direction.inputBias = node.sliceAxis(bias, 0, 0, rows);
     direction.recurrenceBias = node.sliceAxis(bias, 0, rows, rows);
@@ -207,7 +266,7 @@ LogicalResult Unroller::readDirection(int64_t index, Direction &direction) {
 
 /// Gates i, o, f, c; peepholes i, o, f.
 void Unroller::lstm(Direction &direction, Value projected) {
-  Value all = node.add(projected, node.matmul(direction.hidden, direction.recurrence, false, true));
+  Value all = node.add(projected, product(direction.hidden, direction.recurrence));
   auto gate = [&](int64_t index, const Activation &function, Value seen) {
     Value value = part(all, index, 1);
     if (direction.peepholes && index < 3)
@@ -221,15 +280,16 @@ void Unroller::lstm(Direction &direction, Value projected) {
   const Value added = node.mul(input, candidate);
   direction.cell = node.add(node.mul(forget, direction.cell), added);
   Value output = gate(1, direction.functions[0], direction.cell);
-  direction.hidden = node.mul(output, apply(direction.functions[2], direction.cell));
+  // The standard limits what all activations read, ONNX Runtime only what those of gates read.
+  direction.hidden = node.mul(output, apply(direction.functions[2], direction.cell, /*clips=*/!hasBytes));
 }
 
 /// Gates z, r, h.
 void Unroller::gru(Direction &direction, Value projected) {
   Value before = direction.hidden, bias = direction.recurrenceBias;
   auto recurrent = [&](int64_t index, Value state) {
-    Value product = node.matmul(state, part(direction.recurrence, index, 0), false, true);
-    return sum(product, bias ? part(bias, index, 0) : Value());
+    const Value added = product(state, {part(direction.recurrence.matrix, index, 0), {}, {}});
+    return sum(added, bias ? part(bias, index, 0) : Value());
   };
   const Activation &f = direction.functions[0], &g = direction.functions[1];
   const Value updateBefore = recurrent(0, before);
@@ -249,12 +309,12 @@ void Unroller::step(Direction &direction, Value projected) {
     return lstm(direction, projected);
   if (cell == Cell::Gru)
     return gru(direction, projected);
-  Value product = node.matmul(direction.hidden, direction.recurrence, false, true);
-  direction.hidden = apply(direction.functions[0], node.add(projected, product));
+  const Value added = product(direction.hidden, direction.recurrence);
+  direction.hidden = apply(direction.functions[0], node.add(projected, added));
 }
 
 Value Unroller::runAll(Direction &direction, bool backward) {
-  Value projected = node.matmul(node.reshape(x, {steps * batch, inputs}), direction.weight, false, true);
+  Value projected = product(node.reshape(x, {steps * batch, inputs}), direction.weight);
   projected = sum(projected, direction.inputBias);
   // A GRU may scale its recurrent bias with the reset gate.
   if (cell != Cell::Gru)
@@ -354,7 +414,17 @@ LogicalResult lstm(NodeContext &node) { return Unroller(node, Cell::Lstm).run();
 LogicalResult gru(NodeContext &node) { return Unroller(node, Cell::Gru).run(); }
 LogicalResult rnn(NodeContext &node) { return Unroller(node, Cell::Rnn).run(); }
 
+/// Its operands are those of LSTM, then scale and zero point of both weights.
+LogicalResult dynamicQuantizeLstm(NodeContext &node) {
+  if (failed(node.require(3)) || failed(node.knows({"direction", "hidden_size", "input_forget", "activations",
+                                                    "activation_alpha", "activation_beta", "clip"},
+                                                   3)))
+    return failure();
+  return Unroller(node, Cell::Lstm, /*hasBytes=*/true).run();
+}
+
 constexpr OperatorEntry kOperators[] = {
+    {"com.microsoft", "DynamicQuantizeLSTM", 1, dynamicQuantizeLstm},
     {"", "LSTM", 7, lstm},
     {"", "GRU", 7, gru},
     {"", "RNN", 7, rnn},

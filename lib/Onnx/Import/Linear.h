@@ -24,6 +24,11 @@ struct ByteOperand {
 /// the operator lacks, in `otherwise`.
 mlir::Value integerMatmul(NodeContext &node, ByteOperand lhs, ByteOperand rhs, mlir::Type otherwise);
 
+/// The products' sums as f32 numbers, multiplied by the scale of lhs, one number, and that of rhs, one number or one a
+/// column.
+mlir::Value scaledProduct(NodeContext &node, ByteOperand lhs, ByteOperand rhs, mlir::Value lhsScale,
+                          mlir::Value rhsScale);
+
 /// Tensors of bytes, signed or not.
 bool isBytes(mlir::Value value);
 
