@@ -58,8 +58,10 @@ private:
     if (node->input_size() != 2)
       return {};
     const std::string &one = node->input(0), &other = node->input(1);
-    if (type == "And")
-      return least(tripsOf(one), tripsOf(other));
+    if (type == "And") {
+      const CountedTrips first = tripsOf(one), second = tripsOf(other);
+      return least(first, second);
+    }
     if (type == "Less" || type == "LessOrEqual")
       return tripsUntil(one, other, type == "LessOrEqual");
     if (type == "Greater" || type == "GreaterOrEqual")
@@ -73,9 +75,9 @@ private:
     return {context.binary(BinaryKind::min, one.trips, other.trips), one.isExact && other.isExact};
   }
 
-  /// While `low` < `high`, or while `low` <= `high`.
-  CountedTrips tripsUntil(const std::string &low, const std::string &high, bool orEqual) {
-    std::optional<Linear> less = linear(low), more = linear(high);
+  /// While `lower` < `upper`, or while `lower` <= `upper`.
+  CountedTrips tripsUntil(const std::string &lower, const std::string &upper, bool orEqual) {
+    std::optional<Linear> less = linear(lower), more = linear(upper);
     int64_t closer = 0, apart = 0;
     if (!less || !more || llvm::SubOverflow(less->step, more->step, closer) || closer < 1 ||
         llvm::SubOverflow(more->offset, less->offset, apart) || llvm::AddOverflow(apart, int64_t(orEqual), apart))
@@ -93,7 +95,8 @@ private:
       return side.base ? integers.clamp(context.cast(context.reshape(side.base, {}), i64), -kMost, kMost)
                        : integers.scalar(0);
     };
-    Value difference = context.add(context.sub(baseOf(*more), baseOf(*less)), integers.scalar(apart));
+    Value high = baseOf(*more), low = baseOf(*less);
+    Value difference = context.add(context.sub(high, low), integers.scalar(apart));
     Value distance = context.binary(BinaryKind::max, difference, integers.scalar(0));
     // The first iteration runs before the condition is computed.
     Value trips = context.add(integers.divideUp(distance, integers.scalar(closer)), integers.scalar(1));
@@ -136,7 +139,8 @@ private:
     }
     if (node.input_size() != 2 || (node.op_type() != "Add" && node.op_type() != "Sub"))
       return std::nullopt;
-    return sum(linear(node.input(0)), linear(node.input(1)), node.op_type() == "Sub");
+    const std::optional<Linear> first = linear(node.input(0)), second = linear(node.input(1));
+    return sum(first, second, node.op_type() == "Sub");
   }
 
   static std::optional<Linear> sum(std::optional<Linear> a, std::optional<Linear> b, bool isDifference) {
