@@ -81,8 +81,8 @@ struct Promises {
 template <typename OpTy>
 class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
 
-/// The trait of elemental operators that compute an element about as fast as it is loaded: it is an element of an
-/// operand, found without a division, or a number that its position gives.
+/// The trait of elemental operators whose elements cost about as much as a load: an element of the result is one of an
+/// operand, found without a division, or a number that follows from its position.
 template <typename OpTy>
 class AsCheapAsLoad : public mlir::OpTrait::TraitBase<OpTy, AsCheapAsLoad> {};
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Exporters write `while (i < n)` as a Loop without a trip count, whose
-// condition compares a state that each iteration adds a constant to. Both sides
-// of the comparison are `base + offset + step * t` in iteration t, of a base
-// that no iteration changes. The difference of the sides thus tells after how
-// many iterations the condition is false.
+// Exporters write `while (i < n)` as a Loop without a trip count. Its condition
+// compares a state, to which each iteration adds a constant, with a number that
+// no iteration changes. In iteration t, each side of the comparison is
+// `base + offset + step * t`. The difference of the sides tells after how many
+// iterations the condition is false.
 //
 //===----------------------------------------------------------------------===//
 #include "CountedLoops.h"
@@ -28,7 +28,7 @@ namespace {
 struct Linear {
   Value base; ///< An integer of one element; null: 0.
   int64_t offset = 0, step = 0;
-  bool isCast = false; ///< Only small numbers are kept by a cast on the way.
+  bool isCast = false; ///< A cast on the way keeps small numbers only.
 };
 
 class LoopCondition {
@@ -82,12 +82,13 @@ private:
     if (!less || !more || llvm::SubOverflow(less->step, more->step, closer) || closer < 1 ||
         llvm::SubOverflow(more->offset, less->offset, apart) || llvm::AddOverflow(apart, int64_t(orEqual), apart))
       return {};
-    const bool areSmall = isSmall(*less) && isSmall(*more);
-    if ((less->isCast || more->isCast) && !areSmall)
+    // Until the loop ends, a side that moves is then between the other side and where it starts, up to a step.
+    const bool areSmall = isSmall(*less) && isSmall(*more) && (less->step == 0 || more->step == 0);
+    if ((less->isCast || more->isCast || (less->base && more->base)) && !areSmall)
       return {};
-    // The bases' difference and the sum with `apart` may not wrap around.
-    constexpr int64_t kMost = int64_t(1) << 62;
-    if (apart < -kMost / 2 || apart > kMost / 2 || (less->base && more->base && !areSmall))
+    // A base beyond kMost counts as kMost: sums do not wrap around, and no loop runs 2^40 iterations.
+    constexpr int64_t kMost = int64_t(1) << 61, kMostStep = int64_t(1) << 20;
+    if (apart < -kMost / 2 || apart > kMost / 2 || closer > kMostStep)
       return {};
     StepIntegers integers(context);
     auto baseOf = [&](const Linear &side) {
@@ -103,7 +104,7 @@ private:
     return {trips, trips && getIntegers(trips) && areSmall};
   }
 
-  /// Whether a side is a small number until the loop ends, which the other side tells.
+  /// Whether a side starts at a small number and takes small steps.
   bool isSmall(const Linear &side) const {
     const Interval base = side.base ? intervalOf(side.base) : Interval{0, 0};
     auto within = [](int64_t value) { return value > -kMostSmall && value < kMostSmall; };
@@ -159,7 +160,7 @@ private:
   std::optional<Linear> linearInput(size_t number) {
     if (number == 0)
       return Linear{{}, 0, 1};
-    if (number == 1 || isLookedAt[number])
+    if (number == 1)
       return std::nullopt;
     const std::string &state = body.input(static_cast<int>(number)).name();
     const Maker next = makerBehind(body.output(static_cast<int>(number) - 1).name());
@@ -175,9 +176,7 @@ private:
     const bool isFirst = isState(next.node->input(0), state);
     if (!isFirst && !(isSum && isState(next.node->input(1), state)))
       return std::nullopt;
-    isLookedAt[number] = true; // What is added to a state may not follow from it.
     const std::optional<Linear> added = linear(next.node->input(isFirst ? 1 : 0));
-    isLookedAt[number] = false;
     if (!added || added->base || added->step != 0 ||
         (!isSum && llvm::SubOverflow(int64_t(0), added->offset, start->step)))
       return std::nullopt;
@@ -232,9 +231,9 @@ private:
     });
   }
 
-  /// As deep as conditions are. What a malformed body makes may follow from itself.
+  /// The most nodes that are looked at: states may be added to each other.
   static constexpr int kMostNodes = 64;
-  /// Sums of a base, an offset and a few steps of this size are below 2^24.
+  /// The sum of a base, an offset and a step of this size is below 2^24.
   static constexpr int64_t kMostSmall = int64_t(1) << 22;
 
   NodeContext &context;
@@ -244,7 +243,6 @@ private:
   llvm::StringMap<size_t> inputOf;
   llvm::StringMap<const ::onnx::NodeProto *> makerOf;
   llvm::StringMap<const ::onnx::TensorProto *> constantOf;
-  llvm::DenseMap<size_t, bool> isLookedAt;
   int looked = 0;
 };
 

@@ -11,15 +11,15 @@ namespace sluice::onnximport {
 
 struct CountedTrips {
   mlir::Value trips;    ///< An i64 scalar; null: the condition does not tell.
-  bool isExact = false; ///< The condition is false after so many iterations, and not before; the number is a constant.
+  bool isExact = false; ///< The number is a constant, and the condition becomes false after exactly as many iterations.
 };
 
 /// The value of a name that a body does not define; null: it has none.
 using ValueLookup = llvm::function_ref<mlir::Value(const std::string &)>;
 
-/// How many iterations a Loop runs at most, if its initial condition is true, as far as its body's condition tells: it
-/// compares what a constant is added to in each iteration with what no iteration changes. `inputs` are the node's, of
-/// which the first states start at position 2.
+/// The number of iterations after which the condition that a Loop's body computes is false at the latest. The condition
+/// compares two numbers, to each of which an iteration adds a constant or nothing. Whether the loop runs at all is told
+/// by its initial condition, which is not looked at. `inputs` are those of the node: trip count, condition, states.
 CountedTrips countTrips(NodeContext &context, const ::onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> inputs,
                         ValueLookup outside);
 

@@ -94,10 +94,11 @@ private:
   /// How often a loop runs.
   struct Trips {
     std::optional<int64_t> known; ///< The trip count, if it is a constant.
-    bool isCounted = false;       ///< The condition is false after as many iterations, and not before.
+    bool isCounted = false;       ///< The condition does not become false before as many iterations.
     int64_t most = kEndless;      ///< kEndless: no bound is known.
   };
-  /// The inputs of a loop whose trip count is also that of its condition, where this compares a counter.
+  /// The inputs of a loop. If its condition compares a counter, the trip count is the lesser of the given one and of
+  /// the number of iterations that the condition implies.
   llvm::SmallVector<mlir::Value> countInputs(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                              llvm::ArrayRef<mlir::Value> inputs, Trips &trips);
   /// `isChoice`: the loop could be unrolled instead, and its stacks would have known extents.
