@@ -50,9 +50,7 @@ OperatorShape shapeOf(const Graph &graph, OperatorId id) {
 }
 
 int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device) {
-  double efficiency = 1.0;
-  if (auto found = device.efficiency.find(shape.kind); found != device.efficiency.end())
-    efficiency = found->second;
+  const double efficiency = efficiencyOf(device.efficiency, shape.kind);
   double speed = device.kind == DeviceKind::Emulated ? device.speed : 1.0;
   int64_t compute = movingTimeNs(static_cast<double>(shape.flops), device.flopsPerSec * efficiency * speed);
   int64_t memory = movingTimeNs(static_cast<double>(shape.bytesMoved), device.memoryBytesPerSec * speed);

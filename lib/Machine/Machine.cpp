@@ -17,6 +17,17 @@ namespace sluice {
 static constexpr double kLeastFraction = 1e-6;
 static constexpr const char *kRateRange = "must be from 1 to 1e21 per second";
 
+double efficiencyOf(const std::map<std::string, double> &efficiency, std::string_view kind) {
+  for (;;) {
+    if (auto found = efficiency.find(std::string(kind)); found != efficiency.end())
+      return found->second;
+    const size_t dot = kind.rfind('.');
+    if (dot == kind.npos)
+      return 1;
+    kind = kind.substr(0, dot);
+  }
+}
+
 static Status checkDevice(const Machine &machine, const Device &device) {
   auto bad = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", device '", device.name, "' of machine '", machine.name,

@@ -30,8 +30,7 @@ int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules
     if (const TilingRule &used = op.rules[rule]; parts > 1 && used.dividesWork && !used.dividesEvenly(parts))
       share *= static_cast<double>(largestPart(used.divisor, parts) * parts) / static_cast<double>(used.divisor);
   }
-  const auto efficiency = machine.efficiency.find(op.kind);
-  const double flopsPerSec = machine.flopsPerSec * (efficiency == machine.efficiency.end() ? 1 : efficiency->second);
+  const double flopsPerSec = machine.flopsPerSec * efficiencyOf(machine.efficiency, op.kind);
   double seconds = share * std::max(static_cast<double>(op.flops) / flopsPerSec,
                                     static_cast<double>(op.bytesMoved) / machine.memoryBytesPerSec);
   double ns = seconds * 1e9 + static_cast<double>(machine.launchOverheadNs);

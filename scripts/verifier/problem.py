@@ -187,12 +187,19 @@ def moving_ns(size, rate):
     return 0 if not ns > 0 else 1 << 62 if ns >= 2.0 ** 62 else math.ceil(ns)
 
 
+def efficiency_of(device, kind):
+    """The entry of the kind, else of what precedes its last dot, and so on."""
+    while kind not in device.efficiency and "." in kind:
+        kind = kind.rpartition(".")[0]
+    return device.efficiency.get(kind, 1.0)
+
+
 def roofline(graph, machine):
     costs = []
     for op in graph.operators:
         moved = op.moved or sum(graph.tensors[t].bytes for t in op.inputs + op.outputs)
         costs.append([max(1, device.overhead + max(
-            moving_ns(float(op.flops), device.flops * device.efficiency.get(op.kind, 1.0) * device.speed),
+            moving_ns(float(op.flops), device.flops * efficiency_of(device, op.kind) * device.speed),
             moving_ns(float(moved), device.rate * device.speed))) for device in machine.devices])
     return costs
 

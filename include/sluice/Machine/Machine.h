@@ -41,12 +41,16 @@ struct Device {
   double flopsPerSec = 1e11;       ///< Peak, f32.
   double memoryBytesPerSec = 2e10; ///< Peak stream rate of its memory.
   int64_t launchOverheadNs = 1000; ///< Added to every operator.
-  /// Per kind of operator, the fraction of flopsPerSec that it reaches; absent: 1.
+  /// Per kind of operator, the fraction of flopsPerSec that it reaches. Read by efficiencyOf().
   std::map<std::string, double> efficiency;
   int threads = 1;
   /// For emulated devices: 1 is full speed, and 0.5 sleeps as long as it works.
   double speed = 1.0;
 };
+
+/// The entry of the kind, or else of what precedes its last dot ("conv" for "conv.pointwise"), and so on; 1 if there is
+/// none.
+double efficiencyOf(const std::map<std::string, double> &efficiency, std::string_view kind);
 
 /// A link between two memories. Both directions can move data at the same time, each at
 /// most at its own rate, and both together at most at duplexBytesPerSec.

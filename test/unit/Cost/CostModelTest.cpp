@@ -52,6 +52,10 @@ TEST_CASE("efficiency is the kind's, speed an emulated device's", "[cost]") {
   Device half = device(1e12, 1e15);
   half.efficiency["conv"] = 0.5;
   CHECK(model.operatorTimeNs(graph, OperatorId(0), half) == 2'000'000 + 10);
+  graph.mutableOp(OperatorId(0)).kind = "conv.pointwise";
+  CHECK(model.operatorTimeNs(graph, OperatorId(0), half) == 2'000'000 + 10);
+  half.efficiency["conv.pointwise"] = 0.25;
+  CHECK(model.operatorTimeNs(graph, OperatorId(0), half) == 4'000'000 + 10);
   half.efficiency = {{"matmul", 0.5}};
   CHECK(model.operatorTimeNs(graph, OperatorId(0), half) == 1'000'000 + 10);
   half.speed = 0.25;
