@@ -118,14 +118,28 @@ static Machine gpuMachine(std::string name, int count, const GpuSpec &spec) {
   return machine;
 }
 
-/// The SwapAdvisor paper's GPU (Huang et al., ASPLOS 2020), calibrated on the
-/// unconstrained row of its Table 2, ResNet-152's inference: 25 us an operator,
-/// and convolutions at 20 TFLOP/s of the direct algorithm's count, above the
-/// card's 15.7 because Winograd's does fewer. Matrix products at 13.7. Link
-/// 12 GB/s one way, 20 GB/s both together; 14 GB of the 16 are usable.
+/// Matrix products and convolutions of a V100, by their direct algorithm's operations. docs/results/swap.md has the
+/// measurements on which the rates rest.
+static std::map<std::string, double> v100Efficiency(double peakFlopsPerSec) {
+  constexpr double kProduct = 13.7e12, kWinograd = 2.25 * kProduct, kDepthwise = 0.92e12;
+  std::map<std::string, double> rates = {{"matmul", kProduct}};
+  for (const std::string kind : {"conv", "conv_transpose", "conv_weight_gradient"}) {
+    rates[kind] = kProduct; // With pointwise ones: cuDNN computes them as matrix products.
+    rates[kind + ".3x3"] = kWinograd;
+    rates[kind + ".depthwise"] = kDepthwise;
+  }
+  for (auto &[kind, rate] : rates)
+    rate /= peakFlopsPerSec;
+  return rates;
+}
+
+/// The SwapAdvisor paper's GPU (Huang et al., ASPLOS 2020): 15.7 TFLOP/s and 900 GB/s by its data sheet. The
+/// unconstrained row of the paper's Table 2, ResNet-152's inference, gives 25 us an operator and the rate of 3x3
+/// convolutions. Link 12 GB/s one way, 20 GB/s both together; 14 GB of the 16 are usable.
 static GpuSpec v100() {
+  constexpr double kPeak = 15.7e12;
   Link host = {{}, {}, 1.2e10, 2.0e10, 10'000}, peer = {{}, {}, 2.5e10, 5.0e10, 10'000};
-  return {14'000'000'000, 20e12, 9e11, 25'000, host, peer, {{"matmul", 0.685}}};
+  return {14'000'000'000, kPeak, 9e11, 25'000, host, peer, v100Efficiency(kPeak)};
 }
 
 /// Data sheet: 19.5 TFLOP/s f32, 2 TB/s, PCIe 4 x16 less protocol overhead.

@@ -36,11 +36,33 @@ TEST_CASE("every preset is a valid machine and survives JSON", "[machine]") {
   }
 }
 
+TEST_CASE("a kind without an entry has that of the kind before its last dot", "[machine]") {
+  const std::map<std::string, double> efficiency = {{"conv", 0.5}, {"conv.depthwise", 0.125}, {"a.b", 0.25}, {"", 9}};
+  CHECK(efficiencyOf(efficiency, "conv") == 0.5);
+  CHECK(efficiencyOf(efficiency, "conv.pointwise") == 0.5);
+  CHECK(efficiencyOf(efficiency, "conv.depthwise") == 0.125);
+  CHECK(efficiencyOf(efficiency, "conv.depthwise.wide") == 0.125);
+  CHECK(efficiencyOf(efficiency, "a.b.c") == 0.25);
+  CHECK(efficiencyOf(efficiency, "a") == 1);
+  CHECK(efficiencyOf(efficiency, "convolution") == 1);
+  CHECK(efficiencyOf(efficiency, "conv-winograd2") == 1);
+  CHECK(efficiencyOf({}, "conv.pointwise") == 1);
+}
+
 TEST_CASE("presets have the papers' numbers", "[machine]") {
   Machine v100 = *machinePreset("v100-16gb");
   REQUIRE(v100.computeDevices().size() == 1);
   const Device &gpu = v100.device(v100.computeDevices()[0]);
-  CHECK(gpu.flopsPerSec * gpu.efficiency.at("matmul") == Approx(13.7e12));
+  auto rateOf = [&](const char *kind) { return gpu.flopsPerSec * efficiencyOf(gpu.efficiency, kind); };
+  for (const char *kind : {"matmul", "conv", "conv.pointwise", "conv_transpose", "conv_weight_gradient.pointwise"})
+    CHECK(rateOf(kind) == Approx(13.7e12));
+  for (const char *kind : {"conv.3x3", "conv_transpose.3x3", "conv_weight_gradient.3x3"}) {
+    CHECK(rateOf(kind) == Approx(2.25 * 13.7e12)); // Winograd's F(2x2, 3x3) multiplies 16 times instead of 36.
+    CHECK(rateOf(kind) < 2.25 * gpu.flopsPerSec);
+  }
+  // A window of 7x7 over 32 images of 32 channels with 224 x 224 pixels: 5.04 GFLOP in 5.457 ms.
+  CHECK(rateOf("conv.depthwise") == Approx(2.0 * 32 * 32 * 224 * 224 * 49 / 5.457e-3).epsilon(0.01));
+  CHECK(rateOf("elementwise") == 15.7e12);
   CHECK(gpu.launchOverheadNs == 25000);
   CHECK(v100.memory(gpu.memory).capacityBytes == 14'000'000'000);
   const Link &link = v100.link(v100.findLink(Machine::hostMemory(), gpu.memory));
