@@ -1,4 +1,4 @@
-//===- ConvShape.h - The result of a convolution ----------------*- C++ -*-===//
+//===- ConvShape.h - Shapes and cost classes of convolutions ----*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_IR_CONVSHAPE_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <optional>
@@ -56,6 +57,28 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
   if (window.last)
     shape.push_back(window.outChannels);
   return shape;
+}
+
+/// The names of the cost classes of one kind of convolution. The classes differ in the rate that libraries reach: a
+/// pointwise one is a matrix product, Winograd's algorithm needs fewer operations for a 3x3 window, and a depthwise one
+/// has no channels to sum over.
+struct ConvClasses {
+  llvm::StringRef general, pointwise, depthwise, threeByThree;
+};
+
+/// `channels` are those of the image. A window of 3x3 has stride 1, dilation 1 and one group.
+inline llvm::StringRef convCostClass(const ConvClasses &classes, llvm::ArrayRef<int64_t> kernel,
+                                     llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations, int64_t groups,
+                                     int64_t channels) {
+  auto areAll = [](llvm::ArrayRef<int64_t> values, int64_t wanted) {
+    return llvm::all_of(values, [wanted](int64_t value) { return value == wanted; });
+  };
+  if (groups > 1)
+    return groups == channels ? classes.depthwise : classes.general;
+  if (areAll(kernel, 1))
+    return classes.pointwise;
+  const bool isDense = areAll(strides, 1) && areAll(dilations, 1);
+  return isDense && kernel.size() == 2 && areAll(kernel, 3) ? classes.threeByThree : classes.general;
 }
 
 } // namespace sluice::dataflow

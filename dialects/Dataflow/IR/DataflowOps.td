@@ -388,7 +388,7 @@ def ConvOp : Dataflow_InferredOp<"conv", [
 }
 
 def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
-    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    Tiling, GradientMethods, Kernel<>, Library, CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "Transposed convolution with the weight [C, M/groups, kernel...]";
   let description = [{
     pads = [low...] is cut off before the start of the result. The result type determines
@@ -415,7 +415,7 @@ def ConvTransposeOp : Dataflow_Op<"conv_transpose", [
 
 def ConvWeightGradientOp : Dataflow_Op<"conv_weight_gradient", [
     Tiling, GradientMethods, Kernel<["allowsEpilogue"]>, Library,
-    CostOf<["getFlops", "getWorkspaceBytes"]>]> {
+    CostOf<["getFlops", "getWorkspaceBytes", "getCostClass"]>]> {
   let summary = "The gradient of a convolution by its weight, also for transposed convolutions";
   let description = [{
     The input is [N, C, spatial...]. The gradient [N, M, spatial...] is the gradient by the

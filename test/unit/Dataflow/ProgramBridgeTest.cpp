@@ -62,6 +62,45 @@ TEST_CASE("a training step becomes a tensor program", "[bridge][tiling]") {
   CHECK(bridged->values[matmul.results[0].index()] == bridged->operators[0]->getResult(0));
 }
 
+TEST_CASE("convolutions have kinds by the rates that libraries reach", "[bridge]") {
+  Parsed parsed(R"(
+    func.func @main(%x: tensor<2x6x8x8xf32>, %point: tensor<4x6x1x1xf32>, %three: tensor<4x6x3x3xf32>,
+                    %depth: tensor<6x1x3x3xf32>, %grouped: tensor<4x3x3x3xf32>, %row: tensor<2x6x8xf32>,
+                    %taps: tensor<4x6x3xf32>) -> tensor<2x4x8x8xf32> {
+      %a = dataflow.conv %x, %point strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1]
+          : tensor<2x6x8x8xf32>, tensor<4x6x1x1xf32> -> tensor<2x4x8x8xf32>
+      %b = dataflow.conv %x, %three strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+          : tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32> -> tensor<2x4x8x8xf32>
+      %c = dataflow.conv %x, %three strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1]
+          : tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32> -> tensor<2x4x4x4xf32>
+      %d = dataflow.conv %x, %three strides [1, 1] pads [2, 2, 2, 2] dilations [2, 2]
+          : tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32> -> tensor<2x4x8x8xf32>
+      %e = dataflow.conv %x, %depth strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 6 : i64}
+          : tensor<2x6x8x8xf32>, tensor<6x1x3x3xf32> -> tensor<2x6x8x8xf32>
+      %f = dataflow.conv %x, %grouped strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 2 : i64}
+          : tensor<2x6x8x8xf32>, tensor<4x3x3x3xf32> -> tensor<2x4x8x8xf32>
+      %g = dataflow.conv %row, %taps strides [1] pads [1, 1] dilations [1]
+          : tensor<2x6x8xf32>, tensor<4x6x3xf32> -> tensor<2x4x8xf32>
+      %h = dataflow.conv_weight_gradient %x, %b strides [1, 1] pads_low [1, 1] dilations [1, 1]
+          : (tensor<2x6x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<4x6x3x3xf32>
+      %i = dataflow.conv_weight_gradient %x, %e strides [1, 1] pads_low [1, 1] dilations [1, 1] {groups = 6 : i64}
+          : (tensor<2x6x8x8xf32>, tensor<2x6x8x8xf32>) -> tensor<6x1x3x3xf32>
+      %j = dataflow.conv_transpose %a, %point strides [1, 1] pads_low [0, 0] dilations [1, 1]
+          : (tensor<2x4x8x8xf32>, tensor<4x6x1x1xf32>) -> tensor<2x6x8x8xf32>
+      %k = dataflow.conv_transpose %c, %three strides [2, 2] pads_low [1, 1] dilations [1, 1]
+          : (tensor<2x4x4x4xf32>, tensor<4x6x3x3xf32>) -> tensor<2x6x8x8xf32>
+      return %a : tensor<2x4x8x8xf32>
+    })");
+  auto bridged = buildTensorProgram(parsed.main());
+  REQUIRE(bridged);
+  std::vector<std::string> kinds;
+  for (const ProgramOperator &op : bridged->program.operators)
+    kinds.push_back(op.kind);
+  CHECK(kinds == std::vector<std::string>{"conv.pointwise", "conv.3x3", "conv", "conv", "conv.depthwise", "conv",
+                                          "conv", "conv_weight_gradient.3x3", "conv_weight_gradient.depthwise",
+                                          "conv_transpose.pointwise", "conv_transpose"});
+}
+
 TEST_CASE("one value cannot be two states' next", "[bridge][tiling]") {
   Parsed parsed(R"(
     func.func @main() -> (tensor<2xf32> {dataflow.updates = "a"}, tensor<2xf32> {dataflow.updates = "b"}) {

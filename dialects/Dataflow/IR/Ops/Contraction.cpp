@@ -281,9 +281,16 @@ bool ConvOp::allowsTunedAlgorithm() { return true; }
 
 bool ConvOp::isWinograd() { return getAlgorithm() && *getAlgorithm() != ConvAlgorithm::shift_add; }
 
+static int64_t imageChannels(ConvOp op) {
+  ArrayRef<int64_t> image = shapeOf(op.getInput());
+  return op.getLayout() == Layout::channels_last ? image.back() : image[1];
+}
+
 StringRef ConvOp::getCostClass() {
+  static constexpr ConvClasses kClasses = {"conv", "conv.pointwise", "conv.depthwise", "conv.3x3"};
   if (!isWinograd())
-    return "conv";
+    return convCostClass(kClasses, getKernelShape(), getStrides(), getDilations(), static_cast<int64_t>(getGroups()),
+                         imageChannels(*this));
   return *getAlgorithm() == ConvAlgorithm::winograd2 ? "conv-winograd2" : "conv-winograd4";
 }
 
@@ -305,8 +312,8 @@ static int64_t winogradFlops(ConvOp op) {
 int64_t ConvOp::getFlops() {
   if (isWinograd())
     return winogradFlops(*this);
-  int64_t channels = shapeOf(getInput())[getLayout() == Layout::channels_last ? typeOf(getInput()).getRank() - 1 : 1];
-  return product({2, elementCount(getType()), channels / static_cast<int64_t>(getGroups()), product(getKernelShape())});
+  return product({2, elementCount(getType()), imageChannels(*this) / static_cast<int64_t>(getGroups()),
+                  product(getKernelShape())});
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -118,6 +119,13 @@ LogicalResult ConvWeightGradientOp::verify() {
 }
 
 bool ConvWeightGradientOp::allowsEpilogue() { return false; }
+
+StringRef ConvWeightGradientOp::getCostClass() {
+  static constexpr ConvClasses kClasses = {"conv_weight_gradient", "conv_weight_gradient.pointwise",
+                                           "conv_weight_gradient.depthwise", "conv_weight_gradient.3x3"};
+  return convCostClass(kClasses, shapeOf(getResult()).drop_front(2), getStrides(), getDilations(),
+                       static_cast<int64_t>(getGroups()), shapeOf(getInput())[1]);
+}
 
 int64_t ConvWeightGradientOp::getFlops() {
   return 2 * elementCount(getGradient().getType()) * product(shapeOf(getResult()).drop_front());

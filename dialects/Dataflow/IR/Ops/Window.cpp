@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
@@ -145,6 +146,13 @@ LogicalResult ConvTransposeOp::verify() {
     if (getStrides()[d] < 1 || getDilations()[d] < 1)
       return emitOpError("strides and dilations are at least 1");
   return success();
+}
+
+StringRef ConvTransposeOp::getCostClass() {
+  static constexpr ConvClasses kClasses = {"conv_transpose", "conv_transpose.pointwise", "conv_transpose.depthwise",
+                                           "conv_transpose.3x3"};
+  return convCostClass(kClasses, shapeOf(getWeight()).drop_front(2), getStrides(), getDilations(),
+                       static_cast<int64_t>(getGroups()), shapeOf(getInput())[1]);
 }
 
 int64_t ConvTransposeOp::getFlops() {
