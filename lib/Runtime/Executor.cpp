@@ -79,10 +79,14 @@ const Executor::Program &Executor::programOfStep() const {
   return programs.back();
 }
 
-/// Lets steps run a program, in arenas of its own size: what another one kept in its arenas is gone.
+/// Lets steps run a program, in arenas of its own size. States that another one kept in its arenas go home before.
 Status Executor::use(const Program &program) {
   if (inUse == &program)
     return {};
+  if (inUse)
+    if (Status status = copyKept(KeptCopy::ToHome); !status)
+      return status;
+  keptStates.clear();
   inUse = nullptr;
   // What is recorded is in those arenas.
   dropRecording();
@@ -90,8 +94,10 @@ Status Executor::use(const Program &program) {
     return status;
   peaks.assign(arenas.size(), 0);
   if (program.init)
-    if (Status status = run(program.init, "init"); !status)
+    if (Status status = run(program.init, "init"); !status) {
+      keptStates.clear();
       return status;
+    }
   initBytesIn = bytesIn, initBytesRead = bytesRead;
   bytesIn = bytesOut = bytesRead = bytesWritten = stepNs = 0;
   times.clear(), deviceTimes.clear();
@@ -732,6 +738,9 @@ int32_t Executor::copy(const CopyCall &call) {
       bytesIn += call.destination->memory != 0 && !reads && !writes ? bytes : 0;
       bytesOut += call.source->memory != 0 && !reads && !writes ? bytes : 0;
     }
+    // An init loads what stays.
+    if (!inUse && call.source->segment == SLUICE_SEGMENT_STATE && call.destination->segment == SLUICE_SEGMENT_ARENA)
+      keptStates.push_back({from->address, to->address, call.bytes, devices[tables.streams[call.stream].device].get()});
     issue(command, call.waits, call.numWaits);
     return {};
   });

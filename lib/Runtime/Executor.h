@@ -79,8 +79,9 @@ public:
   /// After a failure the contents of outputs and states are undefined, and the next
   /// step may run.
   Status step(const void *const *inputs, void *const *outputs);
-  /// The address of state number `index`, which must be in range, between steps.
-  char *stateData(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
+  /// Copies the whole of state number `index`, which must be in range, between steps.
+  Status readState(uint32_t index, void *data);
+  Status writeState(uint32_t index, const void *data);
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   Status slowDevice(uint32_t index, double factor);
   /// As sluice_reset, between steps.
@@ -104,6 +105,17 @@ private:
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status openFiles(const std::string &parameterPath);
   Status copyInitialStates();
+  /// A state that the program in use keeps in the memory of a device: there is its value between steps. Its home is up
+  /// to date only while it is copied.
+  struct KeptState {
+    char *home, *kept;
+    int64_t bytes;
+    Device *device;
+  };
+  enum class KeptCopy { ToHome, FromHome };
+  /// Of all kept states, or of the one with that home.
+  Status copyKept(KeptCopy direction, const char *home = nullptr) const;
+  char *homeOf(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   /// A step as it is planned for all values of the symbols up to some bounds.
   struct Program {
     int32_t (*init)(const sluice_api *, sluice_context *);
@@ -188,9 +200,10 @@ private:
   std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use; null for files.
   std::vector<std::unique_ptr<BackingFile>>
-      files;                      ///< Per memory: its arena in a file; null where it is not one, or empty.
-  std::vector<Program> programs;  ///< The buckets', then that for the upper bounds.
-  const Program *inUse = nullptr; ///< The one that has its arenas, and whose init has run.
+      files;                         ///< Per memory: its arena in a file; null where it is not one, or empty.
+  std::vector<Program> programs;     ///< The buckets', then that for the upper bounds.
+  const Program *inUse = nullptr;    ///< The one that has its arenas, and whose init has run.
+  std::vector<KeptState> keptStates; ///< Those that its init has loaded.
   std::vector<std::unique_ptr<Link>> links;
   bool runsInline = false;
   bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.

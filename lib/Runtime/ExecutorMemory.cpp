@@ -93,7 +93,35 @@ Status Executor::reset() {
   if (Status status = copyInitialStates(); !status)
     return status;
   std::memset(state->base() + initial, 0, static_cast<size_t>(model.state_bytes - initial));
+  return copyKept(KeptCopy::FromHome);
+}
+
+Status Executor::copyKept(KeptCopy direction, const char *home) const {
+  for (const KeptState &each : keptStates) {
+    if (home && each.home != home)
+      continue;
+    const bool isSaved = direction == KeptCopy::ToHome;
+    char *const to = isSaved ? each.home : each.kept;
+    if (const int32_t code = each.device->copy(to, isSaved ? each.kept : each.home, each.bytes); code != 0) {
+      const std::string text = each.device->failureText();
+      return failure("a state that stays in the memory of a device between steps could not be copied ",
+                     isSaved ? "from" : "to", " it", text.empty() ? " (" + std::to_string(code) + ")" : ": " + text,
+                     ", open the model again");
+    }
+  }
   return {};
+}
+
+Status Executor::readState(uint32_t index, void *data) {
+  if (Status status = copyKept(KeptCopy::ToHome, homeOf(index)); !status)
+    return status;
+  std::memcpy(data, homeOf(index), static_cast<size_t>(tables.states[index].bytes));
+  return {};
+}
+
+Status Executor::writeState(uint32_t index, const void *data) {
+  std::memcpy(homeOf(index), data, static_cast<size_t>(tables.states[index].bytes));
+  return copyKept(KeptCopy::FromHome, homeOf(index));
 }
 
 std::optional<Executor::CopyEnd> Executor::resolveEnd(const sluice_slot &slot) {

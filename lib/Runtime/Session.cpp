@@ -57,16 +57,14 @@ Status start(sluice_session &session, const sluice_model *model, const sluice_gr
   return {};
 }
 
-/// Null, and an error, where there is none of that number and size.
-char *findState(const sluice_session &session, uint32_t index, int64_t bytes) {
+/// Fails where there is no state of that number and size.
+Status checkState(const sluice_session &session, uint32_t index, int64_t bytes) {
   const std::vector<sluice_tensor_desc> &states = session.executor->states();
-  if (index < states.size() && states[index].bytes == bytes)
-    return session.executor->stateData(index);
-  Status status = index < states.size()
-                      ? failure("state '", states[index].name, "' has ", states[index].bytes, " bytes, not ", bytes)
-                      : failure("model has ", states.size(), " states, there is no number ", index);
-  lastError = status.error();
-  return nullptr;
+  if (index >= states.size())
+    return failure("model has ", states.size(), " states, there is no number ", index);
+  if (states[index].bytes != bytes)
+    return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes, not ", bytes);
+  return {};
 }
 
 template <typename Body>
@@ -139,19 +137,27 @@ int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t 
 }
 
 int32_t sluice_read_state(const sluice_session *session, uint32_t index, void *data, int64_t bytes) {
-  char *state = findState(*session, index, bytes);
-  if (!state)
-    return 1;
-  std::memcpy(data, state, static_cast<size_t>(bytes));
-  return 0;
+  Status status = caught([&]() -> Status {
+    if (Status known = checkState(*session, index, bytes); !known)
+      return known;
+    return session->executor->readState(index, data);
+  });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
 }
 
 int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *data, int64_t bytes) {
-  char *state = findState(*session, index, bytes);
-  if (!state)
-    return 1;
-  std::memcpy(state, data, static_cast<size_t>(bytes));
-  return 0;
+  Status status = caught([&]() -> Status {
+    if (Status known = checkState(*session, index, bytes); !known)
+      return known;
+    return session->executor->writeState(index, data);
+  });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
 }
 
 int32_t sluice_reset(sluice_session *session) {

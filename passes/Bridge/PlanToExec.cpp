@@ -286,13 +286,9 @@ Status Builder::addInit(DenseI64ArrayAttr bounds) {
   for (const Residency &residency : plan->residencies) {
     if (!arenaKept(residency))
       continue;
-    // Callers read and write states at home between steps.
-    if (graph->tensor(residency.tensor).kind == TensorKind::State)
-      return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
-                       "' stays in the arena of memory '", machine.memory(residency.memory).name,
-                       "' between steps, where callers cannot read or write it, make a plan that copies it from its "
-                       "home at the start of the step");
-    const MemoryId from = homeMemory(residency.tensor);
+    // A state that stays has its home in the state store: from there it is loaded, and there callers read it.
+    const bool isState = graph->tensor(residency.tensor).kind == TensorKind::State;
+    const MemoryId from = isState ? Machine::hostMemory() : homeMemory(residency.tensor);
     LinkId link = machine.findLink(from, residency.memory);
     if (!link.valid())
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(residency.tensor).name,

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 15
+#define SLUICE_ABI_MINOR 16
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -314,7 +314,9 @@ typedef struct sluice_model {
   const char *const *tensor_names; /* tensors that copies move */
   /* Planned bytes that one step copies into and out of device memories; an upper bound if the model has symbols. */
   int64_t planned_bytes_in, planned_bytes_out;
-  /* Loads the tensors that the plan keeps on devices between steps. May be null. */
+  /* Loads the tensors that the plan keeps on devices between steps. May be null. A state that it copies from the state
+   * store into an arena stays there: the runtime copies it back when a caller reads it, and again after a caller wrote
+   * it, since minor version 16. */
   int32_t (*init)(const sluice_api *api, sluice_context *context);
   int32_t (*step)(const sluice_api *api, sluice_context *context);
   /* The states, which callers may read and write between steps, and their offsets in the

@@ -25,16 +25,57 @@ public:
   std::vector<sluice_tensor_desc> states;
   std::vector<int64_t> offsets{64, 128};
 
-private:
-  static int32_t step(const sluice_api *api, sluice_context *context) {
-    const sluice_slot slots[] = {slot(0, SLUICE_SEGMENT_STATE, 64, 16), slot(0, SLUICE_SEGMENT_STATE, 128, 16)};
-    return api->launch(context, 0, streamOf(0, SLUICE_STREAM_COMPUTE), add, 0, slots, 2, nullptr, 0);
-  }
+protected:
   static int32_t add(const sluice_kernel_env *, void **args) {
     for (int i = 0; i < 4; ++i)
       static_cast<float *>(args[1])[i] += static_cast<const float *>(args[0])[i];
     return 0;
   }
+
+private:
+  static int32_t step(const sluice_api *api, sluice_context *context) {
+    const sluice_slot slots[] = {slot(0, SLUICE_SEGMENT_STATE, 64, 16), slot(0, SLUICE_SEGMENT_STATE, 128, 16)};
+    return api->launch(context, 0, streamOf(0, SLUICE_STREAM_COMPUTE), add, 0, slots, 2, nullptr, 0);
+  }
+};
+
+/// The same states, of which the second stays in the memory of an accelerator between steps: at 0 in the step for
+/// inputs of up to two floats, and else at 64.
+class KeptModel : public StateModel {
+public:
+  KeptModel() {
+    memories.push_back({sizeof(sluice_memory_desc), "accel0", 4096, 4096});
+    devices.push_back({sizeof(sluice_device_desc), "accel0", SLUICE_DEVICE_EMULATED, 1, 2, 1.0});
+    links.push_back({sizeof(sluice_link_desc), 0, 1, 1e9, 1.5e9, 1000, 0});
+    for (uint32_t kind : {SLUICE_STREAM_COMPUTE, SLUICE_STREAM_IN, SLUICE_STREAM_OUT})
+      streams.push_back({sizeof(sluice_stream_desc), 1, kind});
+    model.init = init<64>, model.step = keepingStep<64>;
+    model.num_symbols = 1, model.symbols = &symbol;
+    model.extents = [](const int64_t *symbols, int64_t *extents) { extents[0] = extents[1] = symbols[0]; };
+    model.num_buckets = 1, model.buckets = &bucket;
+  }
+
+private:
+  template <int64_t At>
+  static int32_t init(const sluice_api *api, sluice_context *context) {
+    Issuer issuer{api, context};
+    issuer.copy(streamOf(1, SLUICE_STREAM_IN), arenaSlot(1, At, 16), slot(0, SLUICE_SEGMENT_STATE, 128, 16));
+    return issuer.failed;
+  }
+  template <int64_t At>
+  static int32_t keepingStep(const sluice_api *api, sluice_context *context) {
+    Issuer issuer{api, context};
+    const uint32_t weight =
+        issuer.copy(streamOf(1, SLUICE_STREAM_IN), arenaSlot(1, At + 128, 16), slot(0, SLUICE_SEGMENT_STATE, 64, 16));
+    issuer.launch(streamOf(1, SLUICE_STREAM_COMPUTE), add, {arenaSlot(1, At + 128, 16), arenaSlot(1, At, 16)},
+                  {weight});
+    return issuer.failed;
+  }
+
+  sluice_symbol_desc symbol{sizeof(sluice_symbol_desc), "length", 1, 4, 1, 0, 0};
+  int64_t bound = 2;
+  int64_t arenas[2] = {4096, 1024};
+  sluice_bucket_desc bucket{sizeof(sluice_bucket_desc), &bound, arenas, 0, 0, 2, init<0>, keepingStep<0>, 0, 0};
 };
 
 using Values = std::vector<float>;
@@ -69,6 +110,52 @@ TEST_CASE("states are read and written between steps", "[runtime]") {
   REQUIRE(sluice_write_state(session.get(), 1, sum.data(), 16) == 0);
   REQUIRE(runStep(session.get()) == 0);
   CHECK(readState(session.get(), 1) == Values{-9, 2, 13, 24});
+}
+
+TEST_CASE("states that stay on a device are read, written and reset", "[runtime]") {
+  alignas(64) float parameters[48] = {};
+  for (int i = 0; i < 4; ++i)
+    parameters[16 + i] = 1, parameters[32 + i] = 5; // The weight's and the sum's initial values.
+  KeptModel model;
+  model.model.parameter_bytes = sizeof parameters;
+  model.model.state_initial = 0;
+  SessionPtr session = model.open(parameters);
+  REQUIRE(session);
+  auto setLength = [&](int64_t length) {
+    const int64_t *const shapes[] = {&length};
+    return sluice_set_shapes(session.get(), shapes);
+  };
+  auto sum = [&] { return readState(session.get(), 1)[3]; };
+  // Before the first step nothing is on the device.
+  CHECK(sum() == 5);
+  const Values first{7, 7, 7, 7};
+  REQUIRE(sluice_write_state(session.get(), 1, first.data(), 16) == 0);
+  REQUIRE(setLength(4) == 0);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(sum() == 8);
+  CHECK(statsOf(session.get()).init_bytes_in == 16);
+  REQUIRE(runStep(session.get()) == 0);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(sum() == 10);
+  CHECK(sum() == 10);
+  // A step copies the weight alone.
+  CHECK(statsOf(session.get()).bytes_in == 16);
+  CHECK(statsOf(session.get()).bytes_out == 0);
+  const Values written{20, 30, 40, 50};
+  REQUIRE(sluice_write_state(session.get(), 1, written.data(), 16) == 0);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(readState(session.get(), 1) == Values{21, 31, 41, 51});
+  // Another program has it at another address.
+  REQUIRE(setLength(1) == 0);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(sum() == 52);
+  REQUIRE(setLength(3) == 0);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(sum() == 53);
+  REQUIRE(sluice_reset(session.get()) == 0);
+  CHECK(sum() == 5);
+  REQUIRE(runStep(session.get()) == 0);
+  CHECK(sum() == 6);
 }
 
 TEST_CASE("sessions of one model have states of their own", "[runtime]") {
