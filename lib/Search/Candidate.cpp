@@ -36,6 +36,7 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
     if (order.size() == graph.numOperators() &&
         std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))
       starts.emplace_back(name, std::move(order));
+  keepsStates = mayKeepStates(graph, machine);
   sizes.resize(machine.memories.size());
   SwapProblem problem = problemFor(starts.front().second);
   for (uint32_t m = 1; m < sizes.size(); ++m) {
@@ -72,7 +73,24 @@ std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
     }
   if (machine.hasFiles())
     return tierVariants(seeds);
+  if (keepsStates) {
+    // The model's order, with results in place: what the updates of states need.
+    const std::vector<NamedCandidate> keeping = keepingSeeds(seeds[1]);
+    seeds.insert(seeds.begin() + 2, keeping.begin(), keeping.end());
+  }
   return seeds;
+}
+
+std::vector<NamedCandidate> CandidateSpace::keepingSeeds(const NamedCandidate &seed) const {
+  // Of a share for which there is no room, the planner takes the half, and so on.
+  static constexpr double kShares[] = {1, 0.1};
+  std::vector<NamedCandidate> keeping;
+  for (double share : kShares) {
+    NamedCandidate &varied = keeping.emplace_back(seed);
+    varied.name += concat("/keep-", share);
+    varied.genes.offsets.keptStates = share;
+  }
+  return keeping;
 }
 
 std::vector<NamedCandidate> CandidateSpace::tierVariants(const std::vector<NamedCandidate> &seeds) const {
@@ -315,8 +333,9 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
     maybeSwap(a.offsets.passes, b.offsets.passes);
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
-    if (machine.hasFiles()) {
+    if (machine.hasFiles() || keepsStates)
       maybeSwap(a.offsets.keptStates, b.offsets.keptStates);
+    if (machine.hasFiles()) {
       maybeSwap(a.offsets.division, b.offsets.division);
       maybeSwap(a.offsets.homesOnHost, b.offsets.homesOnHost);
     }
@@ -365,6 +384,11 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
       params.division = static_cast<FileDivision>(rng.below(kNumFileDivisions));
       return;
     }
+  }
+  // Where keeping states does not pay, the rest of the search does not vary it.
+  if (!machine.hasFiles() && params.keptStates > 0 && rng.chance(0.2)) {
+    params.keptStates = std::clamp(params.keptStates + 0.2 * rng.normal(), 0.0, 1.0);
+    return;
   }
   const bool weighs = params.eviction == EvictionPolicy::CostAware;
   switch (weighs ? rng.below(7) : rng.below(3)) {

@@ -96,6 +96,8 @@ public:
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
+  /// The seed with some shares of the states on their devices from step to step.
+  std::vector<NamedCandidate> keepingSeeds(const NamedCandidate &seed) const;
   /// The seeds with several ways to use files and to keep states on their devices.
   std::vector<NamedCandidate> tierVariants(const std::vector<NamedCandidate> &seeds) const;
   PoolLayout layoutOf(const Candidate &candidate) const;
@@ -114,6 +116,7 @@ private:
   std::vector<DeviceId> devices;
   std::vector<std::pair<std::string, Schedule>> starts;
   std::vector<std::vector<int64_t>> sizes; ///< For each memory: TS of SwapAdvisor.
+  bool keepsStates = false;                ///< Candidates may keep states on their devices.
 };
 
 } // namespace sluice

@@ -56,6 +56,18 @@ bool planWithUnlimitedMemory(SearchState &state) {
     state.offer(wave, "ideal/" + orders[chosen[wave.best]].first);
     return true;
   }
+  const std::string streaming = "ideal/streamed-states/";
+  if (mayKeepStates(state.graph, state.machine)) {
+    // Without all states there may be room for the rest. The search then finds out which states have room too.
+    Wave streamed = state.evaluate(chosen.size(), /*firstAlways=*/true, [&](size_t i) {
+      return planIdeal(state.space->problemFor(orders[chosen[i]].second), /*keepsStates=*/false);
+    });
+    if (streamed.plan && state.fits(streamed.plan->bytesUsed(state.graph, state.machine))) {
+      state.offer(streamed, streaming + orders[chosen[streamed.best]].first);
+      if (state.params.solver == "ideal")
+        return true;
+    }
+  }
   if (state.params.solver != "ideal")
     return false;
   if (wave.plan)

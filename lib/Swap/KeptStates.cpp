@@ -5,6 +5,7 @@
 
 #include "ProblemIndex.h"
 #include "sluice/Support/Units.h"
+#include "sluice/Swap/SwapPlanner.h"
 
 #include <algorithm>
 
@@ -95,8 +96,18 @@ private:
 
 } // namespace
 
+bool sluice::mayKeepStates(const Graph &graph, const Machine &machine) {
+  const std::span<const Tensor> tensors = graph.tensors();
+  const std::span<const Device> devices = machine.devices;
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const Device &d) { return d.computes && d.memory != Machine::hostMemory(); }) &&
+         std::any_of(tensors.begin(), tensors.end(), [](const Tensor &tensor) {
+           return tensor.kind == TensorKind::State && tensor.updatedBy.valid() && tensor.bytes > 0;
+         });
+}
+
 std::vector<uint8_t> swap::statesToKeep(const SwapProblem &problem, double share) {
-  if (!(share > 0))
+  if (!(share > 0) || !mayKeepStates(problem.graph, problem.machine))
     return {};
   const ProblemIndex index(problem);
   std::vector<uint8_t> kept(index.bytes.size(), 0);

@@ -409,11 +409,11 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem, bool inPlace) {
   return validated(problem, std::move(best.plan), "swap=odswap");
 }
 
-Expected<Plan> sluice::planIdeal(const SwapProblem &problem) {
+Expected<Plan> sluice::planIdeal(const SwapProblem &problem, bool keepsStates) {
   SwapProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine.memories.size(), int64_t(1) << 62);
   SLUICE_RETURN_IF_ERROR(check(unlimited));
-  ProblemIndex index(unlimited, statesToKeep(unlimited, problem.machine.hasFiles() ? 1.0 : 0.0));
+  ProblemIndex index(unlimited, statesToKeep(unlimited, keepsStates ? 1.0 : 0.0));
   StepOptions options;
   packHost(index, options);
   // The packed plan is taken unless the plan that uses no address twice is faster.

@@ -49,7 +49,7 @@ Expected<OffsetProblem> buffersOf(const ProblemFile &file, const std::string &me
   Status status = check(swap);
   if (!status)
     return propagate(status);
-  SLUICE_ASSIGN_OR_RETURN(Plan plan, planIdeal(swap));
+  SLUICE_ASSIGN_OR_RETURN(Plan plan, planIdeal(swap, /*keepsStates=*/false));
 
   const int64_t end = static_cast<int64_t>(plan.commands.size());
   std::vector<Buffer> buffers(plan.residencies.size());

@@ -151,10 +151,14 @@ Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 /// room for an operator; the error states how many bytes are missing.
 Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
+/// Whether a state may stay in the memory of an accelerator from step to step: an operator updates it.
+bool mayKeepStates(const Graph &graph, const Machine &machine);
+
 /// The plan for unlimited memory: capacities are ignored, nothing is evicted, and every
-/// parameter is resident when a step starts. Arenas are packed close to
-/// livenessPeakBytes where that delays no command.
-Expected<Plan> planIdeal(const SwapProblem &problem);
+/// parameter is resident when a step starts. With `keepsStates`, states that are updated in place
+/// stay on their accelerators, and else they are copied in and out in every step. Arenas are packed
+/// close to livenessPeakBytes where that delays no command.
+Expected<Plan> planIdeal(const SwapProblem &problem, bool keepsStates = true);
 
 } // namespace sluice
 
