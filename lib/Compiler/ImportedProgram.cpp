@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "sluice/Explain/Explain.h"
+#include "sluice/Onnx/MappedPages.h"
 #include "sluice/Simulator/Simulator.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
@@ -24,6 +25,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 using namespace mlir;
 
@@ -275,7 +277,7 @@ static Expected<std::string> toBytecode(ModuleOp module) {
   return bytes;
 }
 
-Expected<std::string> digestProgram(ModuleOp module) {
+Expected<DigestSource> digestSource(ModuleOp module) {
   OwningOpRef<ModuleOp> bare = module.clone();
   // Names of resources are made unique in a process; constants go by their order.
   std::vector<ElementsAttr> weights;
@@ -297,23 +299,40 @@ Expected<std::string> digestProgram(ModuleOp module) {
       constant.setValueAttr(DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
     }
   });
-  Expected<std::string> program = toBytecode(*bare);
-  if (!program)
-    return program;
-  llvm::BLAKE3 hash;
-  hash.update(*program);
+  DigestSource source;
+  SLUICE_ASSIGN_OR_RETURN(source.program, toBytecode(*bare));
   for (ElementsAttr weight : weights) {
     TensorView view;
     bool isSplat;
     if (!getConstantBytes(weight, view, isSplat))
       return makeError(ErrorCode::InvalidInput, "the data of a weight is missing, supply the model's external data");
-    hash.update(StringRef(view.data, static_cast<size_t>(tensorBytes(weight.getType()))));
+    source.weights.push_back(
+        std::as_bytes(std::span<const char>(view.data, static_cast<size_t>(tensorBytes(weight.getType())))));
   }
+  return source;
+}
+
+std::string digestOf(const DigestSource &source) {
+  constexpr size_t kPiece = 8 << 20;
+  llvm::BLAKE3 hash;
+  hash.update(source.program);
+  for (std::span<const std::byte> rest : source.weights)
+    while (!rest.empty()) {
+      const auto piece = rest.first(std::min(kPiece, rest.size()));
+      rest = rest.subspan(piece.size());
+      prefetchPages(rest.first(std::min(kPiece, rest.size())));
+      hash.update(StringRef(reinterpret_cast<const char *>(piece.data()), piece.size()));
+      releasePages(piece);
+    }
   return llvm::toHex(hash.final<16>(), /*LowerCase=*/true);
 }
 
-Status ImportedProgram::write(const std::string &directory, const std::string &modelPath) {
-  SLUICE_ASSIGN_OR_RETURN(std::string digest, digestProgram(*copy));
+Expected<std::string> digestProgram(ModuleOp module) {
+  SLUICE_ASSIGN_OR_RETURN(DigestSource source, digestSource(module));
+  return digestOf(source);
+}
+
+Status ImportedProgram::write(const std::string &directory, const std::string &modelPath, const std::string &digest) {
   // Relative, so that equal layouts give equal files, and both may move together.
   std::error_code error;
   std::filesystem::path model = std::filesystem::absolute(modelPath, error),

@@ -20,7 +20,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,8 +46,8 @@ public:
   void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine,
               const CostTable &costs, const Plan &plan);
 
-  /// Writes the artifact's file. `modelPath` is kept relative to the directory.
-  Status write(const std::string &directory, const std::string &modelPath);
+  /// Writes the artifact's file. `modelPath` is kept relative to the directory; `digest` is digestOf(module()).
+  Status write(const std::string &directory, const std::string &modelPath, const std::string &digest);
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> copy;
@@ -66,7 +68,18 @@ struct ProgramFile {
 };
 Expected<ProgramFile> readProgramFile(mlir::MLIRContext &context, const std::string &directory);
 
-/// Hash of a program without decisions, and of all its constants' data.
+/// A program without decisions, and its constants' data.
+struct DigestSource {
+  std::string program; ///< As bytecode.
+  std::vector<std::span<const std::byte>> weights;
+};
+/// Fails if the data of a weight is missing. The weights are views of the module's data.
+Expected<DigestSource> digestSource(mlir::ModuleOp module);
+/// Its hash. Weights are read once, their pages are released, and no IR is used, so that another thread can work on it
+/// meanwhile.
+std::string digestOf(const DigestSource &source);
+
+/// Both in one.
 Expected<std::string> digestProgram(mlir::ModuleOp module);
 
 } // namespace sluice

@@ -8,6 +8,7 @@
 #include "sluice/Codegen/CompileProgram.h"
 #include "sluice/Codegen/Passes.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Temporaries.h"
 
@@ -20,14 +21,44 @@ using namespace mlir;
 namespace sluice {
 
 /// Writes the file of parameters.
-static Expected<ParameterFileWriter::Summary> writeParameterFile(const ParameterLayout &layout,
-                                                                 const std::string &path) {
+static Expected<ParameterFileWriter::Summary> writeParameterFile(const ParameterLayout &layout, const std::string &path,
+                                                                 int threads) {
   SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter writer, ParameterFileWriter::create(path));
-  SLUICE_RETURN_IF_ERROR(writeParameters(layout, writer));
+  SLUICE_RETURN_IF_ERROR(writeParameters(layout, writer, threads));
   Expected<ParameterFileWriter::Summary> summary = writer.finish();
   if (summary)
     summary->sections = layout.sections;
   return summary;
+}
+
+namespace {
+/// What is made of the model's weights.
+struct WrittenWeights {
+  ParameterFileWriter::Summary parameters;
+  std::string digest; ///< Of the program as it was imported; empty if no program was kept.
+};
+} // namespace
+
+/// Writes the file of parameters, and meanwhile hashes the weights as they were imported.
+static Expected<WrittenWeights> writeWeights(const Planned &planned, const ParameterLayout &layout,
+                                             const std::string &path, int threads) {
+  const std::shared_ptr<ImportedProgram> &imported = planned.fused->origin->imported;
+  WrittenWeights result;
+  Expected<DigestSource> source = imported ? digestSource(imported->module()) : DigestSource();
+  Expected<ParameterFileWriter::Summary> parameters = ParameterFileWriter::Summary();
+  parallelFor(usableThreads(threads), imported && source ? 2 : 1, [&](size_t task) {
+    if (task == 0)
+      parameters = writeParameterFile(layout, path, threads);
+    else
+      result.digest = digestOf(*source);
+  });
+  // Of missing data the file of parameters knows the name.
+  if (!parameters)
+    return propagate(parameters);
+  if (!source)
+    return propagate(source);
+  result.parameters = std::move(*parameters);
+  return result;
 }
 
 /// Plans of buckets that an earlier compilation into the directory had.
@@ -43,7 +74,7 @@ static void removeBucketPlans(const std::string &directory) {
 }
 
 /// Writes what the model and the plan say, for people and for exports.
-static Status writeDecisions(const Planned &planned, const std::string &directory) {
+static Status writeDecisions(const Planned &planned, const std::string &digest, const std::string &directory) {
   removeBucketPlans(directory);
   SLUICE_RETURN_IF_ERROR(planned.writeFiles(directory + "/" + kPlanFileName));
   if (const std::string &partition = planned.fused->partitionFile; !partition.empty())
@@ -53,7 +84,7 @@ static Status writeDecisions(const Planned &planned, const std::string &director
     return {};
   origin.imported->decide(planned.fused->bridge.operators, planned.fused->bridge.graph, planned.fused->measured,
                           planned.fused->costs, planned.result.plan);
-  return origin.imported->write(directory, origin.modelPath);
+  return origin.imported->write(directory, origin.modelPath, digest);
 }
 
 /// Runs the passes that write objects with this prefix, and reads the objects.
@@ -91,16 +122,17 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
   const std::string parameterFile =
       embedsParameters(options.package.form) ? folder.file(kParameterFile) : directory + "/" + kParameterFile;
-  SLUICE_ASSIGN_OR_RETURN(ParameterFileWriter::Summary parameters, writeParameterFile(layout, parameterFile));
-  SLUICE_RETURN_IF_ERROR(writeDecisions(planned, directory));
+  SLUICE_ASSIGN_OR_RETURN(const WrittenWeights weights, writeWeights(planned, layout, parameterFile, options.threads));
+  SLUICE_RETURN_IF_ERROR(writeDecisions(planned, weights.digest, directory));
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,
-                          describeProgram(*program.module, program.origin->target, parameters));
+                          describeProgram(*program.module, program.origin->target, weights.parameters));
 
   const std::string prefix =
       options.dumpPhases.empty()
           ? folder.file("model")
           : concat(options.dumpPhases, "/", static_cast<unsigned>(Phase::Link), "-", phaseNames().back());
-  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, makeObjects(program, options, parameters.hash, prefix));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects,
+                          makeObjects(program, options, weights.parameters.hash, prefix));
   SLUICE_RETURN_IF_ERROR(
       writePackage(description, program.origin->target, options.package, objects, parameterFile, directory));
   output.keep();

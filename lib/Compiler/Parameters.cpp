@@ -8,12 +8,16 @@
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "passes/Bridge/GraphBridge.h"
 #include "sluice/Machine/HostInfo.h"
+#include "sluice/Onnx/MappedPages.h"
+#include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <sys/resource.h>
 
 using namespace mlir;
@@ -28,8 +32,15 @@ struct Held {
   TensorView view;
   std::vector<char> storage;
   unsigned usesLeft = 0;
+
+  std::span<const std::byte> bytes() const {
+    return std::as_bytes(std::span<const char>(view.data, static_cast<size_t>(tensorBytes(view.type))));
+  }
 };
 } // namespace
+
+/// Constants up to this size are read from the disk ahead of their use. A larger one would displace what is in use.
+static constexpr int64_t kMostPrefetchedBytes = 128 << 20;
 
 /// The data of a constant, or of a state before the first step.
 static Expected<Held> load(Operation *op, int64_t rank) {
@@ -38,8 +49,11 @@ static Expected<Held> load(Operation *op, int64_t rank) {
   ElementsAttr value = state ? state.getValue() : cast<ConstantOp>(op).getValue();
   Held held;
   bool isSplat;
-  if (!isCut && getConstantBytes(value, held.view, isSplat) && !isSplat)
+  if (!isCut && getConstantBytes(value, held.view, isSplat) && !isSplat) {
+    if (tensorBytes(held.view.type) <= kMostPrefetchedBytes)
+      prefetchPages(held.bytes());
     return held;
+  }
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   held.storage.resize(tensorBytes(type));
   held.view = {type, held.storage.data()};
@@ -155,18 +169,36 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
     for (auto [result, held] : llvm::zip(op->getResults(), made))
       values[result] = std::move(held);
     for (Value operand : op->getOperands())
-      if (--values[operand].usesLeft == 0 && operand != value)
+      if (Held &read = values[operand]; --read.usesLeft == 0 && operand != value) {
+        releasePages(read.bytes());
         values.erase(operand);
+      }
   }
   return std::move(values[value]);
 }
 
-static Status writeValue(Value value, int64_t rank, int64_t wanted, ParameterFileWriter &writer) {
-  SLUICE_ASSIGN_OR_RETURN(Held held, evaluate(value, rank));
-  auto size = static_cast<size_t>(tensorBytes(value.getType()));
-  SLUICE_ASSIGN_OR_RETURN(int64_t offset, writer.append(std::as_bytes(std::span<const char>(held.view.data, size))));
+/// The memory of an expression's results and intermediates.
+static int64_t evaluatedBytes(Value value) {
+  Count bytes;
+  for (Operation *op : expressionOf(value))
+    if (!isa<ConstantOp, StateOp>(op) || isWrittenOut(op))
+      bytes += dataflow::detail::totalBytes(op->getResultTypes());
+  return bytes.value();
+}
+
+/// In pieces, so that no more than two pieces of a constant that is written as it is are in memory.
+static Status append(const Held &held, int64_t wanted, ParameterFileWriter &writer) {
+  constexpr size_t kPiece = 8 << 20;
+  SLUICE_ASSIGN_OR_RETURN(int64_t offset, writer.beginTensor());
   if (offset != wanted)
     return makeError(ErrorCode::Internal, "a parameter lies elsewhere in the file than the program reads it");
+  for (auto rest = held.bytes(); !rest.empty();) {
+    const auto piece = rest.first(std::min(kPiece, rest.size()));
+    rest = rest.subspan(piece.size());
+    prefetchPages(rest.first(std::min(kPiece, rest.size())));
+    SLUICE_RETURN_IF_ERROR(writer.write(piece));
+    releasePages(piece);
+  }
   return {};
 }
 
@@ -180,26 +212,63 @@ Status checkEvaluationBudget(const ParameterLayout &layout) {
   return {};
 }
 
-Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer) {
-  if (layout.sections.empty()) {
+namespace {
+/// A value to write for a rank, or the beginning of a piece.
+struct Entry {
+  Value value = {};
+  int64_t rank = 0;
+  int64_t offset = 0; ///< In the file, or in the piece.
+};
+} // namespace
+
+/// The order of the file.
+static std::vector<Entry> entriesOf(const ParameterLayout &layout) {
+  std::vector<Entry> entries;
+  if (layout.sections.empty())
     for (auto [value, offset] : llvm::zip(layout.values, layout.offsets))
-      SLUICE_RETURN_IF_ERROR(writeValue(value, 0, offset, writer));
-    return {};
-  }
+      entries.push_back({value, 0, offset});
   size_t begin = 0;
   for (size_t s = 0; s < layout.sections.size(); ++s) {
     const ParameterSection &section = layout.sections[s];
     const size_t end = std::upper_bound(layout.sectionOf.begin(), layout.sectionOf.end(), s) - layout.sectionOf.begin();
     for (uint32_t piece = 0; piece < section.numPieces(); ++piece) {
       const int64_t rank = std::find(section.pieces.begin(), section.pieces.end(), piece) - section.pieces.begin();
-      SLUICE_ASSIGN_OR_RETURN(int64_t base, writer.beginPiece());
+      entries.emplace_back();
       for (size_t i = begin; i < end; ++i)
-        if (Status written =
-                writeValue(layout.values[i], rank, base + layout.offsets[i] - layout.offsets[begin], writer);
-            !written)
-          return written;
+        entries.push_back({layout.values[i], rank, layout.offsets[i] - layout.offsets[begin]});
     }
     begin = end;
+  }
+  return entries;
+}
+
+Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer, int threads) {
+  // Two expressions in memory must not be much more than one of the largest.
+  constexpr int64_t kMostAhead = 256 << 20;
+  const std::vector<Entry> entries = entriesOf(layout);
+  int64_t base = 0;
+  std::optional<Expected<Held>> ahead;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Entry &entry = entries[i];
+    if (!entry.value) {
+      SLUICE_ASSIGN_OR_RETURN(base, writer.beginPiece());
+      continue;
+    }
+    Expected<Held> held = ahead ? std::move(*ahead) : evaluate(entry.value, entry.rank);
+    ahead.reset();
+    if (!held)
+      return propagate(held);
+    const Entry *next = i + 1 < entries.size() ? &entries[i + 1] : nullptr;
+    const bool looksAhead = next && next->value && evaluatedBytes(next->value) <= kMostAhead;
+    Status written;
+    // Only the second task reads the IR, so that its caches need no lock.
+    parallelFor(usableThreads(threads), looksAhead ? 2 : 1, [&](size_t task) {
+      if (task == 0)
+        written = append(*held, base + entry.offset, writer);
+      else
+        ahead = evaluate(next->value, next->rank);
+    });
+    SLUICE_RETURN_IF_ERROR(written);
   }
   return {};
 }

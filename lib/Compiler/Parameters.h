@@ -17,9 +17,11 @@ Status checkEvaluationBudget(const ParameterLayout &layout);
 
 /// Evaluates constant expressions one by one and appends them to the file, in
 /// order, where the layout has them. No more than one expression's own
-/// intermediates are in memory at a time. Fails naming the node where data is
-/// missing or an operator refuses its operands.
-Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer);
+/// intermediates are in memory at a time, and of the model's files only the pages
+/// that this expression reads; with several threads the next small expression is
+/// evaluated while one is written. Fails naming the node where data is missing or
+/// an operator refuses its operands. The file does not depend on `threads`.
+Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer, int threads);
 
 } // namespace sluice
 

@@ -4,12 +4,17 @@
 //===----------------------------------------------------------------------===//
 #include "MappedFile.h"
 
+#include "sluice/Onnx/MappedPages.h"
 #include "sluice/Support/Text.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +26,56 @@ FileHandle::~FileHandle() {
     ::close(fd);
 }
 
+//===----------------------------------------------------------------------===//
+// Pages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The mappings of the process. Views of them come without their owner, and advice about other memory could destroy it.
+struct Mappings {
+  std::mutex mutex;
+  std::map<uintptr_t, uintptr_t> ends; ///< By the first address: the address behind the last.
+};
+} // namespace
+
+static Mappings &mappings() {
+  static Mappings all;
+  return all;
+}
+
+/// Gives advice about the pages of a mapping that hold at least one of the bytes.
+static void advise(std::span<const std::byte> bytes, int advice) {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
+  Mappings &all = mappings();
+  // The lock keeps the mapping in place.
+  std::lock_guard lock(all.mutex);
+  auto found = all.ends.upper_bound(begin);
+  if (bytes.empty() || found == all.ends.begin() || end > std::prev(found)->second)
+    return;
+  const uintptr_t from = begin / page * page;
+  // Advice is only a request: without it everything is slower or larger, and still right.
+  (void)::madvise(reinterpret_cast<void *>(from), end - from, advice);
+}
+
+void prefetchPages(std::span<const std::byte> bytes) { advise(bytes, MADV_WILLNEED); }
+
+void releasePages(std::span<const std::byte> bytes) { advise(bytes, MADV_DONTNEED); }
+
+MappedFile::MappedFile(const std::byte *data, size_t size) : data(data), size(size) {
+  if (size == 0)
+    return;
+  std::lock_guard lock(mappings().mutex);
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  mappings().ends[begin] = begin + size;
+}
+
 MappedFile::~MappedFile() {
-  if (size)
-    ::munmap(const_cast<std::byte *>(data), size);
+  if (size == 0)
+    return;
+  std::lock_guard lock(mappings().mutex);
+  mappings().ends.erase(reinterpret_cast<uintptr_t>(data));
+  ::munmap(const_cast<std::byte *>(data), size);
 }
 
 Expected<std::shared_ptr<const MappedFile>> MappedFile::map(const FileHandle &file, size_t size,

@@ -33,7 +33,7 @@ private:
   int fd = -1;
 };
 
-/// A whole file, mapped read-only and paged in on use.
+/// A whole file, mapped read-only and paged in on use. MappedPages.h says when its pages leave memory.
 class MappedFile {
 public:
   /// Maps `size` bytes of an open regular file.
@@ -44,7 +44,7 @@ public:
   std::span<const std::byte> bytes() const { return {data, size}; }
 
 private:
-  MappedFile(const std::byte *data, size_t size) : data(data), size(size) {}
+  MappedFile(const std::byte *data, size_t size);
   const std::byte *data;
   size_t size;
 };

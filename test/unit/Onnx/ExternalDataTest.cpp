@@ -4,7 +4,11 @@
 //===----------------------------------------------------------------------===//
 #include "Models.h"
 
+#include "sluice/Onnx/MappedPages.h"
+
+#include <algorithm>
 #include <sys/stat.h>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -179,4 +183,26 @@ TEST_CASE("External offsets and lengths are checked against the file", "[onnx]")
 TEST_CASE("A model in memory has no directory to read from", "[onnx]") {
   ExternalModel model("w.bin");
   CHECK_THAT(messageOf(openProto(model.proto)), Contains("only a model opened from a file"));
+}
+
+TEST_CASE("Only pages of mapped files are released", "[onnx]") {
+  ExternalModel model("w.bin");
+  writeFile(model.directory / "model/w.bin", std::string(16, 'w'));
+  Expected<ModelFile> opened = model.open();
+  REQUIRE(opened);
+  Expected<TensorData> data = opened->tensor(opened->graph().initializer(0));
+  REQUIRE(data);
+  prefetchPages(data->bytes);
+  releasePages(data->bytes);
+  CHECK(data->bytes.back() == std::byte('w'));
+
+  // Pages of the process's own memory would be lost.
+  constexpr size_t kPages = 64 << 10;
+  std::vector<std::byte> own(kPages, std::byte('o'));
+  releasePages(own);
+  CHECK(std::count(own.begin(), own.end(), std::byte('o')) == kPages);
+  // So would those behind the end of a mapping.
+  releasePages({data->bytes.data(), kPages});
+  releasePages({});
+  CHECK(data->bytes.back() == std::byte('w'));
 }

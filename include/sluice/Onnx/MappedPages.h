@@ -1,0 +1,28 @@
+//===- MappedPages.h - Memory of mapped models ------------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Weights are views of mapped files. A page of such a file enters the process when it is first read and stays there, so
+// that a process which reads all weights holds the whole model, if nothing releases the pages. All functions ignore
+// bytes outside the files that this library mapped, and may be called from several threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_ONNX_MAPPEDPAGES_H
+#define SLUICE_ONNX_MAPPEDPAGES_H
+
+#include <cstddef>
+#include <span>
+
+namespace sluice {
+
+/// Lets the system read bytes that are needed soon, without waiting for them.
+void prefetchPages(std::span<const std::byte> bytes);
+
+/// Removes the pages that hold the bytes from the process. The bytes stay readable: the system reads a page again when
+/// it is used.
+void releasePages(std::span<const std::byte> bytes);
+
+} // namespace sluice
+
+#endif // SLUICE_ONNX_MAPPEDPAGES_H
