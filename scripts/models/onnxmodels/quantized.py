@@ -8,23 +8,26 @@ SkipSimplifiedLayerNormalization. Weights are symmetric: no zero points.
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional
+from typing import IO, Optional
 
 import numpy
 from onnx import TensorProto
 
-from .writer import ModelError, ModelWriter, Shape, Value
+from . import gguf
+from .writer import Drawn, ModelError, ModelWriter, Shape, Value
 
 CONTRIB = "com.microsoft"
 NONE = Value("", ())
 EPSILON = 1e-5
+ROTARY_BASE = 10000.0
 # Standard deviation of the drawn weights of a product.
 SPREAD = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
 class QuantizedSize:
-    """`context`: positions with rotary angles. `block`: weights along the depth that share a scale."""
+    """`context`: positions with rotary angles. `block`: weights along the depth that share a scale. `gguf`: a GGUF file
+    has the same weights."""
 
     layers: int
     heads: int
@@ -36,6 +39,7 @@ class QuantizedSize:
     bits: int
     block: int
     accuracy_level: int
+    gguf: bool
 
     def check(self) -> None:
         if self.hidden % (2 * self.heads):
@@ -49,6 +53,12 @@ class QuantizedSize:
             raise ModelError(f"option '--block' is {self.block}, give a power of two from 16 to 256")
         if self.accuracy_level > 4:
             raise ModelError(f"option '--accuracy-level' is {self.accuracy_level}, give 0 to 4")
+        if self.gguf and (self.bits, self.block) != (4, gguf.BLOCK):
+            raise ModelError(f"option '--gguf' needs weights of 4 bits in blocks of {gguf.BLOCK}, give --bits 4 --block 32")
+        for name, depth in (("hidden", self.hidden), ("feed-forward", self.feed_forward)):
+            if self.gguf and depth % gguf.BLOCK:
+                raise ModelError(f"option '--gguf' needs whole blocks of {gguf.BLOCK} weights, option '--{name}' is {depth}, "
+                                 f"give a multiple of {gguf.BLOCK}")
 
 
 class QuantizedDecoder:
@@ -70,7 +80,7 @@ class QuantizedDecoder:
             # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
             deviation = (((2.0 ** size.bits - 1) ** 2 - 1) / 12) ** 0.5
             scale = self.writer.parameter("scales", (features, blocks), SPREAD / deviation / 10, SPREAD / deviation,
-                                          trainable=False)
+                                          trainable=False, is_half=size.gguf)
             return self.writer.node("MatMulNBits", [x, weight, scale], (*self.rows, features), "MatMulNBits",
                                     domain=CONTRIB, K=depth, N=features, bits=size.bits, block_size=size.block,
                                     accuracy_level=size.accuracy_level)
@@ -103,7 +113,7 @@ class QuantizedDecoder:
             return lengths, writer.node("Cast", [total], (), "total", to=TensorProto.INT32)
 
     def angles(self) -> tuple[Value, Value]:
-        steps = 10000.0 ** (-numpy.arange(0, self.head, 2) / self.head)
+        steps = ROTARY_BASE ** (-numpy.arange(0, self.head, 2) / self.head)
         angles = numpy.outer(numpy.arange(self.size.context), steps)
         return self.writer.constant("cos_cache", numpy.cos(angles)), self.writer.constant("sin_cache", numpy.sin(angles))
 
@@ -152,3 +162,42 @@ class QuantizedDecoder:
             x = self.feed_forward(normal, layer)
         normal, _ = self.skip_norm(x, residual, f"/model/layers.{size.layers}/final_norm_layernorm", keeps=False)
         writer.rename(self.product(normal, size.vocabulary, "/lm_head"), logits)
+        if size.gguf:
+            writer.companions[".gguf"] = self.write_gguf
+
+    def write_gguf(self, output: IO[bytes], drawn: Drawn) -> None:
+        """The same decoder as a file for llama.cpp."""
+        size, narrow = self.size, self.size.kv_heads * self.head
+
+        def floats(name: str, source: str, shape: Shape) -> gguf.Tensor:
+            return gguf.Tensor(f"{name}.weight", shape, gguf.F32, lambda: drawn(source).astype("<f4").tobytes())
+
+        def packed(name: str, source: str, rows: int, depth: int, rotated_heads: int = 0) -> gguf.Tensor:
+            def data() -> bytes:
+                parts = [drawn(f"{source}/{part}") for part in ("weight", "scales")]
+                return gguf.q4_0(*(gguf.rotary_rows(part, rotated_heads) if rotated_heads else part for part in parts))
+            return gguf.Tensor(f"{name}.weight", (rows, depth), gguf.Q4_0, data)
+
+        tensors = [floats("token_embd", "model.embed_tokens.weight", (size.vocabulary, size.hidden))]
+        for layer in range(size.layers):
+            to, source = f"blk.{layer}", f"/model/layers.{layer}"
+            tensors += [
+                floats(f"{to}.attn_norm", f"{source}/input_layernorm/weight", (size.hidden,)),
+                packed(f"{to}.attn_q", f"{source}/attn/q_proj", size.hidden, size.hidden, size.heads),
+                packed(f"{to}.attn_k", f"{source}/attn/k_proj", narrow, size.hidden, size.kv_heads),
+                packed(f"{to}.attn_v", f"{source}/attn/v_proj", narrow, size.hidden),
+                packed(f"{to}.attn_output", f"{source}/attn/o_proj", size.hidden, size.hidden),
+                floats(f"{to}.ffn_norm", f"{source}/post_attention_layernorm/weight", (size.hidden,)),
+                packed(f"{to}.ffn_gate", f"{source}/mlp/gate_proj", size.feed_forward, size.hidden),
+                packed(f"{to}.ffn_up", f"{source}/mlp/up_proj", size.feed_forward, size.hidden),
+                packed(f"{to}.ffn_down", f"{source}/mlp/down_proj", size.hidden, size.feed_forward)]
+        tensors += [floats("output_norm", f"/model/layers.{size.layers}/final_norm_layernorm/weight", (size.hidden,)),
+                    packed("output", "/lm_head", size.vocabulary, size.hidden)]
+        metadata = {"general.architecture": "llama", "general.name": self.writer.name,
+                    "llama.context_length": size.context, "llama.embedding_length": size.hidden,
+                    "llama.block_count": size.layers, "llama.feed_forward_length": size.feed_forward,
+                    "llama.attention.head_count": size.heads, "llama.attention.head_count_kv": size.kv_heads,
+                    "llama.attention.layer_norm_rms_epsilon": EPSILON, "llama.rope.dimension_count": self.head,
+                    "llama.rope.freq_base": ROTARY_BASE, "llama.vocab_size": size.vocabulary,
+                    "tokenizer.ggml.model": "no_vocab"}
+        gguf.write(output, metadata, tensors)

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import os
 import pathlib
-from typing import Any, Sequence, Union
+from typing import IO, Any, Callable, Sequence, Union
 
 import numpy
 import onnx
@@ -56,6 +56,7 @@ class Parameter:
     mean: float
     trainable: bool
     packed: int = 0  # Weights in each byte of a tensor of bytes; 0: the tensor is of floats.
+    is_half: bool = False  # The floats are drawn so that half precision holds them exactly.
 
     @property
     def count(self) -> int:
@@ -76,7 +77,8 @@ class Parameter:
         if self.spread == 0:
             return numpy.full(self.shape, self.mean, dtype=numpy.float32)
         data = numpy.random.default_rng(seed).standard_normal(self.shape, dtype=numpy.float32)
-        return data * numpy.float32(self.spread) + numpy.float32(self.mean)
+        data = data * numpy.float32(self.spread) + numpy.float32(self.mean)
+        return data.astype(numpy.float16).astype(numpy.float32) if self.is_half else data
 
     def _draw_packed(self, random: numpy.random.Generator) -> numpy.ndarray:
         """Numbers from 1 up: less half of the range, as many are negative as positive."""
@@ -85,6 +87,10 @@ class Parameter:
         for place in range(self.packed):
             data |= random.integers(1, 2 ** bits, self.shape, dtype=numpy.uint8) << (bits * place)
         return data
+
+
+# A parameter's data, by its name.
+Drawn = Callable[[str], numpy.ndarray]
 
 
 def static(dim: Dim) -> int:
@@ -108,6 +114,8 @@ class ModelWriter:
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._domains = {""}
+        # Files with the same drawn weights that are written beside the model: suffixes, and what writes a file.
+        self.companions: dict[str, Callable[[IO[bytes], Drawn], None]] = {}
 
     # Graph
 
@@ -131,9 +139,9 @@ class ModelWriter:
                 names[:] = [to.name if each == value.name else each for each in names]
 
     def parameter(self, name: str, shape: Sequence[int], spread: float = 0.0, mean: float = 0.0,
-                  trainable: bool = True) -> Value:
+                  trainable: bool = True, is_half: bool = False) -> Value:
         """A weight in 32-bit floating point, normally distributed when it is drawn."""
-        return self._add(Parameter(self._unique(name), tuple(shape), spread, mean, trainable))
+        return self._add(Parameter(self._unique(name), tuple(shape), spread, mean, trainable, is_half=is_half))
 
     def quantized(self, name: str, shape: Sequence[int], bits: int) -> Value:
         """Bytes of quantized weights with `bits` bits each: when they are drawn, all numbers but 0 are equally likely."""
@@ -212,7 +220,9 @@ class ModelWriter:
         return model
 
     def write(self, file: pathlib.Path, weights: str = "none", seed: int = 0) -> None:
-        """Writes `file`, and `FILE.data` beside it where the weights are drawn and do not fit inside."""
+        """Writes `file`, `FILE.data` beside it where the weights are drawn and do not fit inside, and the companions."""
+        if self.companions and weights != "random":
+            raise ModelError(f"'FILE{next(iter(self.companions))}' needs weights, give --weights random")
         data_file = file.with_suffix(".data")
         model = self.model(weights, seed, data_file.name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -222,6 +232,10 @@ class ModelWriter:
                     output.write(b"\0" * (_aligned(output.tell()) - output.tell()))
                     data = parameter.draw([seed, index])
                     output.write((data if parameter.packed else data.astype("<f4")).tobytes())
+        numbers = {parameter.name: index for index, parameter in enumerate(self.parameters)}
+        for suffix, write in self.companions.items():
+            with _Replacing(file.with_suffix(suffix)) as output:
+                write(output, lambda name: self.parameters[numbers[name]].draw([seed, numbers[name]]))
         with _Replacing(file) as output:
             output.write(model.SerializeToString())
 
