@@ -21,6 +21,11 @@ bool isBlockFloat(Value value) {
   return type.isF32() || type.isF16() || type.isBF16();
 }
 
+bool isBlockLength(int64_t block) {
+  constexpr int64_t kLeast = 16, kMost = 1 << 30;
+  return block >= kLeast && block <= kMost && block % kLeast == 0;
+}
+
 /// Bytes that hold numbers below 2^bits along the last dimension, the first in the lowest bits, filled up with zeros to
 /// `length` numbers.
 static Value packBits(NodeContext &node, Value numbers, int64_t length, int64_t bits) {
@@ -57,10 +62,9 @@ Value blockMatmul(NodeContext &node, Value lhs, Value rhs, bool transposeRhs) {
     return {};
   const auto [bytes, zeroPoint, scale, axis, block] = found->second;
   const auto type = dyn_cast<IntegerType>(elementTypeOf(bytes));
-  constexpr int64_t kLeast = 16, kMost = 1 << 30;
-  if (!type || (type.getWidth() != 2 && type.getWidth() != 4 && type.getWidth() != 8) || block < kLeast ||
-      block > kMost || block % kLeast != 0 || axis != (transposeRhs ? 1 : 0) || rankOf(scale) != 2 ||
-      (zeroPoint && rankOf(zeroPoint) != 2) || !isBlockFloat(scale))
+  if (!type || (type.getWidth() != 2 && type.getWidth() != 4 && type.getWidth() != 8) || !isBlockLength(block) ||
+      axis != (transposeRhs ? 1 : 0) || rankOf(scale) != 2 || (zeroPoint && rankOf(zeroPoint) != 2) ||
+      !isBlockFloat(scale))
     return {};
   for (Value value : {bytes, scale, zeroPoint})
     if (value && !isConstantExpression(value))

@@ -3,10 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All experts compute all tokens, and those that a token did not choose have the weight 0.
+// An expert computes all tokens, and those that did not choose it have the weight 0. A large expert is a program of its
+// own, which does not run if no token chose it. Small experts compute in one batch.
 //
 //===----------------------------------------------------------------------===//
+#include "Extents.h"
+#include "Loops.h"
 #include "Quantize.h"
+#include "Ranks.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -14,21 +18,69 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// Weights [experts, outputs, inputs] and biases [experts, outputs], null where there are none.
-struct Layer {
-  Value weight, bias;
+/// Weights as block_matmul reads them, for all experts: bytes [experts, outputs, blocks, bytes of a block], scales
+/// [experts, outputs, blocks], zero points [experts, outputs, bytes], null where there are none.
+struct PackedExperts {
+  Value bytes, scales, zeros;
+  int64_t bits = 0, block = 0;
 };
 
-/// [experts, tokens, inputs], or [1, tokens, inputs], to [experts, tokens, outputs].
-Value apply(NodeContext &node, Value x, Layer layer) {
-  Value y = node.matmul(x, layer.weight, false, /*transposeRhs=*/true);
+/// Weights [experts, outputs, inputs] and biases [experts, outputs], null where there are none. `packed`: the same
+/// weights; its bytes are null if block_matmul does not read them.
+struct Layer {
+  Value weight, bias;
+  PackedExperts packed = {};
+};
+
+/// One of several experts; a value without the dimension of experts, or with one of extent 1.
+Value expertOf(NodeContext &node, Value all, int64_t expert, bool keepsDimension) {
+  if (!all)
+    return {};
+  const Value one = node.sliceAxis(all, 0, expert, 1);
+  return keepsDimension ? one : node.reshape(one, shapeOf(one).drop_front());
+}
+
+Layer expertOf(NodeContext &node, const Layer &layer, int64_t expert) {
+  if (!layer.weight)
+    return {};
+  Layer one{{}, expertOf(node, layer.bias, expert, true)};
+  if (!layer.packed.bytes) {
+    one.weight = expertOf(node, layer.weight, expert, true);
+    return one;
+  }
+  one.packed = layer.packed;
+  for (Value PackedExperts::*part : {&PackedExperts::bytes, &PackedExperts::scales, &PackedExperts::zeros})
+    one.packed.*part = expertOf(node, layer.packed.*part, expert, false);
+  return one;
+}
+
+bool hasWeights(const Layer &layer) { return layer.weight || layer.packed.bytes; }
+
+/// [experts, tokens, inputs], or [1, tokens, inputs], to [experts, tokens, outputs]. Packed weights are those of one
+/// expert.
+Value apply(NodeContext &node, Value x, const Layer &layer) {
+  Value y;
+  if (layer.weight) {
+    y = node.matmul(x, layer.weight, false, /*transposeRhs=*/true);
+  } else {
+    SmallVector<Value> operands{x, layer.packed.bytes, layer.packed.scales};
+    if (layer.packed.zeros)
+      operands.push_back(layer.packed.zeros);
+    y = node.create<BlockMatmulOp>(
+        operands, {node.integer("bits", layer.packed.bits), node.integer("block", layer.packed.block)});
+  }
   if (!layer.bias || !y)
     return y;
   return node.add(y, node.reshape(layer.bias, {shapeOf(layer.bias)[0], 1, shapeOf(layer.bias).back()}));
 }
 
-/// [tokens, experts]: the weights of the `k` experts that each token chooses, 0 elsewhere.
-Value routes(NodeContext &node, Value logits, Value mixing, int64_t k, bool normalizes) {
+/// `weights` [tokens, experts]: those of the `k` experts that each token chooses, 0 elsewhere. `isChosen` [tokens, k,
+/// experts]: whether the i-th choice of a token is the expert.
+struct Routes {
+  Value weights, isChosen;
+};
+
+Routes routes(NodeContext &node, Value logits, Value mixing, int64_t k, bool normalizes) {
   const Type type = elementTypeOf(logits), wide = Float32Type::get(node.context()), index = node.mlir().getI64Type();
   const int64_t tokens = shapeOf(logits)[0], experts = shapeOf(logits)[1];
   SmallVector<Value> best =
@@ -50,7 +102,7 @@ Value routes(NodeContext &node, Value logits, Value mixing, int64_t k, bool norm
   const Value isChosen = node.compare(ComparePredicate::eq, chosen, node.iota(index, experts, 2, 3));
   const Value none = node.splat(wide, 0);
   const Value spread = node.select(isChosen, node.reshape(share, {tokens, k, 1}), none);
-  return node.cast(node.reduce(ReduceKind::sum, spread, {1}, false), type);
+  return {node.cast(node.reduce(ReduceKind::sum, spread, {1}, false), type), isChosen};
 }
 
 /// gate * sigmoid(alpha * gate) * (up + beta), both clamped first.
@@ -69,9 +121,9 @@ Value swiGlu(NodeContext &node, Value gate, Value up) {
 }
 
 /// What stands between the layers.
-FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, Layer third) {
+FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, const Layer &third) {
   const std::string kind = node.stringOr("activation_type", "relu");
-  if (kind != "swiglu" && third.weight)
+  if (kind != "swiglu" && hasWeights(third))
     return node.unsupported("it has a third layer and its activation_type is '" + kind + "'");
   if (kind == "relu")
     return node.unary(UnaryKind::relu, x);
@@ -85,11 +137,11 @@ FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, Layer third
     return node.unsupported("its activation_type is '" + kind + "'");
   const int64_t fusion = node.integerOr("swiglu_fusion", 0);
   if (fusion == 0) {
-    if (!third.weight)
+    if (!hasWeights(third))
       return node.invalid("its swiglu_fusion is 0, and it has no third layer");
     return swiGlu(node, x, apply(node, tokens, third));
   }
-  if (third.weight || (fusion != 1 && fusion != 2) || shapeOf(x)[2] % 2 != 0)
+  if (hasWeights(third) || (fusion != 1 && fusion != 2) || shapeOf(x)[2] % 2 != 0)
     return node.invalid("its swiglu_fusion does not fit its layers");
   Dims half(shapeOf(x)), starts(3, 0), steps(3, 1);
   half[2] /= 2;
@@ -100,34 +152,113 @@ FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, Layer third
   return swiGlu(node, gate, node.slice(x, starts, steps, half));
 }
 
+/// What the experts of the layers compute of the tokens; null if an operator does not fit, which is reported.
+FailureOr<Value> computed(NodeContext &node, Value flat, const Layer (&layers)[3]) {
+  Value inner = apply(node, flat, layers[0]);
+  if (!inner)
+    return Value();
+  FailureOr<Value> between = activated(node, inner, flat, layers[2]);
+  if (failed(between))
+    return failure();
+  return *between ? apply(node, *between, layers[1]) : Value();
+}
+
+/// Whether each expert is a program of its own, which takes some tens of microseconds. Grids run no such programs, and
+/// they have no gradient.
+bool runsApart(NodeContext &node, Value flat, const Layer (&layers)[3]) {
+  constexpr int64_t kLeastWork = 1 << 18;
+  Count work;
+  bool isConstant = true;
+  for (const Layer &layer : layers)
+    if (layer.weight) {
+      work += Count(2) * shapeOf(flat)[1] * shapeOf(layer.weight)[1] * shapeOf(layer.weight)[2];
+      isConstant &= isConstantExpression(layer.weight) && (!layer.bias || isConstantExpression(layer.bias));
+    }
+  // Of a range, the decision at the upper bounds holds.
+  const bool isLarge = node.decide(!(work < kLeastWork));
+  return isLarge && isConstant && !node.unrollsLoops && node.dequantized &&
+         !(node.extents && node.extents->isBounded(flat)) && !(node.ranks && node.ranks->vary(flat));
+}
+
+/// Adds to `total` what an expert computes, if a token chose it.
+FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value flat, Value weights,
+                           const Layer (&layers)[3]) {
+  OpBuilder &builder = node.mlir();
+  Region then, otherwise;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&then);
+    FailureOr<Value> y = computed(node, flat, layers);
+    if (failed(y))
+      return failure();
+    Value sum = *y ? node.add(total, node.mul(*y, weights)) : Value();
+    if (!sum)
+      return Value();
+    YieldOp::create(builder, node.loc(), sum);
+    builder.createBlock(&otherwise);
+    YieldOp::create(builder, node.loc(), total);
+  }
+  SmallVector<Value> captured = isolate(builder, {&then, &otherwise});
+  auto chosen = IfOp::create(builder, node.loc(), TypeRange{total.getType()}, isChosen, captured, DenseI64ArrayAttr());
+  chosen.getThen().takeBody(then);
+  chosen.getOtherwise().takeBody(otherwise);
+  return chosen.getResult(0);
+}
+
+/// [1, tokens, hidden]: the sum over the experts that tokens chose, one after the other. `weights`: [experts, tokens,
+/// 1].
+FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value isChosen, const Layer (&layers)[3]) {
+  const Type byte = IntegerType::get(node.context(), 32);
+  const int64_t experts = shapeOf(isChosen)[2];
+  const Value uses = node.reduce(ReduceKind::max, node.cast(isChosen, byte), {0, 1}, false);
+  const Value isUsed = node.compare(ComparePredicate::ne, uses, node.splat(byte, 0, {experts}));
+  Value total = node.splat(elementTypeOf(flat), 0, shapeOf(flat));
+  for (int64_t expert = 0; expert < experts && total; ++expert) {
+    const Layer own[3] = {expertOf(node, layers[0], expert), expertOf(node, layers[1], expert),
+                          expertOf(node, layers[2], expert)};
+    const Value condition = node.reshape(node.sliceAxis(isUsed, 0, expert, 1), {});
+    FailureOr<Value> sum = addExpert(node, total, condition, flat, node.sliceAxis(weights, 0, expert, 1), own);
+    if (failed(sum))
+      return failure();
+    total = *sum;
+  }
+  return total;
+}
+
 /// The experts' layers and what the router says of them.
-LogicalResult mixture(NodeContext &node, Layer first, Layer second, Layer third, Value mixing, bool normalizes) {
+LogicalResult mixture(NodeContext &node, const Layer (&layers)[3], Value mixing, bool normalizes) {
   for (StringRef name : {"use_sparse_mixer", "swiglu_limit_after_activation"})
     if (node.integerOr(name, 0) != 0)
       return node.unsupported("its attribute '" + name + "' is not 0");
   Value x = node.input(0), logits = node.input(1);
-  if (!first.weight || !second.weight)
+  const Value first = layers[0].weight, second = layers[1].weight;
+  if (!first || !second)
     return node.result({});
-  if ((rankOf(x) != 2 && rankOf(x) != 3) || rankOf(logits) != 2 || rankOf(first.weight) != 3 ||
-      rankOf(second.weight) != 3)
+  if ((rankOf(x) != 2 && rankOf(x) != 3) || rankOf(logits) != 2 || rankOf(first) != 3 || rankOf(second) != 3)
     return node.invalid("its operands do not have the dimensions that they should");
   const int64_t hidden = shapeOf(x).back(), tokens = shapeOf(logits)[0], experts = shapeOf(logits)[1];
   const int64_t k = node.integerOr("k", 1);
   if (k < 1 || k > experts || hidden < 1 || elementCount(x.getType()) != Count(tokens) * hidden)
     return node.invalid("its router does not fit its input, or its k is out of range");
+  for (const Layer &layer : layers)
+    for (Value part : {layer.weight, layer.bias})
+      if (part && (rankOf(part) < 2 || shapeOf(part)[0] != experts))
+        return node.invalid("its layers do not have as many experts as its router");
   const Value flat = node.reshape(x, {1, tokens, hidden});
-  Value inner = apply(node, flat, first);
-  if (!inner)
+  const auto [shares, isChosen] = routes(node, logits, mixing, k, normalizes);
+  if (!shares)
     return node.result({});
-  FailureOr<Value> between = activated(node, inner, flat, third);
-  if (failed(between))
+  const Value weights = node.reshape(node.transpose(shares, {1, 0}), {experts, tokens, 1});
+  if (runsApart(node, flat, layers)) {
+    FailureOr<Value> sum = sumOfChosen(node, flat, weights, isChosen, layers);
+    return failed(sum) ? failure() : node.result(*sum ? node.reshape(*sum, shapeOf(x)) : Value());
+  }
+  FailureOr<Value> y = computed(node, flat, layers);
+  if (failed(y))
     return failure();
-  Value y = *between ? apply(node, *between, second) : Value();
-  Value weights = routes(node, logits, mixing, k, normalizes);
-  if (!y || !weights)
+  if (!*y)
     return node.result({});
-  weights = node.reshape(node.transpose(weights, {1, 0}), {experts, tokens, 1});
-  return node.result(node.reshape(node.reduce(ReduceKind::sum, node.mul(y, weights), {0}, false), shapeOf(x)));
+  return node.result(node.reshape(node.reduce(ReduceKind::sum, node.mul(*y, weights), {0}, false), shapeOf(x)));
 }
 
 LogicalResult mixtureOfExperts(NodeContext &node) {
@@ -138,8 +269,9 @@ LogicalResult mixtureOfExperts(NodeContext &node) {
     return failure();
   if (!node.has(4))
     return node.invalid("it has no input 4");
-  return mixture(node, {node.input(2), node.input(3)}, {node.input(4), node.input(5)}, {node.input(6), node.input(7)},
-                 {}, node.integerOr("normalize_routing_weights", 0) != 0);
+  const Layer layers[3] = {
+      {node.input(2), node.input(3)}, {node.input(4), node.input(5)}, {node.input(6), node.input(7)}};
+  return mixture(node, layers, {}, node.integerOr("normalize_routing_weights", 0) != 0);
 }
 
 /// Weights [experts, outputs, inputs] of bytes that hold numbers of `bits`; scales and zero points are one for each
@@ -178,6 +310,23 @@ FailureOr<Value> dequantizedExperts(NodeContext &node, Value bytes, Value scales
   return node.cast(all, elementTypeOf(node.input(0)));
 }
 
+/// The weights, which dequantizedExperts has checked, as block_matmul reads them. Zero points of whole outputs are
+/// packed over the outputs, and have another order.
+PackedExperts packedExperts(NodeContext &node, Value bytes, Value scales, Value zeros, int64_t bits) {
+  const int64_t depth = shapeOf(bytes)[2] * (8 / bits), given = node.integerOr("block_size", 0);
+  const int64_t block = given > 0 ? given : depth, blocks = depth / block;
+  for (Value value : {bytes, scales, zeros})
+    if (value && !isConstantExpression(value))
+      return {};
+  if (!isBlockFloat(node.input(0)) || !isBlockFloat(scales) || !isBlockLength(block) || (zeros && rankOf(zeros) != 3))
+    return {};
+  const int64_t experts = shapeOf(bytes)[0], outputs = shapeOf(bytes)[1], zeroBytes = (blocks * bits + 7) / 8;
+  if (zeros && shapeOf(zeros) != ArrayRef<int64_t>{experts, outputs, zeroBytes})
+    return {};
+  return {node.reshape(bytes, {experts, outputs, blocks, block * bits / 8}),
+          node.reshape(scales, {experts, outputs, blocks}), zeros, bits, block};
+}
+
 LogicalResult quantizedMixtureOfExperts(NodeContext &node) {
   if (failed(node.require(3)) ||
       failed(node.knows({"accuracy_level", "activation_alpha", "activation_beta", "activation_type", "block_size",
@@ -198,18 +347,20 @@ LogicalResult quantizedMixtureOfExperts(NodeContext &node) {
   for (size_t i = 0; i < 3; ++i) {
     if (!node.has(2 + 3 * i))
       continue;
-    FailureOr<Value> weight =
-        dequantizedExperts(node, node.input(2 + 3 * i), node.input(3 + 3 * i), node.input(11 + i),
-                           node.integerOr("fc" + std::to_string(i + 1) + "_expert_weight_bits", bits));
+    const int64_t own = node.integerOr("fc" + std::to_string(i + 1) + "_expert_weight_bits", bits);
+    const Value bytes = node.input(2 + 3 * i), scales = node.input(3 + 3 * i), zeros = node.input(11 + i);
+    FailureOr<Value> weight = dequantizedExperts(node, bytes, scales, zeros, own);
     if (failed(weight))
       return failure();
     layers[i] = {*weight, node.input(4 + 3 * i)};
+    if (*weight)
+      layers[i].packed = packedExperts(node, bytes, scales, zeros, own);
   }
   if (!node.has(5))
     return node.invalid("it has no input 5");
   // Where the router's own scores are the weights, the kernel for CPUs normalizes them whatever the attribute says.
   const bool normalizes = !node.has(14) || node.integerOr("normalize_routing_weights", 0) != 0;
-  return mixture(node, layers[0], layers[1], layers[2], node.input(14), normalizes);
+  return mixture(node, layers, node.input(14), normalizes);
 }
 
 constexpr OperatorEntry kOperators[] = {

@@ -112,10 +112,10 @@ constexpr Limit kLimits[] = {
     {"MatMulNBits", "2, 4 or 8 bits, not packed for other hardware; with g_idx, unpacked when the model is linked",
      "com.microsoft"},
     {"MatMulIntegerToFloat", "one scale for the whole first operand", "com.microsoft"},
-    {"MoE", "all experts compute all tokens", "com.microsoft"},
+    {"MoE", "large experts that no token chose are not computed", "com.microsoft"},
     {"MultiHeadAttention", "no shared buffers of past keys and values, no beams", "com.microsoft"},
     {"QAttention", "no rotary positions, no shared buffers of past keys and values", "com.microsoft"},
-    {"QMoE", "integers of 2, 4 or 8 bits, unpacked when the model is linked; all experts compute all tokens",
+    {"QMoE", "integers of 2, 4 or 8 bits, packed for large experts; large experts that no token chose are not computed",
      "com.microsoft"},
     {"RotaryEmbedding", "no packed batches, no scale", "com.microsoft"},
 };

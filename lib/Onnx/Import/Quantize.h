@@ -25,6 +25,8 @@ mlir::Value unpackBits(NodeContext &node, mlir::Value bytes, int64_t bits);
 
 /// Whether elements are of a type that the product by weights in blocks takes as its input and as scales.
 bool isBlockFloat(mlir::Value value);
+/// Whether block_matmul reads weights in blocks of so many.
+bool isBlockLength(int64_t block);
 /// The product of a matrix, or a batch of them, by a constant one that a DequantizeLinear made by blocks along the
 /// contracted dimension; it reads the integers. Null where the right-hand side was not made so.
 mlir::Value blockMatmul(NodeContext &node, mlir::Value lhs, mlir::Value rhs, bool transposeRhs);
