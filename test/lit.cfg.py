@@ -9,9 +9,10 @@ names. Substitutions:
   %tinybert, %jumperhard: a carried model with its dimensions
   %emulate_aarch64, %emulate_riscv64 PROGRAM: under qemu's user-mode emulation; %runner_aarch64, %runner_riscv64: the
     runner of scripts/build --target, so
+  %bare_cc_aarch64, %bare_cc_riscv64: C compilers for programs without a C library
   %generate_example: the application of test/unit/Runtime/GenerateExample.c; %soak: that of test/faults/Soak.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64 (where qemu and that runner, or libsluice_standalone.a, are there), count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64, bare-aarch64, bare-riscv64 (where qemu and that runner, libsluice_standalone.a, or a cross compiler are there), count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -95,6 +96,11 @@ for architecture, cpu in emulated.items():
     standalone = os.path.join(config.source_root, "build", architecture, "lib", "libsluice_standalone.a")
     if emulator != "qemu" and os.path.exists(standalone):
         config.available_features.add(f"emulate-{architecture}")
+    compiler = shutil.which(f"{architecture}-linux-gnu-gcc")
+    if emulator != "qemu" and compiler:
+        config.available_features.add(f"bare-{architecture}")
+        config.substitutions.insert(
+            0, (f"%bare_cc_{architecture}", f"{compiler} -O1 -ffreestanding -fno-builtin -nostdlib -static"))
     if emulator != "qemu" and os.path.exists(runner):
         config.available_features.add(f"run-{architecture}")
         config.substitutions.insert(

@@ -209,8 +209,9 @@ std::string inComment(const std::string &text) {
   return result;
 }
 
+/// With `extents`, which must be numbers, an initializer of them.
 void describePorts(std::ostringstream &out, MacroNames &names, const std::string &prefix, const std::string &kind,
-                   std::span<const PortInfo> ports) {
+                   std::span<const PortInfo> ports, bool extents = false) {
   out << "#define " << prefix << "NUM_" << kind << "S " << ports.size() << "\n";
   for (size_t i = 0; i < ports.size(); ++i) {
     const PortInfo &port = ports[i];
@@ -223,6 +224,12 @@ void describePorts(std::ostringstream &out, MacroNames &names, const std::string
     std::string macro = names.unique(prefix + kind + "_", port.name);
     out << "] */\n#define " << macro << " " << i << "\n#define " << macro << "_ELEMENTS " << elements << "\n#define "
         << macro << "_BYTES " << port.bytes << "\n";
+    if (!extents)
+      continue;
+    out << "#define " << macro << "_RANK " << port.shape.size() << "\n";
+    for (size_t d = 0; d < port.shape.size(); ++d)
+      out << (d ? ", " : "#define " + macro + "_EXTENTS { ") << port.shape[d];
+    out << (port.shape.empty() ? "" : " }\n");
   }
   out << "\n";
 }
@@ -264,6 +271,50 @@ void declareFunctions(std::ostringstream &out, const HeaderFunctions &functions)
 }
 
 } // namespace
+
+Status writeFreestandingHeader(const std::string &directory, const ManifestInfo &info,
+                               const FreestandingFunctions &functions, const std::string &processor) {
+  const auto &[init, run, message] = functions;
+  MacroNames names;
+  const std::string prefix = names.unique("SLUICE_", info.name) + "_";
+  std::ostringstream out;
+  out << "/* Model '" << inComment(info.name) << "' without a runtime, written by " << compilerVersion()
+      << ".\n *\n"
+         " *   "
+      << init
+      << "();\n"
+         " *   const void *inputs["
+      << prefix
+      << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
+         " *   void *outputs["
+      << prefix
+      << "NUM_OUTPUTS];\n"
+         " *   int32_t status = "
+      << run
+      << "(inputs, outputs);\n"
+         " *   if (status) puts("
+      << message
+      << "(status));\n"
+         " *\n"
+         " * The code starts no thread, allocates nothing and calls memcpy, memmove and memset only. It needs a\n"
+         " * processor with "
+      << inComment(processor)
+      << ". One thread at a time may call init and run.\n"
+         " */\n"
+      << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <stdint.h>\n\n"
+      << "/* Static memory for activations and states, the stack of kernels aside; and read-only data. */\n#define "
+      << prefix << "PEAK_BYTES " << info.staticBytes << "\n#define " << prefix << "WEIGHTS_BYTES "
+      << info.parameters.bytes << "\n\n";
+  describePorts(out, names, prefix, "INPUT", info.inputs, /*extents=*/true);
+  describePorts(out, names, prefix, "OUTPUT", info.outputs, /*extents=*/true);
+  out << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+      << "/* Call before the first run. It sets states to their initial values. */\nvoid " << init << "(void);\n"
+      << "/* Runs a step. Returns 0, or the number of a failure. */\nint32_t " << run
+      << "(const void *const *inputs, void *const *outputs);\n"
+      << "/* What a result of " << run << " means. */\nconst char *" << message << "(int32_t status);\n"
+      << "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+  return writeFileAtomically(directory + "/" + kHeaderFile, out.str());
+}
 
 Status writeCHeader(const std::string &directory, const ManifestInfo &info, const HeaderFunctions &functions) {
   MacroNames names;

@@ -88,6 +88,9 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   for (exec::StepOp step : program.getBody().getOps<exec::StepOp>())
     if (step.getBounds())
       info.buckets.emplace_back(step.getBounds()->begin(), step.getBounds()->end());
+  info.staticBytes = freestandingMemoryBytes(program);
+  for (exec::LaunchOp launch : program.getStep().getBody().getOps<exec::LaunchOp>())
+    info.kernels.emplace_back(launch.getKernel().str(), launch.getOp().str());
   return info;
 }
 

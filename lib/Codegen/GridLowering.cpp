@@ -359,7 +359,7 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
     return makeError(ErrorCode::InvalidInput, "the target has no GPU that runs the grids of gpu.module '",
                      device.getName().str(), "', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to it");
   PassManager math(module.getContext(), gpu::GPUModuleOp::getOperationName());
-  math.addNestedPass<gpu::GPUFuncOp>(createExpandGridMathPass());
+  math.addNestedPass<gpu::GPUFuncOp>(createExpandMathPass());
   if (failed(math.run(device)))
     return makeError(ErrorCode::Internal,
                      "a kernel has math that cannot be expanded, report this with the model that shows it");

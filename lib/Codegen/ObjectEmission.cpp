@@ -6,6 +6,7 @@
 
 #include "Optimize.h"
 #include "dialects/Dataflow/IR/FirstError.h"
+#include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Plan/ParameterSection.h"
 #include "sluice/Runtime/abi.h"
 #include "sluice/Support/Units.h"
@@ -31,7 +32,6 @@ namespace sluice {
 
 namespace {
 
-constexpr llvm::StringLiteral kEntry = "sluice_model_get";
 /// Functions a part, where the caller leaves the number of parts to us, and the
 /// most parts: each repeats the work of declaring what others define.
 constexpr size_t kFunctionsPerPart = 8;
@@ -96,6 +96,11 @@ void extendIntegers(llvm::Module &module) {
   }
 }
 
+/// What is called or read from outside.
+bool isVisible(llvm::StringRef name) {
+  return name == kModelEntry || name == SLUICE_GRID_TABLE || llvm::is_contained(kFreestandingEntries, name);
+}
+
 /// What the whole library shares: who is visible, and how code is tuned.
 void finishModule(llvm::Module &module, const TargetSpec &target) {
   // Without a name of its own, it would carry that of a buffer or a file.
@@ -103,8 +108,7 @@ void finishModule(llvm::Module &module, const TargetSpec &target) {
   module.setModuleIdentifier("sluice");
   std::string width = std::to_string(target.vectorBits);
   for (llvm::GlobalObject &object : module.global_objects())
-    if (!object.isDeclaration() && !object.hasLocalLinkage() && object.getName() != kEntry &&
-        object.getName() != SLUICE_GRID_TABLE) {
+    if (!object.isDeclaration() && !object.hasLocalLinkage() && !isVisible(object.getName())) {
       object.setVisibility(llvm::GlobalValue::HiddenVisibility);
       object.setDSOLocal(true);
     }
@@ -186,7 +190,10 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
   return result;
 }
 
-Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target) {
+namespace {
+
+/// A module that `fill` makes, as an object.
+Expected<std::string> emitModule(const TargetSpec &target, llvm::function_ref<void(llvm::Module &)> fill) {
   constexpr int optLevel = 1;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target, optLevel));
   llvm::LLVMContext context;
@@ -194,25 +201,45 @@ Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpe
   module.setSourceFileName("sluice");
   module.setTargetTriple(llvm::Triple(target.triple));
   module.setDataLayout(machine->createDataLayout());
-  llvm::IRBuilder<> b(context);
+  fill(module);
+  return optimizeAndEmit(module, *machine, optLevel, llvm::CodeGenFileType::ObjectFile);
+}
+
+llvm::GlobalVariable *addParameters(llvm::Module &module, llvm::StringRef name, std::string_view data,
+                                    llvm::GlobalValue::LinkageTypes linkage) {
+  auto *bytes = llvm::ConstantDataArray::getRaw(data, data.size(), llvm::Type::getInt8Ty(module.getContext()));
+  auto *global = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true, linkage, bytes, name);
+  global->setAlignment(llvm::Align(kArenaAlignment));
+  return global;
+}
+
+void addOpenFunction(llvm::Module &module, const OpenFunction &open) {
+  llvm::IRBuilder<> b(module.getContext());
   llvm::Value *parameters = llvm::ConstantPointerNull::get(b.getPtrTy());
-  if (!open.parameters.empty()) {
-    auto *bytes = llvm::ConstantDataArray::getRaw(open.parameters, open.parameters.size(), b.getInt8Ty());
-    auto *global = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::InternalLinkage, bytes, "parameters");
-    global->setAlignment(llvm::Align(kArenaAlignment));
-    parameters = global;
-  }
+  if (!open.parameters.empty())
+    parameters = addParameters(module, "parameters", open.parameters, llvm::GlobalValue::InternalLinkage);
   auto *function = llvm::Function::Create(llvm::FunctionType::get(b.getPtrTy(), {b.getPtrTy()}, false),
                                           llvm::GlobalValue::ExternalLinkage, open.name, module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
   llvm::Value *model =
       b.CreateCall(module.getOrInsertFunction(open.model, llvm::FunctionType::get(b.getPtrTy(), false)));
   llvm::Value *size = b.getInt64(open.parameters.size());
   auto *type = llvm::FunctionType::get(b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty(), b.getPtrTy()}, false);
   b.CreateRet(b.CreateCall(module.getOrInsertFunction("sluice_open_model", type),
                            {model, parameters, size, function->getArg(0)}));
-  return optimizeAndEmit(module, *machine, optLevel, llvm::CodeGenFileType::ObjectFile);
+}
+
+} // namespace
+
+Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target) {
+  return emitModule(target, [&](llvm::Module &module) { addOpenFunction(module, open); });
+}
+
+Expected<std::string> emitParameters(const std::string &name, std::string_view data, const TargetSpec &target) {
+  return emitModule(target, [&](llvm::Module &module) {
+    addParameters(module, name, data, llvm::GlobalValue::ExternalLinkage)
+        ->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  });
 }
 
 } // namespace sluice

@@ -4,7 +4,9 @@
 //===----------------------------------------------------------------------===//
 #include "sluice/Codegen/Package.h"
 
+#include "FreestandingCheck.h"
 #include "LinkJob.h"
+#include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"
 
@@ -24,9 +26,14 @@ namespace sluice {
 
 namespace {
 
-constexpr const char *kEntryName = "sluice_model_get", *kStandalone = "libsluice_standalone.a";
+constexpr const char *kStandalone = "libsluice_standalone.a";
 /// Beyond it, addresses of 32 bits between code and data might not reach.
 constexpr int64_t kMostEmbeddedBytes = int64_t(1) << 30;
+
+/// The option that chooses the form.
+std::string formOption(const PackageOptions &options) {
+  return options.isFreestanding ? "--runtime none" : "--emit " + packageFormNames()[static_cast<size_t>(options.form)];
+}
 
 std::string architectureOf(const TargetSpec &target) { return llvm::Triple(target.triple).getArchName().str(); }
 
@@ -44,13 +51,13 @@ Expected<std::string> findRuntime(const PackageOptions &options, const TargetSpe
     if (std::string path = folder + "/" + kStandalone; llvm::sys::fs::exists(path))
       return path;
   return makeError(
-      ErrorCode::NotFound, "no ", kStandalone, " for target 'cpu:", target.name, "', option '--emit executable', ",
-      checkRunsOnHost(target) ? "build sluice_standalone" : "run 'scripts/build --target " + architecture + "'",
+      ErrorCode::NotFound, "no ", kStandalone, " for target 'cpu:", target.name, "', option '", formOption(options),
+      "', ", checkRunsOnHost(target) ? "build sluice_standalone" : "run 'scripts/build --target " + architecture + "'",
       " or give its directory with --runtime");
 }
 
 /// A C++ compiler as the linker's driver, for the libraries of C and C++ that it knows.
-Expected<std::vector<std::string>> findDriver(const TargetSpec &target) {
+Expected<std::vector<std::string>> findDriver(const PackageOptions &options, const TargetSpec &target) {
   const std::string triple = architectureOf(target) + "-linux-gnu";
   for (const char *name : {"clang++-22", "clang++"})
     if (const std::string tool = findTool(name); !tool.empty())
@@ -58,8 +65,8 @@ Expected<std::vector<std::string>> findDriver(const TargetSpec &target) {
   for (const std::string &name : {triple + "-g++", std::string(checkRunsOnHost(target) ? "g++" : "")})
     if (const std::string tool = name.empty() ? "" : findTool(name.c_str()); !tool.empty())
       return std::vector<std::string>{tool};
-  return makeError(ErrorCode::NotFound, "no C++ compiler for target 'cpu:", target.name,
-                   "', option '--emit executable', install clang-22 and g++-", triple);
+  return makeError(ErrorCode::NotFound, "no C++ compiler for target 'cpu:", target.name, "', option '",
+                   formOption(options), "', install clang-22 and g++-", triple);
 }
 
 /// Letters, digits and underscores, of which a symbol's or a file's name is made.
@@ -70,9 +77,13 @@ std::string identifierOf(const std::string &name) {
   return result.empty() ? "model" : result;
 }
 
-/// One object of all, in which only the entry is visible, under the model's own name.
+struct Entry {
+  std::string from, to;
+};
+
+/// One object of all, in which only the entries are visible, under names of the model's own.
 Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, std::span<const std::string> objects,
-                                  const std::string &symbol) {
+                                  std::span<const Entry> entries) {
   SLUICE_ASSIGN_OR_RETURN(std::string linker, findLinker(target));
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> files, job.writeObjects(objects));
   const std::string joined = job.file("joined.o");
@@ -89,10 +100,12 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
     return failed(binary.takeError());
   llvm::objcopy::ConfigManager config;
   config.Common.InputFilename = config.Common.OutputFilename = joined;
-  if (llvm::Error error = config.Common.SymbolsToKeepGlobal.addMatcher(llvm::objcopy::NameOrPattern::create(
-          kEntryName, llvm::objcopy::MatchStyle::Literal, [](llvm::Error each) { return each; })))
-    return failed(std::move(error));
-  config.Common.SymbolsToRename[kEntryName] = symbol;
+  for (const Entry &entry : entries) {
+    if (llvm::Error error = config.Common.SymbolsToKeepGlobal.addMatcher(llvm::objcopy::NameOrPattern::create(
+            entry.from, llvm::objcopy::MatchStyle::Literal, [](llvm::Error each) { return each; })))
+      return failed(std::move(error));
+    config.Common.SymbolsToRename[entry.from] = entry.to;
+  }
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   if (llvm::Error error = llvm::objcopy::executeObjcopyOnBinary(config, *binary->getBinary(), stream))
@@ -100,18 +113,15 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
   return std::string(bytes.begin(), bytes.end());
 }
 
-/// The object that holds the parameters and opens the model with them.
-Expected<std::string> embedParameters(const ManifestInfo &info, const TargetSpec &target, const std::string &file,
-                                      const std::string &modelFunction, const std::string &openFunction) {
+/// The parameters, for an object that holds them.
+Expected<std::string> readParameters(const ManifestInfo &info, const std::string &file) {
   if (info.parameters.bytes > kMostEmbeddedBytes)
     return makeError(ErrorCode::Unsupported, "the model has ", info.parameters.bytes,
                      " bytes of parameters and a program holds at most ", kMostEmbeddedBytes,
                      " of them, option '--emit', give object or shared");
-  std::string parameters;
-  if (info.parameters.bytes > 0) {
-    SLUICE_ASSIGN_OR_RETURN(parameters, readFile(file, kMostEmbeddedBytes));
-  }
-  return emitOpenFunction({modelFunction, openFunction, parameters}, target);
+  if (info.parameters.bytes == 0)
+    return std::string();
+  return readFile(file, kMostEmbeddedBytes);
 }
 
 Status writeStatic(const ManifestInfo &info, const TargetSpec &target, const std::string &directory,
@@ -132,10 +142,11 @@ Status writeStatic(const ManifestInfo &info, const TargetSpec &target, const std
   return writeFileAtomically(concat(directory, "/", name, ".pc"), package);
 }
 
-Status writeExecutable(const LinkJob &job, const TargetSpec &target, const PackageOptions &options,
-                       std::span<const std::string> objects, const std::string &path) {
+/// The bytes of a static program.
+Expected<std::string> linkExecutable(const LinkJob &job, const TargetSpec &target, const PackageOptions &options,
+                                     std::span<const std::string> objects) {
   SLUICE_ASSIGN_OR_RETURN(std::string runtime, findRuntime(options, target));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> driver, findDriver(target));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> driver, findDriver(options, target));
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, job.writeObjects(objects));
   arguments.insert(arguments.begin(), driver.begin() + 1, driver.end());
   const std::string linked = job.file("linked");
@@ -144,12 +155,37 @@ Status writeExecutable(const LinkJob &job, const TargetSpec &target, const Packa
         std::string("-Wl,--build-id=none"), std::string("-Wl,-s"), std::string("-o"), linked})
     arguments.push_back(argument);
   SLUICE_RETURN_IF_ERROR(job.run(driver.front(), arguments));
-  SLUICE_ASSIGN_OR_RETURN(std::string program, readFile(linked, int64_t(1) << 32));
+  return readFile(linked, int64_t(1) << 32);
+}
+
+Status writeExecutable(const std::string &path, const std::string &program) {
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, program));
   if (std::error_code error = llvm::sys::fs::setPermissions(path, static_cast<llvm::sys::fs::perms>(0755)))
     return makeError(ErrorCode::Io, "cannot make '", path, "' a program: ", error.message(),
                      ", choose another directory with -o");
   return {};
+}
+
+/// The objects, and one with the parameters that freestanding code reads.
+Expected<std::vector<std::string>> withParameters(std::span<const std::string> objects, const std::string &parameters,
+                                                  const TargetSpec &target) {
+  std::vector<std::string> all(objects.begin(), objects.end());
+  if (!parameters.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(all.emplace_back(), emitParameters(kFreestandingParameters, parameters, target));
+  }
+  return all;
+}
+
+Status writeFreestanding(const LinkJob &job, const ManifestInfo &info, const TargetSpec &target,
+                         std::span<const std::string> objects, const std::string &directory, const std::string &name) {
+  const FreestandingFunctions functions = {"sluice_init_" + name, "sluice_run_" + name, "sluice_message_" + name};
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < functions.size(); ++i)
+    entries.push_back({kFreestandingEntries[i], functions[i]});
+  SLUICE_ASSIGN_OR_RETURN(std::string joined, joinObjects(job, target, objects, entries));
+  SLUICE_RETURN_IF_ERROR(checkFreestanding(joined, info.kernels));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/", name, ".o"), joined));
+  return writeFreestandingHeader(directory, info, functions, target.required);
 }
 
 } // namespace
@@ -160,24 +196,22 @@ const std::vector<std::string> &packageFormNames() {
 }
 
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks) {
-  const std::string form = packageFormNames()[static_cast<size_t>(options.form)];
   if (options.form == PackageForm::Shared)
     return {};
+  const std::string option = formOption(options);
   if (numRanks > 1)
-    return makeError(ErrorCode::Unsupported, "the model is split over ", numRanks, " ranks, option '--emit ", form,
+    return makeError(ErrorCode::Unsupported, "the model is split over ", numRanks, " ranks, option '", option,
                      "', give --emit shared or one device");
   if (!target.architectures.empty() || target.emulatesGrids)
-    return makeError(ErrorCode::Unsupported, "target '", target.name, "' has grids, option '--emit ", form,
+    return makeError(ErrorCode::Unsupported, "target '", target.name, "' has grids, option '", option,
                      "', give --emit shared or a target without cuda");
-  if (options.form != PackageForm::Executable)
+  if (!options.linksRuntime())
     return {};
   if (Expected<std::string> runtime = findRuntime(options, target); !runtime)
     return propagate(runtime);
-  Expected<std::vector<std::string>> driver = findDriver(target);
+  Expected<std::vector<std::string>> driver = findDriver(options, target);
   return driver ? Status() : propagate(driver);
 }
-
-bool embedsParameters(PackageForm form) { return form == PackageForm::Static || form == PackageForm::Executable; }
 
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
                     std::span<const std::string> objects, const std::string &parameterFile,
@@ -187,28 +221,36 @@ Status writePackage(const ManifestInfo &info, const TargetSpec &target, const Pa
     SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info));
     return writeManifest(directory, info, hash);
   }
-  // An earlier compilation's: it would be another model.
+  // An earlier compilation's: they would be another model's.
   llvm::sys::fs::remove(directory + "/" + kModelFile);
+  if (options.embedsParameters())
+    llvm::sys::fs::remove(directory + "/" + kParameterFile);
   const std::string name = identifierOf(info.name), modelFunction = "sluice_model_" + name;
   SLUICE_ASSIGN_OR_RETURN(LinkJob job, LinkJob::create());
-  SLUICE_ASSIGN_OR_RETURN(std::string model, joinObjects(job, target, objects, modelFunction));
+  std::string parameters;
+  if (options.embedsParameters()) {
+    SLUICE_ASSIGN_OR_RETURN(parameters, readParameters(info, parameterFile));
+  }
+  if (options.isFreestanding) {
+    SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> all, withParameters(objects, parameters, target));
+    return writeFreestanding(job, info, target, all, directory, name);
+  }
+  const Entry entry[] = {{kModelEntry, modelFunction}};
+  SLUICE_ASSIGN_OR_RETURN(std::string model, joinObjects(job, target, objects, entry));
   if (options.form == PackageForm::Object) {
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/", name, ".o"), model));
     return writeCHeader(directory, info, {modelFunction, ""});
   }
-  llvm::sys::fs::remove(directory + "/" + kParameterFile);
-  const bool isProgram = options.form == PackageForm::Executable;
-  const std::string openFunction = isProgram ? "sluice_open_embedded" : "sluice_open_" + name;
-  SLUICE_ASSIGN_OR_RETURN(std::string opening,
-                          embedParameters(info, target, parameterFile, modelFunction, openFunction));
-  if (isProgram) {
-    const std::string both[] = {std::move(model), std::move(opening)};
-    SLUICE_RETURN_IF_ERROR(writeExecutable(job, target, options, both, concat(directory, "/", name)));
-  } else {
+  const bool isLibrary = options.form == PackageForm::Static;
+  const std::string openFunction = isLibrary ? "sluice_open_" + name : "sluice_open_embedded";
+  SLUICE_ASSIGN_OR_RETURN(std::string opening, emitOpenFunction({modelFunction, openFunction, parameters}, target));
+  if (isLibrary) {
     SLUICE_RETURN_IF_ERROR(writeStatic(info, target, directory, name, model, opening));
-    SLUICE_RETURN_IF_ERROR(writeCHeader(directory, info, {"", openFunction}));
+    return writeCHeader(directory, info, {"", openFunction});
   }
-  return {};
+  const std::string both[] = {std::move(model), std::move(opening)};
+  SLUICE_ASSIGN_OR_RETURN(std::string program, linkExecutable(job, target, options, both));
+  return writeExecutable(concat(directory, "/", name), program);
 }
 
 } // namespace sluice

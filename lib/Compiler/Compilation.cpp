@@ -108,7 +108,7 @@ Status Compilation::State::runPhase(Phase phase) {
   case Phase::Exec:
     return buildProgram(*program, options);
   case Phase::Codegen:
-    return lowerProgram(*program);
+    return lowerProgram(*program, options);
   }
   return {};
 }

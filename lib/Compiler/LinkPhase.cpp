@@ -92,9 +92,12 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
                                                       const std::string &parameterHash, const std::string &prefix) {
   constexpr int64_t kMostBytes = int64_t(1) << 32;
   Pipeline passes;
-  passes.onModule("exec-to-llvm", {{"compiler", compilerVersion()},
-                                   {"cpu-features", program.origin->target.required},
-                                   {"parameter-hash", parameterHash}});
+  if (options.package.isFreestanding)
+    passes.onModule("exec-to-freestanding");
+  else
+    passes.onModule("exec-to-llvm", {{"compiler", compilerVersion()},
+                                     {"cpu-features", program.origin->target.required},
+                                     {"parameter-hash", parameterHash}});
   passes.onModule("emit-objects", {{"prefix", prefix}, {"threads", std::to_string(options.threads)}});
   SLUICE_RETURN_IF_ERROR(program.run(passes));
   std::vector<std::string> objects;
@@ -121,7 +124,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   // The manifest makes an artifact: an older one must not vouch for new files.
   llvm::sys::fs::remove(directory + "/" + kManifestFile);
   const std::string parameterFile =
-      embedsParameters(options.package.form) ? folder.file(kParameterFile) : directory + "/" + kParameterFile;
+      options.package.embedsParameters() ? folder.file(kParameterFile) : directory + "/" + kParameterFile;
   SLUICE_ASSIGN_OR_RETURN(const WrittenWeights weights, writeWeights(planned, layout, parameterFile, options.threads));
   SLUICE_RETURN_IF_ERROR(writeDecisions(planned, weights.digest, directory));
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,

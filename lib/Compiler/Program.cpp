@@ -66,8 +66,12 @@ Status buildProgram(Program &program, const CompilerOptions &options) {
   return program.run(passes);
 }
 
-Status lowerProgram(Program &program) {
+Status lowerProgram(Program &program, const CompilerOptions &options) {
   Pipeline passes;
+  // No C library: kernel-simplify has quicker forms of some powers, and makes arithmetic of what is expanded.
+  if (options.package.isFreestanding)
+    for (const char *pass : {"kernel-simplify", "kernel-expand-math", "kernel-simplify", "kernel-expand-fma"})
+      passes.onFunctions(pass);
   passes.onModule("lower-grids").onModule("lower-kernels");
   return program.run(passes);
 }
@@ -77,7 +81,7 @@ Expected<Artifact> compilePlan(std::shared_ptr<const Planned> planned, const Com
   SLUICE_ASSIGN_OR_RETURN(Program program, place(std::move(planned), options));
   SLUICE_RETURN_IF_ERROR(schedule(program));
   SLUICE_RETURN_IF_ERROR(buildProgram(program, options));
-  SLUICE_RETURN_IF_ERROR(lowerProgram(program));
+  SLUICE_RETURN_IF_ERROR(lowerProgram(program, options));
   return link(program, options, directory);
 }
 

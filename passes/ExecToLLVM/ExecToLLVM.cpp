@@ -69,7 +69,6 @@ private:
     std::vector<Call> step, init;
   };
 
-  LogicalResult checkKernels();
   Body addStep(StepOp step, const Calls &calls, StringRef prefix);
   std::vector<Call> collectCalls(Region &body);
   std::vector<int64_t> slotWords(Value slot);
@@ -107,21 +106,6 @@ private:
   LLVM::GlobalOp slotTable, waitTable;
   SmallVector<int64_t> upperBounds; ///< Of the symbols.
 };
-
-LogicalResult ProgramLowering::checkKernels() {
-  SymbolTable symbols(program->getParentOfType<ModuleOp>());
-  auto type = LLVM::LLVMFunctionType::get(tables.i32(), {tables.ptr(), tables.ptr()});
-  for (StepOp step : program.getBody().getOps<StepOp>())
-    for (LaunchOp launch : step.getBody().getOps<LaunchOp>()) {
-      auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
-      if (!kernel)
-        return launch.emitOpError() << "launches '" << launch.getKernel()
-                                    << "', which is not an llvm.func of the module; lower the kernels first";
-      if (kernel.getFunctionType() != type)
-        return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
-    }
-  return success();
-}
 
 std::vector<int64_t> ProgramLowering::slotWords(Value slot) {
   auto words = [](uint32_t memory, uint32_t segment, uint32_t index, int64_t offset, int64_t bytes) {
@@ -506,7 +490,7 @@ ProgramLowering::Body ProgramLowering::addStep(StepOp step, const Calls &calls, 
 }
 
 LogicalResult ProgramLowering::run() {
-  if (failed(checkKernels()))
+  if (failed(checkKernels(program)))
     return failure();
   const auto steps = llvm::to_vector(program.getBody().getOps<StepOp>()); // The last one is without bounds.
   std::vector<Calls> calls;
@@ -531,19 +515,39 @@ LogicalResult ProgramLowering::run() {
 struct ExecToLLVM final : sluice::impl::ExecToLLVMPassBase<ExecToLLVM> {
   using ExecToLLVMPassBase::ExecToLLVMPassBase;
   void runOnOperation() override {
-    auto programs = llvm::to_vector(getOperation().getOps<ProgramOp>());
-    if (programs.size() > 1) {
-      programs[1].emitOpError("is the module's second program; a compiled model has one");
+    if (failed(checkOneProgram(getOperation())))
       return signalPassFailure();
-    }
     ExecToLLVMPassOptions options{compiler, cpuFeatures, parameterHash};
-    for (ProgramOp program : programs)
+    for (ProgramOp program : llvm::make_early_inc_range(getOperation().getOps<ProgramOp>()))
       if (failed(lowerExecToLLVM(program, options)))
         return signalPassFailure();
   }
 };
 
 } // namespace
+
+LogicalResult sluice::checkKernels(ProgramOp program) {
+  SymbolTable symbols(program->getParentOfType<ModuleOp>());
+  Type pointer = LLVM::LLVMPointerType::get(program.getContext());
+  auto type = LLVM::LLVMFunctionType::get(IntegerType::get(program.getContext(), 32), {pointer, pointer});
+  for (StepOp step : program.getBody().getOps<StepOp>())
+    for (LaunchOp launch : step.getBody().getOps<LaunchOp>()) {
+      auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
+      if (!kernel)
+        return launch.emitOpError() << "launches '" << launch.getKernel()
+                                    << "', which is not an llvm.func of the module; lower the kernels first";
+      if (kernel.getFunctionType() != type)
+        return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
+    }
+  return success();
+}
+
+LogicalResult sluice::checkOneProgram(ModuleOp module) {
+  auto programs = llvm::to_vector(module.getOps<ProgramOp>());
+  if (programs.size() > 1)
+    return programs[1].emitOpError("is the module's second program; a compiled model has one");
+  return success();
+}
 
 LogicalResult sluice::lowerExecToLLVM(ProgramOp program, const ExecToLLVMPassOptions &options) {
   return ProgramLowering(program, options).run();

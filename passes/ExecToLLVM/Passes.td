@@ -24,4 +24,20 @@ def ExecToLLVMPass : Pass<"exec-to-llvm", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExecToFreestandingPass : Pass<"exec-to-freestanding", "::mlir::ModuleOp"> {
+  let summary = "Lower a planned program to C functions that need no runtime";
+  let description = [{
+    Replaces the module's `exec.program` by the functions `sluice_model_init`,
+    `sluice_model_run` and `sluice_model_message` (passes/ExecToLLVM/Passes.h), which call the
+    kernels one after the other on the calling thread. The arena and the states are one
+    global. The parameters are the external global `sluice_model_parameters`. The order of
+    calls is the order of commands, so results are those of `exec-to-llvm`.
+
+    The program must consist of launches on CPUs, with extents that are numbers. Kernels must
+    not call the runtime for text, grids or collectives. A diagnostic names the operator or
+    tensor that is not allowed.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // SLUICE_PASSES_EXECTOLLVM_PASSES

@@ -25,7 +25,7 @@ namespace sluice {
 /// kernel-to-llvm and reconcile-unrealized-casts.
 void addLowerKernels(mlir::OpPassManager &passes);
 void registerLowerKernelsPipeline();
-/// What follows grid-expand-math for the functions of a gpu.module: kernel-simplify,
+/// What follows kernel-expand-math for the functions of a gpu.module: kernel-simplify,
 /// convert-scf-to-cf, grid-to-nvvm and reconcile-unrealized-casts.
 void addLowerGridKernels(mlir::OpPassManager &passes);
 

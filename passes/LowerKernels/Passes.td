@@ -36,16 +36,30 @@ def KernelsToLLVMPass : Pass<"kernel-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ExpandGridMathPass : InterfacePass<"grid-expand-math", "::mlir::FunctionOpInterface"> {
-  let summary = "Expand math functions for which a GPU has no instruction";
+def ExpandMathPass : InterfacePass<"kernel-expand-math", "::mlir::FunctionOpInterface"> {
+  let summary = "Expand math functions that are calls of libm otherwise";
   let description = [{
     On a CPU, some math functions on f32 are calls of libm because kernel-simplify has no
-    polynomial for them. In grids they become arithmetic. Hyperbolic functions are computed
+    polynomial for them. In grids, and in kernels of programs without a C library, they
+    become arithmetic. Hyperbolic functions are computed
     from exp and log, and powers in f64. Sine and cosine are computed by a reduction of the
     argument in f64 and polynomials (those of Cephes' sinf and cosf, with an error of 2 ulp);
     they are NaN for arguments beyond 2^52.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def ExpandFmaPass : InterfacePass<"kernel-expand-fma", "::mlir::FunctionOpInterface"> {
+  let summary = "Expand fused multiply-adds where the target has no instruction for them";
+  let description = [{
+    LLVM calls `fmaf` and `fma` of the C library for `math.fma` on such a target. This pass is
+    for programs without a C library. For f32, the product is exact in f64, and the sum is
+    rounded to f64 and then to f32. For f64, the rounding errors of the product and of the sum
+    are added (Dekker, "A floating-point technique for extending the available precision",
+    1971), for finite factors of less than 2^996. If the module's target has the instruction,
+    nothing changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def GridsToNVVMPass : Pass<"grid-to-nvvm", "::mlir::gpu::GPUModuleOp"> {

@@ -1,6 +1,6 @@
 // Grids become kernels of the NVVM dialect by upstream's patterns, and call no library.
 
-// RUN: sluice-opt %s --pass-pipeline='builtin.module(dataflow-emit-kernels{form=grids},gpu.module(gpu.func(grid-expand-math,kernel-simplify,convert-scf-to-cf),grid-to-nvvm,reconcile-unrealized-casts))' | FileCheck %s --implicit-check-not=gpu.thread --implicit-check-not=__nv_
+// RUN: sluice-opt %s --pass-pipeline='builtin.module(dataflow-emit-kernels{form=grids},gpu.module(gpu.func(kernel-expand-math,kernel-simplify,convert-scf-to-cf),grid-to-nvvm,reconcile-unrealized-casts))' | FileCheck %s --implicit-check-not=gpu.thread --implicit-check-not=__nv_
 
 // Shared memory is a global of its own address space.
 // CHECK: llvm.mlir.global internal @rows_grid0_shared0() {addr_space = 3 : i32, alignment = 32 : i64} : !llvm.array<{{[0-9]+}} x i8>

@@ -7,6 +7,7 @@
 #include "MeasuredMappings.h"
 #include "SharedOptions.h"
 #include "sluice/Machine/FileTier.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -20,9 +21,11 @@
 namespace sluice::driver {
 namespace {
 
+constexpr const char *kNoRuntime = "none"; ///< Of --runtime, where other values are directories.
+
 struct CompileCommandOptions {
   std::string model, output, compileTo = "link", emit = packageFormNames().front(), runtime;
-  bool printPipeline = false;
+  bool isFormGiven = false, printPipeline = false;
   size_t measured = 0;
   CompileOptions compile;
 };
@@ -68,13 +71,28 @@ void printSummary(const CompileCommandOptions &options, const Compilation &compi
     std::cout << describeBounds(bucket.bounds) << ": " << describePlan(bucket.file) << '\n';
 }
 
+/// What --emit and --runtime choose.
+Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
+  const std::vector<std::string> &names = packageFormNames();
+  const auto form = static_cast<PackageForm>(std::find(names.begin(), names.end(), options.emit) - names.begin());
+  if (options.runtime == kNoRuntime) {
+    if (options.isFormGiven && form != PackageForm::Object)
+      return makeError(ErrorCode::InvalidInput, "form '", options.emit,
+                       "' needs a runtime, option '--runtime none', give --emit object");
+    return PackageOptions{PackageForm::Object, /*isFreestanding=*/true, ""};
+  }
+  const PackageOptions package{form, /*isFreestanding=*/false, options.runtime};
+  if (!options.runtime.empty() && !package.linksRuntime())
+    return makeError(ErrorCode::InvalidInput, "form '", options.emit, "' links no runtime, option '--runtime ",
+                     excerpt(options.runtime), "', give --emit executable or leave the option out");
+  return package;
+}
+
 Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
                           options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
-  const std::vector<std::string> &forms = packageFormNames();
-  resolved.package = {static_cast<PackageForm>(std::find(forms.begin(), forms.end(), options.emit) - forms.begin()),
-                      options.runtime};
+  SLUICE_ASSIGN_OR_RETURN(resolved.package, packageOf(options));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   if (last >= Phase::Place)
@@ -129,9 +147,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->excludes(command->get_option("--compile-to"))
       ->capture_default_str();
   addOption(*command, "--runtime", options->runtime,
-            "directory of libsluice_standalone.a for the target of --emit executable")
+            "directory of libsluice_standalone.a for the target of --emit executable; or none, for an object that "
+            "needs no runtime and no C library (./none is a directory)")
       ->type_name("DIR")
-      ->needs(command->get_option("--emit"));
+      ->excludes(command->get_option("--compile-to"));
   addFlag(*command, "--print-pipeline", options->printPipeline,
           "print the passes that made the model's objects, for sluice-opt on the IR of --compile-to import")
       ->excludes(command->get_option("--compile-to"));
@@ -139,9 +158,10 @@ void addCompileCommand(CLI::App &app, Action &action) {
   options->compile.addDevicesTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
   addMeasureOption(*command, options->measured);
-  command->callback([options, &action] {
+  command->callback([options, command, &action] {
     if (options->output.empty() && options->compileTo == phaseNames().back())
       throw CLI::RequiredError("--output");
+    options->isFormGiven = command->count("--emit") > 0;
     action = [options] { return runCompile(*options); };
   });
 }

@@ -14,11 +14,13 @@
 #include "sluice/Support/Error.h"
 #include "sluice/Support/Json.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -110,6 +112,9 @@ struct ManifestInfo {
   std::vector<SymbolInfo> symbols = {};
   /// Of each step that has a plan of its own: the greatest values of the symbols.
   std::vector<std::vector<int64_t>> buckets = {};
+  int64_t staticBytes = 0; ///< The arena and the states of a freestanding program.
+  /// The function of each kernel, and an operator that launches it.
+  std::vector<std::pair<std::string, std::string>> kernels = {};
 };
 /// Writes DIR/manifest.json; `modelHash` is the SHA-256 of model.so in hex.
 Status writeManifest(const std::string &directory, const ManifestInfo &info, const std::string &modelHash);
@@ -119,6 +124,13 @@ struct HeaderFunctions {
   std::string model; ///< Returns the model, for sluice_open_model.
   std::string open;  ///< Opens it with its parameters.
 };
+/// The functions of a freestanding program, in the order of kFreestandingEntries.
+using FreestandingFunctions = std::array<std::string, 3>;
+/// Writes DIR/model.h for a program that needs no header of Sluice: extents of inputs and outputs, sizes of memory,
+/// functions. `processor` is what its code needs.
+Status writeFreestandingHeader(const std::string &directory, const ManifestInfo &info,
+                               const FreestandingFunctions &functions, const std::string &processor);
+
 /// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs, symbols with their ranges, and the functions,
 /// for applications in C and C++. Names that C cannot spell are mapped to ones it can, and kept distinct.
 Status writeCHeader(const std::string &directory, const ManifestInfo &info, const HeaderFunctions &functions = {});

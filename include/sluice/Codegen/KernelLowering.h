@@ -32,7 +32,7 @@ void registerCodegenDialects(mlir::DialectRegistry &registry);
 /// in f32. An exp beyond f32's range stays finite, at its edge. Fails with the first diagnostic.
 Status lowerKernelsToLLVM(mlir::ModuleOp module);
 
-/// Lowers every gpu.func of a gpu.module, whose math is expanded (grid-expand-math),
+/// Lowers every gpu.func of a gpu.module, whose math is expanded (kernel-expand-math),
 /// to the LLVM and NVVM dialects. Fails with the first diagnostic.
 Status lowerGridsToNVVM(mlir::gpu::GPUModuleOp module);
 

@@ -15,6 +15,9 @@
 
 namespace sluice {
 
+/// The function of a module that exec-to-llvm makes.
+inline constexpr const char *kModelEntry = "sluice_model_get";
+
 struct EmissionParams {
   int optLevel = 3; ///< 0 to 3, as a C compiler's.
   /// How many objects the module is split into, compiled in parallel; 0: by its
@@ -25,8 +28,8 @@ struct EmissionParams {
 
 /// Compiles a module wholly in the LLVM dialect to ELF objects, position
 /// independent, without time stamps or paths: equal modules and targets give
-/// equal bytes. Only `sluice_model_get` is visible outside the library that they
-/// are linked into. The module is left as it was.
+/// equal bytes. Only the functions that callers need are visible outside the library that
+/// they are linked into: kModelEntry, or kFreestandingEntries. The module is left as it was.
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
                                                const EmissionParams &params = {});
 
@@ -38,6 +41,9 @@ struct OpenFunction {
 };
 /// The object of such a function, which calls sluice_open_model.
 Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target);
+
+/// The object of read-only data aligned to kArenaAlignment, which is visible to other objects by `name`.
+Expected<std::string> emitParameters(const std::string &name, std::string_view data, const TargetSpec &target);
 
 /// Links objects of `target` into a shared library at `path` with LLVM's linker, or
 /// GNU's for the host's architecture, against the C library's libc, libm and

@@ -21,26 +21,31 @@ enum class PackageForm : uint8_t {
   Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens it.
   Executable, ///< NAME, a static program that reads and writes .npy files.
 };
-/// In the order of the values: "shared", "object", "static", "executable".
+/// In the order of the values, in small letters.
 const std::vector<std::string> &packageFormNames();
 
 struct PackageOptions {
   PackageForm form = PackageForm::Shared;
+  /// The code has the parameters, a static arena, and functions for initialization, a step and messages, which need no
+  /// runtime and no C library but memcpy, memmove and memset. Only of Object, which is NAME.o alone, with model.h.
+  bool isFreestanding = false;
   /// Of libsluice_standalone.a for the target, which executables link; empty: where this program's build or
   /// installation has it.
   std::string runtimeDirectory;
+
+  bool linksRuntime() const { return form == PackageForm::Executable; }
+  /// Whether the parameters are inside, at most 1 GiB of them: no parameter file belongs to such a package.
+  bool embedsParameters() const { return isFreestanding || form > PackageForm::Object; }
 };
 
 /// Fails, and says what to do, if the form cannot be made for the target: other forms than shared hold no code of
 /// grids, and an executable needs the target's runtime. Call before the work of compiling.
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
 
-/// Whether a form holds the parameters, of at most 1 GiB: no parameter file belongs to it.
-bool embedsParameters(PackageForm form);
-
 /// Links objects of `target` into the form, in an existing directory. Forms that embed the parameters read them from
 /// `parameterFile`; the others have it in the directory. Files of other forms that an earlier compilation left there
-/// are removed. Files are written beside, then renamed; bit-reproducible.
+/// are removed. Files are written beside, then renamed; bit-reproducible. Fails if freestanding objects call functions
+/// of a library, and names the operator.
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
                     std::span<const std::string> objects, const std::string &parameterFile,
                     const std::string &directory);

@@ -173,8 +173,9 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
 Status schedule(Program &program);
 /// Builds the exec program and its kernels, one for each distinct operator.
 Status buildProgram(Program &program, const CompilerOptions &options);
-/// Lowers kernels to the LLVM dialect, and grids to PTX and host code.
-Status lowerProgram(Program &program);
+/// Lowers kernels to the LLVM dialect, and grids to PTX and host code. Math of freestanding programs becomes
+/// arithmetic.
+Status lowerProgram(Program &program, const CompilerOptions &options);
 
 /// The directory of a compiled model, and the passes that made its objects.
 struct Artifact {

@@ -1,8 +1,9 @@
-//===- ExpandGridMath.cpp - Math that a GPU has no instruction for --------===//
+//===- ExpandMath.cpp - Math as arithmetic ---------------------------------===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/LowerKernels/Passes.h"
+#include "passes/LowerKernels/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,7 +18,8 @@ using namespace mlir;
 
 namespace sluice {
 
-#define GEN_PASS_DEF_EXPANDGRIDMATHPASS
+#define GEN_PASS_DEF_EXPANDFMAPASS
+#define GEN_PASS_DEF_EXPANDMATHPASS
 #include "passes/LowerKernels/Passes.h.inc"
 
 namespace {
@@ -223,7 +225,52 @@ private:
   }
 };
 
-struct ExpandGridMath : impl::ExpandGridMathPassBase<ExpandGridMath> {
+struct ExpandMultiplyAdd : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    Arithmetic f(op, rewriter);
+    Value x = op.getA(), y = op.getB(), z = op.getC();
+    if (getElementTypeOrSelf(op.getType()).isF32()) {
+      Value sum = f.add(f.mul(f.widened(x), f.widened(y)), f.widened(z));
+      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, f.narrow, sum);
+      return success();
+    }
+    if (!getElementTypeOrSelf(op.getType()).isF64())
+      return failure();
+    auto sub = [&](Value a, Value b) -> Value { return arith::SubFOp::create(f.b, a, b); };
+    // A number as the sum of two of 26 bits, whose products are exact.
+    auto split = [&](Value a) {
+      constexpr double kSplitter = (int64_t(1) << 27) + 1;
+      Value scaled = f.mul(a, f.real(kSplitter)), high = sub(scaled, sub(scaled, a));
+      return std::pair(high, sub(a, high));
+    };
+    const auto [xHigh, xLow] = split(x);
+    const auto [yHigh, yLow] = split(y);
+    Value product = f.mul(x, y);
+    Value error = sub(f.mul(xHigh, yHigh), product);
+    error = f.add(f.add(error, f.mul(xHigh, yLow)), f.mul(xLow, yHigh));
+    error = f.add(error, f.mul(xLow, yLow));
+    Value sum = f.add(product, z), second = sub(sum, product);
+    Value lost = f.add(sub(product, sub(sum, second)), sub(z, second));
+    rewriter.replaceOp(op, f.add(sum, f.add(lost, error)));
+    return success();
+  }
+};
+
+struct ExpandFma : impl::ExpandFmaPassBase<ExpandFma> {
+  void runOnOperation() override {
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    if (module && hasFusedMultiplyAdd(module))
+      return;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandMultiplyAdd>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);

@@ -1,0 +1,117 @@
+//===- FreestandingCheck.cpp - What freestanding objects call -------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Only the object shows every call: LLVM also calls functions for instructions that a
+// processor does not have.
+//
+//===----------------------------------------------------------------------===//
+#include "FreestandingCheck.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Object/ELFObjectFile.h"
+
+namespace sluice {
+
+namespace {
+
+using llvm::object::ELFSymbolRef;
+using llvm::object::ObjectFile;
+using llvm::object::RelocationRef;
+using llvm::object::section_iterator;
+using llvm::object::SectionRef;
+using llvm::object::symbol_iterator;
+using llvm::object::SymbolRef;
+
+/// Calls that LLVM generates for assignments, and that every freestanding C compiler expects too.
+constexpr llvm::StringLiteral kAllowed[] = {"memcpy", "memmove", "memset"};
+
+/// The function of an object that has the byte at `offset` of a section; empty: none has.
+llvm::Expected<std::string> functionAt(const ObjectFile &file, const SectionRef &section, uint64_t offset) {
+  for (const ELFSymbolRef symbol : file.symbols()) {
+    llvm::Expected<SymbolRef::Type> type = symbol.getType();
+    if (!type)
+      return type.takeError();
+    llvm::Expected<section_iterator> home = symbol.getSection();
+    if (!home)
+      return home.takeError();
+    if (*type != SymbolRef::ST_Function || *home == file.section_end() || **home != section)
+      continue;
+    llvm::Expected<uint64_t> begin = symbol.getValue();
+    if (!begin)
+      return begin.takeError();
+    if (offset < *begin || offset - *begin >= symbol.getSize())
+      continue;
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!name)
+      return name.takeError();
+    return name->str();
+  }
+  return std::string();
+}
+
+/// The function that uses a symbol first.
+llvm::Expected<std::string> userOf(const ObjectFile &file, llvm::StringRef symbol) {
+  for (const SectionRef &section : file.sections()) {
+    llvm::Expected<section_iterator> relocated = section.getRelocatedSection();
+    if (!relocated)
+      return relocated.takeError();
+    for (const RelocationRef &relocation : section.relocations()) {
+      const symbol_iterator used = relocation.getSymbol();
+      if (used == file.symbol_end())
+        continue;
+      llvm::Expected<llvm::StringRef> name = used->getName();
+      if (!name)
+        return name.takeError();
+      if (*name == symbol)
+        return functionAt(file, **relocated, relocation.getOffset());
+    }
+  }
+  return std::string();
+}
+
+/// The first symbol that is not allowed, and the function that uses it.
+llvm::Expected<std::pair<std::string, std::string>> findForeign(std::string_view object) {
+  auto file = ObjectFile::createObjectFile(llvm::MemoryBufferRef(llvm::StringRef(object), "model.o"));
+  if (!file)
+    return file.takeError();
+  for (const SymbolRef &symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    if (!flags)
+      return flags.takeError();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!name)
+      return name.takeError();
+    if (!(*flags & SymbolRef::SF_Undefined) || name->empty() || llvm::is_contained(kAllowed, *name))
+      continue;
+    llvm::Expected<std::string> user = userOf(**file, *name);
+    if (!user)
+      return user.takeError();
+    return std::pair(name->str(), *user);
+  }
+  return std::pair<std::string, std::string>();
+}
+
+} // namespace
+
+Status checkFreestanding(std::string_view object, std::span<const std::pair<std::string, std::string>> kernels) {
+  llvm::Expected<std::pair<std::string, std::string>> foreign = findForeign(object);
+  if (!foreign)
+    return makeError(ErrorCode::Internal, "a freestanding object cannot be read: ", llvm::toString(foreign.takeError()),
+                     ", report this with the model that shows it");
+  const auto &[symbol, user] = *foreign;
+  if (symbol.empty())
+    return {};
+  // A kernel's chunks and members have its name and more.
+  const auto kernel = llvm::find_if(
+      kernels, [&](const auto &each) { return user == each.first || user.starts_with(each.first + "_"); });
+  return makeError(
+      ErrorCode::Unsupported,
+      kernel != kernels.end() ? concat("operator '", kernel->second, "'") : concat("function '", user, "'"), " calls '",
+      symbol,
+      "' of a library, which is absent without a runtime, leave the operator out of the model, or give a --target "
+      "whose instructions compute it");
+}
+
+} // namespace sluice

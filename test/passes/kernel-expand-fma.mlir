@@ -1,0 +1,21 @@
+// RUN: sluice-opt %s --pass-pipeline='builtin.module(exec-attach-target{target=x86-64-v2},func.func(kernel-expand-fma))' | FileCheck %s
+// RUN: sluice-opt %s --pass-pipeline='builtin.module(exec-attach-target{target=x86-64-v3},func.func(kernel-expand-fma))' | FileCheck %s --check-prefix=HAS
+
+// The target of x86-64-v3 has the instruction.
+// HAS-COUNT-2: math.fma
+
+// CHECK-LABEL: func.func @vectors
+// CHECK-COUNT-3: arith.extf {{.*}} vector<8xf32> to vector<8xf64>
+// CHECK: arith.truncf
+// CHECK-NOT: math.fma
+func.func @vectors(%x: vector<8xf32>, %y: vector<8xf32>, %z: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.fma %x, %y, %z : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// CHECK-LABEL: func.func @wide
+// CHECK: arith.constant 0x41A0000002000000 : f64
+func.func @wide(%x: f64, %y: f64, %z: f64) -> f64 {
+  %0 = math.fma %x, %y, %z : f64
+  return %0 : f64
+}
