@@ -9,10 +9,11 @@ names. Substitutions:
   %tinybert, %jumperhard: a carried model with its dimensions
   %emulate_aarch64, %emulate_riscv64 PROGRAM: under qemu's user-mode emulation; %runner_aarch64, %runner_riscv64: the
     runner of scripts/build --target, so
+  %chroot FOLDER PROGRAM: the program of that folder, with the folder as root
   %bare_cc_aarch64, %bare_cc_riscv64: C compilers for programs without a C library
   %generate_example: the application of test/unit/Runtime/GenerateExample.c; %soak: that of test/faults/Soak.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64, bare-aarch64, bare-riscv64 (where qemu and that runner, libsluice_standalone.a, or a cross compiler are there), count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64, bare-aarch64, bare-riscv64 (where qemu and that runner, libsluice_standalone.a, or a cross compiler are there), chroot, count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -105,6 +106,13 @@ for architecture, cpu in emulated.items():
         config.available_features.add(f"run-{architecture}")
         config.substitutions.insert(
             0, (f"%runner_{architecture}", f"{emulate} {runner}"))
+
+# As root, or as root of a namespace.
+for chroot in (["chroot"], ["unshare", "--map-root-user", "chroot"]):
+    if shutil.which(chroot[0]) and not subprocess.run(chroot + ["/", "true"], capture_output=True, check=False).returncode:
+        config.available_features.add("chroot")
+        config.substitutions.insert(0, ("%chroot", " ".join(chroot)))
+        break
 
 if shutil.which("qemu-x86_64") and shutil.which("cc"):
     config.available_features.add("count-instructions")

@@ -6,6 +6,7 @@
 
 #include "FreestandingCheck.h"
 #include "LinkJob.h"
+#include "OciLayout.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"
@@ -191,7 +192,7 @@ Status writeFreestanding(const LinkJob &job, const ManifestInfo &info, const Tar
 } // namespace
 
 const std::vector<std::string> &packageFormNames() {
-  static const std::vector<std::string> names = {"shared", "object", "static", "executable"};
+  static const std::vector<std::string> names = {"shared", "object", "static", "executable", "oci"};
   return names;
 }
 
@@ -250,7 +251,9 @@ Status writePackage(const ManifestInfo &info, const TargetSpec &target, const Pa
   }
   const std::string both[] = {std::move(model), std::move(opening)};
   SLUICE_ASSIGN_OR_RETURN(std::string program, linkExecutable(job, target, options, both));
-  return writeExecutable(concat(directory, "/", name), program);
+  if (options.form == PackageForm::Executable)
+    return writeExecutable(concat(directory, "/", name), program);
+  return writeOciLayout(concat(directory, "/", name, ".oci"), name, target, program);
 }
 
 } // namespace sluice

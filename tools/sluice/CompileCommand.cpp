@@ -84,7 +84,7 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   const PackageOptions package{form, /*isFreestanding=*/false, options.runtime};
   if (!options.runtime.empty() && !package.linksRuntime())
     return makeError(ErrorCode::InvalidInput, "form '", options.emit, "' links no runtime, option '--runtime ",
-                     excerpt(options.runtime), "', give --emit executable or leave the option out");
+                     excerpt(options.runtime), "', give --emit executable or oci, or leave the option out");
   return package;
 }
 
@@ -142,13 +142,15 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->capture_default_str();
   addOption(*command, "--emit", options->emit,
             "form of the compiled model: shared, a directory to run; object and static, for an application's linker; "
-            "executable, a static program that reads and writes .npy files")
+            "executable, a static program that reads and writes .npy files; oci, an image of that program for "
+            "containers")
       ->check(oneOf(packageFormNames()))
       ->excludes(command->get_option("--compile-to"))
       ->capture_default_str();
-  addOption(*command, "--runtime", options->runtime,
-            "directory of libsluice_standalone.a for the target of --emit executable; or none, for an object that "
-            "needs no runtime and no C library (./none is a directory)")
+  addOption(
+      *command, "--runtime", options->runtime,
+      "directory of libsluice_standalone.a for the target of --emit executable and oci; or none, for an object that "
+      "needs no runtime and no C library (./none is a directory)")
       ->type_name("DIR")
       ->excludes(command->get_option("--compile-to"));
   addFlag(*command, "--print-pipeline", options->printPipeline,

@@ -20,6 +20,7 @@ enum class PackageForm : uint8_t {
   Object,     ///< NAME.o, parameters.bin, model.h: for the application's own linker and sluice_open_model.
   Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens it.
   Executable, ///< NAME, a static program that reads and writes .npy files.
+  Oci,        ///< NAME.oci, a folder with the layout of an OCI image of that program.
 };
 /// In the order of the values, in small letters.
 const std::vector<std::string> &packageFormNames();
@@ -29,17 +30,17 @@ struct PackageOptions {
   /// The code has the parameters, a static arena, and functions for initialization, a step and messages, which need no
   /// runtime and no C library but memcpy, memmove and memset. Only of Object, which is NAME.o alone, with model.h.
   bool isFreestanding = false;
-  /// Of libsluice_standalone.a for the target, which executables link; empty: where this program's build or
+  /// Of libsluice_standalone.a for the target, which executables and images link; empty: where this program's build or
   /// installation has it.
   std::string runtimeDirectory;
 
-  bool linksRuntime() const { return form == PackageForm::Executable; }
+  bool linksRuntime() const { return form == PackageForm::Executable || form == PackageForm::Oci; }
   /// Whether the parameters are inside, at most 1 GiB of them: no parameter file belongs to such a package.
   bool embedsParameters() const { return isFreestanding || form > PackageForm::Object; }
 };
 
 /// Fails, and says what to do, if the form cannot be made for the target: other forms than shared hold no code of
-/// grids, and an executable needs the target's runtime. Call before the work of compiling.
+/// grids, and executables and images need the target's runtime. Call before the work of compiling.
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
 
 /// Links objects of `target` into the form, in an existing directory. Forms that embed the parameters read them from
