@@ -13,7 +13,7 @@ names. Substitutions:
   %bare_cc_aarch64, %bare_cc_riscv64: C compilers for programs without a C library
   %generate_example: the application of test/unit/Runtime/GenerateExample.c; %soak: that of test/faults/Soak.c
   %with_fake_cuda, %with_fake_libraries COMMAND: it finds the tests' driver; and their cuBLAS and cuDNN too
-Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64, bare-aarch64, bare-riscv64 (where qemu and that runner, libsluice_standalone.a, or a cross compiler are there), chroot, count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
+Features: run-aarch64, run-riscv64, emulate-aarch64, emulate-riscv64, bare-aarch64, bare-riscv64 (where qemu and that runner, libsluice_standalone.a, or a cross compiler are there), chroot, node, count-instructions, shared, avx512-bf16, onnx-testdata, python-onnx, python-jsonschema, mpi, ptxas, cuda-device, fake-cuda, sanitized.
 """
 
 import os
@@ -114,6 +114,8 @@ for chroot in (["chroot"], ["unshare", "--map-root-user", "chroot"]):
         config.substitutions.insert(0, ("%chroot", " ".join(chroot)))
         break
 
+if shutil.which("node"):
+    config.available_features.add("node")
 if shutil.which("qemu-x86_64") and shutil.which("cc"):
     config.available_features.add("count-instructions")
 if os.path.isdir(shared):

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Object/Wasm.h"
 
 namespace sluice {
 
@@ -23,12 +24,21 @@ using llvm::object::section_iterator;
 using llvm::object::SectionRef;
 using llvm::object::symbol_iterator;
 using llvm::object::SymbolRef;
+using llvm::object::WasmObjectFile;
 
 /// Calls that LLVM generates for assignments, and that every freestanding C compiler expects too.
-constexpr llvm::StringLiteral kAllowed[] = {"memcpy", "memmove", "memset"};
+constexpr llvm::StringLiteral kAllowed[] = {"memcpy", "memmove", "memset",
+                                            // WebAssembly's, which its linker defines.
+                                            "__stack_pointer", "__indirect_function_table"};
 
 /// The function of an object that has the byte at `offset` of a section; empty: none has.
 llvm::Expected<std::string> functionAt(const ObjectFile &file, const SectionRef &section, uint64_t offset) {
+  if (auto *module = llvm::dyn_cast<WasmObjectFile>(&file)) {
+    for (const llvm::wasm::WasmFunction &function : module->functions())
+      if (offset >= function.CodeSectionOffset && offset - function.CodeSectionOffset < function.Size)
+        return function.SymbolName.str();
+    return std::string();
+  }
   for (const ELFSymbolRef symbol : file.symbols()) {
     llvm::Expected<SymbolRef::Type> type = symbol.getType();
     if (!type)

@@ -14,8 +14,9 @@
 
 namespace sluice {
 
-/// Fails if the relocatable object has an undefined symbol other than memcpy, memmove and memset. The error names the
-/// symbol and the operator whose kernel uses it; `kernels` are pairs of a kernel's function and an operator.
+/// Fails if the relocatable object, of ELF or WebAssembly, has an undefined symbol other than memcpy, memmove, memset
+/// and those that a linker defines. The error names the symbol and the operator whose kernel uses it; `kernels` are
+/// pairs of a kernel's function and an operator.
 Status checkFreestanding(std::string_view object, std::span<const std::pair<std::string, std::string>> kernels);
 
 } // namespace sluice

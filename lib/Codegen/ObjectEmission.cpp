@@ -62,8 +62,10 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   llvm::TargetOptions options;
   if (triple.isRISCV64())
     options.MCOptions.ABIName = "lp64d"; // Linux's; LLVM's default passes no floating-point registers.
-  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, level));
+  // A WebAssembly module is loaded where it was linked.
+  const llvm::Reloc::Model relocation = triple.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      backend->createTargetMachine(triple, target.cpu, target.features, options, relocation, std::nullopt, level));
   if (!machine)
     return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu, "'");
   return machine;

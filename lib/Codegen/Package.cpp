@@ -7,6 +7,7 @@
 #include "FreestandingCheck.h"
 #include "LinkJob.h"
 #include "OciLayout.h"
+#include "WasmModule.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Support/Json.h"
@@ -33,7 +34,9 @@ constexpr int64_t kMostEmbeddedBytes = int64_t(1) << 30;
 
 /// The option that chooses the form.
 std::string formOption(const PackageOptions &options) {
-  return options.isFreestanding ? "--runtime none" : "--emit " + packageFormNames()[static_cast<size_t>(options.form)];
+  return options.form == PackageForm::Object && options.isFreestanding
+             ? "--runtime none"
+             : "--emit " + packageFormNames()[static_cast<size_t>(options.form)];
 }
 
 std::string architectureOf(const TargetSpec &target) { return llvm::Triple(target.triple).getArchName().str(); }
@@ -192,11 +195,18 @@ Status writeFreestanding(const LinkJob &job, const ManifestInfo &info, const Tar
 } // namespace
 
 const std::vector<std::string> &packageFormNames() {
-  static const std::vector<std::string> names = {"shared", "object", "static", "executable", "oci"};
+  static const std::vector<std::string> names = {"shared", "object", "static", "executable", "oci", "wasm"};
   return names;
 }
 
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks) {
+  const bool isWasm = llvm::Triple(target.triple).isWasm();
+  if (isWasm && options.form != PackageForm::Wasm)
+    return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' has one form only, option '",
+                     formOption(options), "', give --emit wasm");
+  if (!isWasm && options.form == PackageForm::Wasm)
+    return makeError(ErrorCode::Unsupported, "form 'wasm' is for WebAssembly and the target is 'cpu:", target.name,
+                     "', option '--target', give cpu:wasm32+simd128");
   if (options.form == PackageForm::Shared)
     return {};
   const std::string option = formOption(options);
@@ -234,7 +244,8 @@ Status writePackage(const ManifestInfo &info, const TargetSpec &target, const Pa
   }
   if (options.isFreestanding) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> all, withParameters(objects, parameters, target));
-    return writeFreestanding(job, info, target, all, directory, name);
+    return options.form == PackageForm::Wasm ? writeWasmModule(job, info, all, directory, name)
+                                             : writeFreestanding(job, info, target, all, directory, name);
   }
   const Entry entry[] = {{kModelEntry, modelFunction}};
   SLUICE_ASSIGN_OR_RETURN(std::string model, joinObjects(job, target, objects, entry));

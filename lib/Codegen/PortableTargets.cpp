@@ -22,6 +22,7 @@ constexpr CpuFeature kAarch64Features[] = {{"dotprod", "dotprod"}, {"fullfp16", 
                                            {"i8mm", "i8mm"},       {"sve", "sve"},           {"sve2", "sve2"}};
 constexpr CpuFeature kRiscvFeatures[] = {{"v", "v"},     {"zvl256b", "zvl256b"}, {"zvl512b", "zvl512b"},
                                          {"zba", "zba"}, {"zbb", "zbb"},         {"zbs", "zbs"}};
+constexpr CpuFeature kWasmFeatures[] = {{"simd128", "simd128"}};
 
 struct CpuFamily {
   std::string_view name;
@@ -53,9 +54,20 @@ void describeRiscv(TargetSpec &spec) {
   spec.byteProducts = isVector ? "pairs" : "plain";
 }
 
+/// SIMD128 is part of WebAssembly 2.0. A module has no limit of variables, which the engines of common processors keep
+/// in 16 registers or more.
+void describeWasm(TargetSpec &spec) {
+  const bool isVector = hasFeature(spec, "simd128");
+  spec.vectorBits = isVector ? 128 : 32;
+  spec.numVectorRegisters = 16;
+  spec.byteProducts = isVector ? "pairs" : "plain";
+}
+
 constexpr std::array kCpuFamilies = {
     CpuFamily{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", kAarch64Features, describeAarch64},
     CpuFamily{"riscv64", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", kRiscvFeatures, describeRiscv},
+    CpuFamily{"wasm32", "wasm32-unknown-unknown", "generic", "+bulk-memory,+nontrapping-fptoint,+sign-ext",
+              kWasmFeatures, describeWasm},
 };
 
 Status addFeature(TargetSpec &spec, const CpuFamily &family, std::string_view name) {

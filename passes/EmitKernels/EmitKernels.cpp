@@ -58,7 +58,7 @@ VectorTarget vectorsOf(exec::TargetAttr attribute) {
   target.l2Bytes = attribute.getL2Bytes();
   const llvm::Triple triple(attribute.getTriple());
   if (!triple.isX86()) {
-    const bool isMixed = has("+i8mm"), isVector = triple.isAArch64() || has("+v");
+    const bool isMixed = has("+i8mm"), isVector = triple.isAArch64() || has("+v") || has("+simd128");
     target.bytes = !triple.isAArch64() ? emit::ByteInstructions::Portable
                    : isMixed           ? emit::ByteInstructions::NeonMixed
                                        : emit::ByteInstructions::Neon;

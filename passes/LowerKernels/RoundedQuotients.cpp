@@ -174,8 +174,9 @@ bool hasFusedMultiplyAdd(Operation *module) {
   const auto target = exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module);
   if (!target)
     return false;
-  if (!llvm::Triple(target.getTriple()).isX86())
-    return true;
+  const llvm::Triple triple(target.getTriple());
+  if (!triple.isX86())
+    return !triple.isWasm();
   const StringRef cpu = target.getCpu();
   return cpu == "x86-64-v3" || cpu == "x86-64-v4" || target.getFeatures().contains("+fma");
 }

@@ -102,10 +102,10 @@ class Browser:
             self.events.append(self._receive(deadline))
 
     def open(self, path):
-        """Loads a page and waits until it is drawn. Returns the seconds that took, and those of the page's own work."""
+        """Loads a page, a file or an address, and waits until it is drawn. Returns the seconds that took, and those of the page's own work."""
         self.events.clear()
         begin = time.monotonic()
-        self.send("Page.navigate", url="file://" + os.path.abspath(path))
+        self.send("Page.navigate", url=path if "://" in path else "file://" + os.path.abspath(path))
         self.wait_for("Page.loadEventFired")
         self.settle()
         return time.monotonic() - begin, self.busy_seconds()

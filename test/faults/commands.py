@@ -68,6 +68,8 @@ COMMANDS = [
     Command("compile-executable", sluice("compile", JUMPER, QUICK, "--emit", "executable", "-o", "{out}/model")),
     Command("compile-freestanding", sluice("compile", JUMPER, QUICK, "--runtime", "none", "-o", "{out}/model")),
     Command("compile-oci", sluice("compile", JUMPER, QUICK, "--emit", "oci", "-o", "{out}/model")),
+    Command("compile-wasm", sluice("compile", JUMPER, QUICK, "--target", "cpu:wasm32+simd128", "--emit", "wasm",
+                                   "-o", "{out}/model")),
     Command("compile-to", sluice("compile", JUMPER, QUICK, "--compile-to", "import", "-o", "{out}/import.mlirbc")),
     Command("compile-ranks", sluice("compile", JUMPER, QUICK, "--machine", "emulated:2", "--devices", "2",
                                     "-o", "{out}/model")),

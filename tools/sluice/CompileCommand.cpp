@@ -76,12 +76,12 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   const std::vector<std::string> &names = packageFormNames();
   const auto form = static_cast<PackageForm>(std::find(names.begin(), names.end(), options.emit) - names.begin());
   if (options.runtime == kNoRuntime) {
-    if (options.isFormGiven && form != PackageForm::Object)
+    if (options.isFormGiven && form != PackageForm::Object && form != PackageForm::Wasm)
       return makeError(ErrorCode::InvalidInput, "form '", options.emit,
-                       "' needs a runtime, option '--runtime none', give --emit object");
-    return PackageOptions{PackageForm::Object, /*isFreestanding=*/true, ""};
+                       "' needs a runtime, option '--runtime none', give --emit object or wasm");
+    return PackageOptions{options.isFormGiven ? form : PackageForm::Object, /*isFreestanding=*/true, ""};
   }
-  const PackageOptions package{form, /*isFreestanding=*/false, options.runtime};
+  const PackageOptions package{form, /*isFreestanding=*/form == PackageForm::Wasm, options.runtime};
   if (!options.runtime.empty() && !package.linksRuntime())
     return makeError(ErrorCode::InvalidInput, "form '", options.emit, "' links no runtime, option '--runtime ",
                      excerpt(options.runtime), "', give --emit executable or oci, or leave the option out");
@@ -143,7 +143,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
   addOption(*command, "--emit", options->emit,
             "form of the compiled model: shared, a directory to run; object and static, for an application's linker; "
             "executable, a static program that reads and writes .npy files; oci, an image of that program for "
-            "containers")
+            "containers; wasm, a module for browsers, for the target wasm32")
       ->check(oneOf(packageFormNames()))
       ->excludes(command->get_option("--compile-to"))
       ->capture_default_str();

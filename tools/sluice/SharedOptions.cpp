@@ -208,10 +208,9 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->type_name("FILE")
       ->needs(buckets)
       ->group(kPlanning);
-  addOption(
-      app, "--target", options.target,
-      "a CPU: native, x86-64, x86-64-v2 to -v4, aarch64 or riscv64 with features, as in aarch64+dotprod; followed by "
-      "GPUs: cuda:sm_80,cuda:sm_90; or cuda:emulated")
+  addOption(app, "--target", options.target,
+            "a CPU: native, x86-64, x86-64-v2 to -v4, aarch64, riscv64 or wasm32 with features, as in aarch64+dotprod; "
+            "followed by GPUs: cuda:sm_80,cuda:sm_90; or cuda:emulated")
       ->capture_default_str()
       ->group(kGeneration);
   addOption(app, "--matmul-precision", matmulPrecision,

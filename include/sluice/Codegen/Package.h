@@ -21,6 +21,7 @@ enum class PackageForm : uint8_t {
   Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens it.
   Executable, ///< NAME, a static program that reads and writes .npy files.
   Oci,        ///< NAME.oci, a folder with the layout of an OCI image of that program.
+  Wasm,       ///< NAME.wasm, which imports nothing, NAME.mjs, which loads it, and NAME.html, a page for trying it.
 };
 /// In the order of the values, in small letters.
 const std::vector<std::string> &packageFormNames();
@@ -28,7 +29,8 @@ const std::vector<std::string> &packageFormNames();
 struct PackageOptions {
   PackageForm form = PackageForm::Shared;
   /// The code has the parameters, a static arena, and functions for initialization, a step and messages, which need no
-  /// runtime and no C library but memcpy, memmove and memset. Only of Object, which is NAME.o alone, with model.h.
+  /// runtime and no C library but memcpy, memmove and memset. Always so for Wasm. An Object is NAME.o alone, with
+  /// model.h; other forms cannot be so.
   bool isFreestanding = false;
   /// Of libsluice_standalone.a for the target, which executables and images link; empty: where this program's build or
   /// installation has it.

@@ -1,0 +1,84 @@
+// Runs a module of `sluice compile --emit wasm` on arrays of .npy files, and compares its outputs with references: under
+// Node for scripts/run_targets, and in a browser, which imports `check`.
+//
+// usage: node check.mjs NAME.mjs FOLDER [STEPS]
+//
+// FOLDER is one that `sluice run --keep` wrote, with input_0.npy, output_0.npy and so on. Prints JSON in the form of
+// sluice-runner, and exits with 1 if an output differs. STEPS, by default 1, are timed.
+
+const tolerance = 5e-4;
+const isNode = globalThis.process?.versions?.node !== undefined;
+
+/** The bytes of a file, or null where there is none. */
+async function read(url) {
+  if (url.protocol === "file:") {
+    const { existsSync, readFileSync } = await import("node:fs");
+    return existsSync(url) ? new Uint8Array(readFileSync(url)) : null;
+  }
+  const response = await fetch(url);
+  return response.ok ? new Uint8Array(await response.arrayBuffer()) : null;
+}
+
+/** The elements of an .npy file of version 1 as an array of that kind; null where there is no file. */
+async function readArray(url, kind) {
+  const bytes = await read(url);
+  if (!bytes)
+    return null;
+  const start = 10 + bytes[8] + 256 * bytes[9];
+  return new globalThis[kind](bytes.slice(start).buffer);
+}
+
+/** Greatest difference by greatest value, and the cosine of the angle between both. */
+function compare(name, found, reference) {
+  if (found.length !== reference.length)
+    throw new Error(`output '${name}' has ${found.length} elements and its reference ${reference.length}, give its own`);
+  let difference = 0, most = 0, product = 0, squares = 0, references = 0;
+  for (let i = 0; i < found.length; ++i) {
+    const value = Number(found[i]), expected = Number(reference[i]);
+    const apart = Math.abs(value - expected);
+    // A NaN stays.
+    if (!(apart <= difference) && !Number.isNaN(difference))
+      difference = apart;
+    most = Math.max(most, Math.abs(expected));
+    product += value * expected;
+    squares += value * value;
+    references += expected * expected;
+  }
+  const ratio = difference === 0 ? 0 : difference / most;
+  return { name, ratio, cosine: squares === 0 && references === 0 ? 1 : product / Math.sqrt(squares * references) };
+}
+
+/** What an open model computes for the arrays of a folder, in the form of sluice-runner. */
+export async function check(model, folder, steps = 1) {
+  const values = {}, outputs = [], times = [];
+  for (const [number, port] of model.inputs.entries())
+    values[port.name] = await readArray(new URL(`input_${number}.npy`, folder), port.array);
+  let found;
+  for (let step = 0; step < steps; ++step) {
+    model.reset();
+    const begin = performance.now();
+    found = model.run(values);
+    times.push(performance.now() - begin);
+  }
+  for (const [number, port] of model.outputs.entries()) {
+    const reference = await readArray(new URL(`output_${number}.npy`, folder), port.array);
+    if (reference && ["f16", "bf16"].includes(port.type))
+      throw new Error(`output '${port.name}' has elements of ${port.type}, which are not compared, cast it in the model`);
+    if (reference)
+      outputs.push(compare(port.name, found[port.name], reference));
+  }
+  times.sort((a, b) => a - b);
+  return { passes: outputs.every(output => output.ratio <= tolerance), compared: outputs.length, outputs,
+    stepMs: times[Math.floor(times.length / 2)] };
+}
+
+if (isNode) {
+  const { fileURLToPath, pathToFileURL } = await import("node:url");
+  const [script, file, folder, steps] = process.argv.slice(1);
+  if (script === fileURLToPath(import.meta.url)) {
+    const { open } = await import(pathToFileURL(file));
+    const result = await check(await open(), pathToFileURL(folder + "/"), Number(steps ?? 1));
+    console.log(JSON.stringify(result));
+    process.exitCode = result.passes && result.compared > 0 ? 0 : 1;
+  }
+}
