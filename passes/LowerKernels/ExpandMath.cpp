@@ -232,8 +232,7 @@ struct ExpandMultiplyAdd : OpRewritePattern<math::FmaOp> {
     Arithmetic f(op, rewriter);
     Value x = op.getA(), y = op.getB(), z = op.getC();
     if (getElementTypeOrSelf(op.getType()).isF32()) {
-      Value sum = f.add(f.mul(f.widened(x), f.widened(y)), f.widened(z));
-      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, f.narrow, sum);
+      rewriter.replaceOp(op, f.add(f.mul(x, y), z));
       return success();
     }
     if (!getElementTypeOrSelf(op.getType()).isF64())

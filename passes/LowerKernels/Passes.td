@@ -53,11 +53,12 @@ def ExpandFmaPass : InterfacePass<"kernel-expand-fma", "::mlir::FunctionOpInterf
   let summary = "Expand fused multiply-adds where the target has no instruction for them";
   let description = [{
     LLVM calls `fmaf` and `fma` of the C library for `math.fma` on such a target. This pass is
-    for programs without a C library. For f32, the product is exact in f64, and the sum is
-    rounded to f64 and then to f32. For f64, the rounding errors of the product and of the sum
-    are added (Dekker, "A floating-point technique for extending the available precision",
-    1971), for finite factors of less than 2^996. If the module's target has the instruction,
-    nothing changes.
+    for programs without a C library. In f32, the product and the sum are rounded: polynomials
+    of math functions use it, and their constants, which are Cephes', do not rely on a single
+    rounding. In f64, which reduces arguments and computes powers, the rounding errors of the
+    product and of the sum are added (Dekker, "A floating-point technique for extending the
+    available precision", 1971), for finite factors of less than 2^996. If the module's target
+    has the instruction, nothing changes.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -5,8 +5,8 @@
 // HAS-COUNT-2: math.fma
 
 // CHECK-LABEL: func.func @vectors
-// CHECK-COUNT-3: arith.extf {{.*}} vector<8xf32> to vector<8xf64>
-// CHECK: arith.truncf
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %arg0, %arg1 : vector<8xf32>
+// CHECK: arith.addf %[[PRODUCT]], %arg2 : vector<8xf32>
 // CHECK-NOT: math.fma
 func.func @vectors(%x: vector<8xf32>, %y: vector<8xf32>, %z: vector<8xf32>) -> vector<8xf32> {
   %0 = math.fma %x, %y, %z : vector<8xf32>
