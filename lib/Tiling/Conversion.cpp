@@ -47,8 +47,13 @@ private:
     if (!wanted[axis].isSplit())
       return false;
     for (uint32_t other = 0; other < now.size(); ++other) {
-      bool splits = now[other] == wanted[axis];
-      if (other != axis && splits != (other < axis && wanted[other] == wanted[axis]))
+      if (other == axis)
+        continue;
+      const bool splits = now[other] == wanted[axis];
+      // Parts of a dimension in different numbers of blocks do not nest.
+      if (now[other].splits(wanted[axis].dim) && !splits)
+        return false;
+      if (splits != (other < axis && wanted[other] == wanted[axis]))
         return false;
     }
     return true;
@@ -95,11 +100,21 @@ private:
     return saturatingMul(saturatingMul(mesh.numDevices() / (joinedParts * outside), cells), cellBytes);
   }
 
+  /// The ranks of a group exchange strided parts only if all parts are equal.
+  bool canExchange(uint32_t axis) const {
+    const AxisTiling from = now[axis], to = wanted[axis];
+    const int64_t joined = partsOf(from), split = partsOf(to) * mesh.axes[axis].size;
+    return (from.blocks == 1 && to.blocks == 1) || (shape[from.dim] % joined == 0 && shape[to.dim] % split == 0);
+  }
+
   void add(CollectiveKind kind, std::vector<uint32_t> axes, uint32_t dim, AxisTiling then) {
     CollectiveStep step;
     step.kind = kind;
     step.dim = dim;
     step.splitDim = then.dim;
+    const bool joins = kind == CollectiveKind::AllGather || kind == CollectiveKind::AllToAll;
+    step.blocks = joins ? now[axes[0]].blocks : then.blocks;
+    step.splitBlocks = kind == CollectiveKind::AllToAll ? then.blocks : 1;
     const std::vector<int64_t> own = partShape(shape, now, mesh);
     step.ownBytes = bytesOf(own, elementBytes);
     const int64_t exchanged = kind == CollectiveKind::AllToAll ? exchangedBytes(axes[0], then, step.ownBytes) : 0;
@@ -117,7 +132,7 @@ private:
     };
     switch (kind) {
     case CollectiveKind::AllGather:
-      step.bytes = rowsBytes(partsOf(AxisTiling::split(step.dim)) * group);
+      step.bytes = rowsBytes(partsOf(AxisTiling::split(step.dim, step.blocks)) * group);
       break;
     case CollectiveKind::AllReduce:
       step.bytes = saturatingMul(devices / group * (group - 1), saturatingMul(step.ownBytes, 2));
@@ -163,7 +178,8 @@ private:
   }
   bool exchange() {
     for (uint32_t axis = 0; axis < now.size(); ++axis)
-      if (now[axis].isSplit() && now[axis] != wanted[axis] && isInnermost(axis) && fits(axis)) {
+      if (now[axis].isSplit() && !now[axis].splits(wanted[axis].dim) && isInnermost(axis) && fits(axis) &&
+          canExchange(axis)) {
         add(CollectiveKind::AllToAll, {axis}, now[axis].dim, wanted[axis]);
         return true;
       }
@@ -267,25 +283,39 @@ int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh) {
 
 namespace {
 struct Interval {
-  int64_t begin, extent;
+  int64_t begin, end;
 };
 
-/// What a device holds, per dimension.
-std::vector<Interval> partOf(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
+/// The elements of a dimension that a device has, ascending: an interval for each block.
+std::vector<Interval> partOf(int64_t extent, uint32_t dim, const std::vector<AxisTiling> &tilings,
                              const std::vector<int64_t> &coordinates, const Mesh &mesh) {
-  std::vector<int64_t> parts(shape.size(), 1), part(shape.size(), 0);
+  int64_t parts = 1, part = 0, blocks = 1;
   for (size_t axis = 0; axis < tilings.size(); ++axis)
-    if (tilings[axis].isSplit()) {
-      const uint32_t dim = tilings[axis].dim;
-      parts[dim] *= mesh.axes[axis].size;
-      part[dim] = part[dim] * mesh.axes[axis].size + coordinates[axis];
+    if (tilings[axis].splits(dim)) {
+      parts *= mesh.axes[axis].size;
+      part = part * mesh.axes[axis].size + coordinates[axis];
+      blocks = tilings[axis].blocks;
     }
   std::vector<Interval> result;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    const int64_t begin = partBegin(shape[dim], parts[dim], part[dim]);
-    result.push_back({begin, partBegin(shape[dim], parts[dim], part[dim] + 1) - begin});
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t begin = partBegin(extent, blocks, block), width = partBegin(extent, blocks, block + 1) - begin;
+    result.push_back({begin + partBegin(width, parts, part), begin + partBegin(width, parts, part + 1)});
   }
   return result;
+}
+
+int64_t elementsIn(const std::vector<Interval> &intervals) {
+  int64_t sum = 0;
+  for (const Interval &interval : intervals)
+    sum += interval.end - interval.begin;
+  return sum;
+}
+
+int64_t elementsInBoth(const std::vector<Interval> &a, const std::vector<Interval> &b) {
+  int64_t sum = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size(); ++(a[i].end < b[j].end ? i : j))
+    sum += std::max<int64_t>(0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
+  return sum;
 }
 
 /// Elements all devices need, and those of them they hold.
@@ -293,14 +323,12 @@ std::pair<int64_t, int64_t> neededAndHeld(const std::vector<int64_t> &shape, con
                                           const std::vector<AxisTiling> &to, const Mesh &mesh) {
   int64_t needed = 0, held = 0;
   for (int64_t device = 0, devices = mesh.numDevices(); device < devices; ++device) {
-    std::vector<int64_t> coordinates = mesh.coordinates(device);
-    std::vector<Interval> has = partOf(shape, from, coordinates, mesh), wants = partOf(shape, to, coordinates, mesh);
+    const std::vector<int64_t> coordinates = mesh.coordinates(device);
     int64_t all = 1, common = 1;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      int64_t begin = std::max(has[d].begin, wants[d].begin);
-      int64_t end = std::min(has[d].begin + has[d].extent, wants[d].begin + wants[d].extent);
-      all = saturatingMul(all, wants[d].extent);
-      common = saturatingMul(common, std::max<int64_t>(0, end - begin));
+    for (uint32_t d = 0; d < shape.size(); ++d) {
+      const std::vector<Interval> wants = partOf(shape[d], d, to, coordinates, mesh);
+      all = saturatingMul(all, elementsIn(wants));
+      common = saturatingMul(common, elementsInBoth(partOf(shape[d], d, from, coordinates, mesh), wants));
     }
     needed = saturatingAdd(needed, all);
     held = saturatingAdd(held, common);
@@ -323,13 +351,17 @@ int64_t throughParts(const std::vector<int64_t> &shape, const std::vector<AxisTi
       return;
     }
     for (uint32_t dim = 0; dim < shape.size(); ++dim) {
+      // In as many blocks as other axes split the dimension.
       int64_t count = mesh.axes[axis].size;
+      uint32_t blocks = 1;
       for (size_t other = 0; other < parts.size(); ++other)
-        if (other != axis && parts[other] == AxisTiling::split(dim))
+        if (other != axis && parts[other].splits(dim)) {
           count *= mesh.axes[other].size;
-      if (shape[dim] < count)
+          blocks = parts[other].blocks;
+        }
+      if (shape[dim] / blocks < count)
         continue;
-      parts[axis] = AxisTiling::split(dim);
+      parts[axis] = AxisTiling::split(dim, blocks);
       choose(axis + 1);
       parts[axis] = from[axis];
     }

@@ -12,7 +12,7 @@
 namespace sluice {
 
 bool splitsAlone(const TilingRule &rule) {
-  return rule.dividesWork &&
+  return rule.dividesWork && !rule.isStrided() &&
          std::all_of(rule.halos.begin(), rule.halos.end(), [](const Halo &halo) { return halo.empty(); });
 }
 
@@ -34,7 +34,9 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
     const TilingRule &rule = op.rules[split.rule];
     if (!splitsAlone(rule))
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",
-                    rule.dividesWork ? "read elements of their neighbours" : "do all of the work each",
+                    !rule.dividesWork  ? "do all of the work each"
+                    : rule.isStrided() ? "have elements at a distance"
+                                       : "read elements of their neighbours",
                     ", use another");
     if (split.parts < 2 || !rule.dividesEvenly(split.parts))
       return refuse("cannot run as ", split.parts, " parts by rule '", rule.name, "', use a divisor of ", rule.divisor,

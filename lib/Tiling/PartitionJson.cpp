@@ -13,7 +13,8 @@ static constexpr int kPartitionSchema = 1;
 
 std::string tilingName(AxisTiling tiling) {
   if (tiling.isSplit())
-    return concat("split ", tiling.dim);
+    return tiling.blocks == 1 ? concat("split ", tiling.dim)
+                              : concat("split ", tiling.dim, " in ", tiling.blocks, " blocks");
   if (tiling.isReplicated())
     return "whole";
   constexpr const char *kinds[] = {"partial sum", "partial max", "partial min"};
@@ -120,11 +121,12 @@ static Expected<AxisTiling> readAxis(const JsonReader &reader, size_t rank) {
   SLUICE_ASSIGN_OR_RETURN(std::string name, reader.asString());
   if (name == tilingName(AxisTiling::replicated()))
     return AxisTiling::replicated();
-  for (size_t dim = 0; dim < rank; ++dim)
-    if (AxisTiling split = AxisTiling::split(static_cast<uint32_t>(dim)); name == tilingName(split))
-      return split;
+  for (uint32_t dim = 0; dim < rank; ++dim)
+    for (uint32_t blocks = 1; blocks <= kMostBlocks; ++blocks)
+      if (AxisTiling split = AxisTiling::split(dim, blocks); name == tilingName(split))
+        return split;
   return makeError(ErrorCode::InvalidInput, "'", name.substr(0, 80), "' is not a tiling, at '", reader.where(),
-                   "', write 'whole' or 'split' and a dimension");
+                   "', write 'whole', or 'split' and a dimension, such as 'split 1' or 'split 1 in 3 blocks'");
 }
 
 static Expected<uint32_t> readRule(const JsonReader &reader, const ProgramOperator &op) {

@@ -30,11 +30,11 @@ PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMach
   for (size_t t = 0; t < program.tensors.size(); ++t)
     if (program.tensors[t].updates.valid())
       nodeOf[t] = nodeOf[program.tensors[t].updates.index()];
-  dims.resize(numTensorNodes);
+  splits.resize(numTensorNodes);
   auto note = [&](TensorId id, AxisTiling tiling) {
-    std::vector<uint32_t> &list = dims[nodeOf[id.index()]];
-    if (tiling.isSplit() && std::find(list.begin(), list.end(), tiling.dim) == list.end())
-      list.push_back(tiling.dim);
+    std::vector<AxisTiling> &list = splits[nodeOf[id.index()]];
+    if (tiling.isSplit() && std::find(list.begin(), list.end(), tiling) == list.end())
+      list.push_back(tiling);
   };
   for (const ProgramOperator &op : program.operators)
     for (const TilingRule &rule : op.rules) {
@@ -48,8 +48,9 @@ PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMach
             note(op.results[i], AxisTiling::split(d));
       }
     }
-  for (std::vector<uint32_t> &list : dims)
-    std::sort(list.begin(), list.end());
+  for (std::vector<AxisTiling> &list : splits)
+    std::sort(list.begin(), list.end(),
+              [](AxisTiling a, AxisTiling b) { return std::pair(a.blocks, a.dim) < std::pair(b.blocks, b.dim); });
   std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> shapes;
   for (const ProgramTensor &tensor : program.tensors)
     shapeOf.push_back(
@@ -57,12 +58,14 @@ PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMach
   findKinds();
 }
 
-uint64_t codeOf(const std::vector<AxisTiling> &tilings) {
-  uint64_t code = 0;
-  for (AxisTiling t : tilings)
-    code = code << 5 | (t.isReplicated() ? 0
-                        : t.isSplit()    ? 1 + t.dim
-                                         : 1 + kMostTiledDims + static_cast<uint64_t>(t.reduction));
+TilingCode codeOf(const std::vector<AxisTiling> &tilings) {
+  TilingCode code;
+  for (AxisTiling t : tilings) {
+    code.kinds = code.kinds << 5 | (t.isReplicated() ? 0
+                                    : t.isSplit()    ? 1 + t.dim
+                                                     : 1 + kMostTiledDims + static_cast<uint64_t>(t.reduction));
+    code.blocks = code.blocks << 5 | t.blocks;
+  }
   return code;
 }
 
@@ -93,7 +96,7 @@ void PartitionModel::findKinds() {
     for (const TilingRule &rule : op.rules) {
       for (const std::vector<AxisTiling> *tilings : {&rule.operands, &rule.results})
         for (AxisTiling tiling : *tilings)
-          key.push_back(static_cast<int64_t>(codeOf({tiling})));
+          key.insert(key.end(), {static_cast<int64_t>(codeOf({tiling}).kinds), tiling.blocks});
       key.insert(key.end(), {rule.divisor, rule.mostParts, rule.dividesWork, rule.uneven,
                              static_cast<int64_t>(rule.halos.size())});
       for (const Halo &halo : rule.halos)
@@ -106,7 +109,9 @@ void PartitionModel::findKinds() {
 int64_t PartitionModel::convert(TensorId id, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to) {
   if (from == to)
     return 0;
-  auto [entry, isNew] = known[codeOf(from)].try_emplace(codeOf(to) * program.tensors.size() + shapeOf[id.index()]);
+  const TilingCode source = codeOf(from), target = codeOf(to);
+  auto [entry, isNew] =
+      known.try_emplace({source.kinds, source.blocks, target.kinds, target.blocks, shapeOf[id.index()]});
   if (isNew)
     entry->second = conversionCost(cost, program.tensors[id.index()], from, to, machine.mesh);
   return entry->second;
@@ -231,13 +236,14 @@ private:
     const ProgramTensor &tensor = model.program.tensors[t];
     auto options = [&](uint32_t) {
       std::vector<AxisTiling> list{AxisTiling()};
-      for (uint32_t dim : model.dims[node])
-        list.push_back(AxisTiling::split(dim));
+      list.insert(list.end(), model.splits[node].begin(), model.splits[node].end());
       return list;
     };
     auto isPossible = [&](const std::vector<AxisTiling> &tuple) {
-      return std::all_of(model.dims[node].begin(), model.dims[node].end(),
-                         [&](uint32_t dim) { return tensor.canSplit(dim, partsAlong(tuple, AxisTiling::split(dim))); });
+      return tilingsCombine(tuple) &&
+             std::all_of(model.splits[node].begin(), model.splits[node].end(), [&](AxisTiling split) {
+               return tensor.canSplit(split.dim, partsAlong(tuple, split), split.blocks);
+             });
     };
     const std::vector<AxisTiling> &given = request.given.tensors[t];
     if (!request.filter.tensor)
@@ -266,7 +272,7 @@ private:
     entry.lower = ranges[t].begin;
     entry.upper = ranges[t].end;
     entry.costs.assign(list.size(), 0);
-    std::vector<uint64_t> codes;
+    std::vector<TilingCode> codes;
     for (const std::vector<AxisTiling> &tuple : list) {
       entry.usages.push_back(partBytes(tensor, tuple, mesh));
       codes.push_back(codeOf(tuple));
@@ -279,6 +285,8 @@ private:
   RuleTuples ruleTuples(OperatorId id) const {
     const ProgramOperator &op = model.program.operators[id.index()];
     const std::vector<uint32_t> &given = request.given.rules[id.index()];
+    const bool hasStrides =
+        std::any_of(op.rules.begin(), op.rules.end(), [](const TilingRule &rule) { return rule.isStrided(); });
     auto options = [&](uint32_t axis) {
       std::vector<uint32_t> list;
       for (uint32_t r = 0; r < op.rules.size(); ++r)
@@ -288,7 +296,8 @@ private:
     };
     auto isAllowed = [&](const std::vector<uint32_t> &tuple) {
       return std::all_of(tuple.begin(), tuple.end(),
-                         [&](uint32_t rule) { return op.rules[rule].allows(partsAlong(tuple, rule)); });
+                         [&](uint32_t rule) { return op.rules[rule].allows(partsAlong(tuple, rule)); }) &&
+             (!hasStrides || rulesCombine(op, tuple));
     };
     RuleTuples list;
     for (const auto &filter : request.filter.rules) {
@@ -393,7 +402,7 @@ private:
   Instance instance;
   size_t entries = 0; ///< In all matrices, counted once per edge.
   // Operators of one kind, by the same rules, of tensors held in the same ways, have one matrix.
-  Numbering<std::vector<uint64_t>> heldNumbers;
+  Numbering<std::vector<TilingCode>> heldNumbers;
   Numbering<RuleTuples> ruleNumbers;
   std::vector<uint32_t> heldOf;                               ///< Per tensor node, described.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodeLike; ///< [kind, rules]: a node that has their costs.

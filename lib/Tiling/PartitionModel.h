@@ -8,6 +8,8 @@
 #include "sluice/Tiling/Partition.h"
 #include "sluice/Tiling/Tiling.h"
 
+#include <array>
+#include <compare>
 #include <functional>
 #include <unordered_map>
 
@@ -18,9 +20,13 @@ int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules
 int64_t conversionCost(PartitionCost cost, const ProgramTensor &tensor, const std::vector<AxisTiling> &from,
                        const std::vector<AxisTiling> &to, const Mesh &mesh);
 int64_t stepsCost(PartitionCost cost, const std::vector<CollectiveStep> &steps, const Mesh &mesh);
-/// Differs between any two tilings of a mesh: 5 bits an axis, for kMostTiledDims dimensions, three partial kinds and
-/// whole.
-uint64_t codeOf(const std::vector<AxisTiling> &tilings);
+/// Differs between any two tilings of a mesh: 5 bits an axis in each number. One says the dimension of kMostTiledDims,
+/// three partial kinds or whole, the other the number of blocks.
+struct TilingCode {
+  uint64_t kinds = 0, blocks = 0;
+  auto operator<=>(const TilingCode &) const = default;
+};
+TilingCode codeOf(const std::vector<AxisTiling> &tilings);
 int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &tilings, const Mesh &mesh);
 
 /// The shape that a conversion along `axis` moves in the recursive count: the part that the axes before it leave, and
@@ -84,10 +90,18 @@ private:
   PartitionCost cost;
   std::vector<uint32_t> nodeOf; ///< Per tensor.
   uint32_t numTensorNodes = 0;
-  std::vector<std::vector<uint32_t>> dims; ///< Per tensor node: the dimensions that some rule splits.
-  std::vector<uint32_t> shapeOf;           ///< Per tensor: equal for equal shapes and element sizes.
+  std::vector<std::vector<AxisTiling>> splits; ///< Per tensor node: how some rule splits it.
+  std::vector<uint32_t> shapeOf;               ///< Per tensor: equal for equal shapes and element sizes.
   std::vector<uint32_t> kindOf; ///< Per operator: equal if rules, shapes, work and repeated operands are equal.
-  std::unordered_map<uint64_t, std::unordered_map<uint64_t, int64_t>> known;
+  struct HashCodes {
+    size_t operator()(const std::array<uint64_t, 5> &codes) const {
+      uint64_t hash = 0;
+      for (uint64_t code : codes)
+        hash = (hash ^ code ^ code >> 29) * 0x9e3779b97f4a7c15U;
+      return hash ^ hash >> 32;
+    }
+  };
+  std::unordered_map<std::array<uint64_t, 5>, int64_t, HashCodes> known; ///< By two TilingCodes and shapeOf.
 
   void findKinds();
   int64_t convert(TensorId tensor, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to);

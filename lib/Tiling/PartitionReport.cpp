@@ -67,7 +67,7 @@ namespace {
 /// Calls fn(tensor, op, isResult, from, to, halos) for each conversion, each copy once, in the operators' order.
 template <typename Fn>
 void forEachConversion(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling, Fn fn) {
-  std::set<std::tuple<uint32_t, uint64_t, std::vector<int64_t>>> seen;
+  std::set<std::tuple<uint32_t, TilingCode, std::vector<int64_t>>> seen;
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
     for (size_t slot = 0; slot < op.operands.size(); ++slot) {
@@ -175,7 +175,7 @@ int64_t simulate(const TensorProgram &program, const PartitionMachine &machine, 
   Overlap overlap;
   constexpr size_t kNone = ~size_t(0);
   std::vector<size_t> held(program.tensors.size(), kNone); ///< The task a tensor waits for.
-  std::map<std::pair<uint32_t, uint64_t>, size_t> copies;
+  std::map<std::pair<uint32_t, TilingCode>, size_t> copies;
   size_t next = 0;
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
@@ -243,7 +243,7 @@ static int64_t peakOf(const TensorProgram &program, const Mesh &mesh, const Tili
   for (size_t t = 0; t < ranges.size(); ++t)
     add(ranges[t].begin, ranges[t].end, partBytes(program.tensors[t], tiling.tensors[t], mesh));
   // A copy lives from the first operator that wants it to the last.
-  std::map<std::pair<uint32_t, uint64_t>, int64_t> last;
+  std::map<std::pair<uint32_t, TilingCode>, int64_t> last;
   for (size_t i = 0; i < program.operators.size(); ++i)
     for (size_t slot = 0; slot < program.operators[i].operands.size(); ++slot)
       last[{program.operators[i].operands[slot].value, codeOf(tiling.operandTilings(program, OperatorId(i), slot))}] =
@@ -272,7 +272,7 @@ PartitionReport measurePartition(const TensorProgram &program, const PartitionMa
   const Mesh &mesh = machine.mesh;
   PartitionReport report;
   /// Bytes of a conversion by the two counts of areas: layers that are equal have equal ones.
-  std::map<std::tuple<std::vector<int64_t>, int64_t, uint64_t, uint64_t>, std::array<int64_t, 2>> areas;
+  std::map<std::tuple<std::vector<int64_t>, int64_t, TilingCode, TilingCode>, std::array<int64_t, 2>> areas;
   forEachConversion(
       program, mesh, tiling,
       [&](TensorId id, OperatorId op, bool isResult, const std::vector<AxisTiling> &from,

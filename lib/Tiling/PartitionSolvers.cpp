@@ -110,11 +110,17 @@ private:
       if (isWeight(id))
         return !isMatrix(id) || tiling.isSplit();
       const std::optional<uint32_t> dim = batch.dimOf(id);
-      return !dim || tiling != AxisTiling::split(*dim);
+      return !dim || !tiling.splits(*dim);
     };
     auto keepsBatch = [this](OperatorId id, uint32_t rule) {
-      const std::vector<uint32_t> rules = batch.rulesOf(id);
-      return std::find(rules.begin(), rules.end(), rule) == rules.end();
+      const ProgramOperator &op = program.operators[id.index()];
+      auto splitsBatch = [this](const std::vector<TensorId> &tensors, const std::vector<AxisTiling> &tilings) {
+        for (size_t slot = 0; slot < tensors.size(); ++slot)
+          if (const std::optional<uint32_t> dim = batch.dimOf(tensors[slot]); dim && tilings[slot].splits(*dim))
+            return true;
+        return false;
+      };
+      return !splitsBatch(op.operands, op.rules[rule].operands) && !splitsBatch(op.results, op.rules[rule].results);
     };
     filter.rules = {[this, keepsBatch](OperatorId id, uint32_t rule) {
                       return keepsBatch(id, rule) && (!readsMatrix(id) || splitsMatrix(id, rule));

@@ -23,8 +23,10 @@ int64_t ProgramTensor::bytes() const {
   return product;
 }
 
-bool ProgramTensor::canSplit(size_t dim, int64_t parts) const {
+bool ProgramTensor::canSplit(size_t dim, int64_t parts, uint32_t blocks) const {
   const bool isState = role == TensorRole::State || updates.valid();
+  if (blocks > 1)
+    return parts <= 1 || (shape[dim] > 0 && shape[dim] % blocks == 0 && shape[dim] / blocks % parts == 0);
   return parts <= 1 || (shape[dim] > 0 && (isState ? shape[dim] % parts == 0 : shape[dim] >= parts));
 }
 
@@ -44,7 +46,12 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
     if (tilings[i].dim >= tensor.shape.size())
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
                        tensor.name, "', which has rank ", tensor.shape.size());
-    if (rule.divisor < 1 || tensor.shape[tilings[i].dim] % rule.divisor != 0)
+    const uint32_t blocks = tilings[i].blocks;
+    if (blocks < 1 || blocks > kMostBlocks || tensor.shape[tilings[i].dim] % blocks != 0 || (blocks > 1 && rule.uneven))
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
+                       tensor.name, "', whose extent is ", tensor.shape[tilings[i].dim], ", in ", blocks,
+                       rule.uneven ? " blocks of uneven parts" : " blocks");
+    if (rule.divisor < 1 || tensor.shape[tilings[i].dim] / blocks % rule.divisor != 0)
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
                        tensor.name, "', whose extent ", tensor.shape[tilings[i].dim], " is not a multiple of ",
                        rule.divisor);
@@ -170,6 +177,24 @@ std::vector<AxisTiling> Tiling::resultTilings(const TensorProgram &program, Oper
   return slotTilings(program.operators[op.index()], rules[op.index()], slot, &TilingRule::results);
 }
 
+bool tilingsCombine(const std::vector<AxisTiling> &tilings) {
+  for (size_t a = 0; a < tilings.size(); ++a)
+    for (size_t b = 0; b < a && tilings[a].isSplit(); ++b)
+      if (tilings[b].splits(tilings[a].dim) && tilings[b] != tilings[a])
+        return false;
+  return true;
+}
+
+bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules) {
+  for (size_t slot = 0; slot < op.operands.size(); ++slot)
+    if (!tilingsCombine(slotTilings(op, rules, slot, &TilingRule::operands)))
+      return false;
+  for (size_t slot = 0; slot < op.results.size(); ++slot)
+    if (!tilingsCombine(slotTilings(op, rules, slot, &TilingRule::results)))
+      return false;
+  return true;
+}
+
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh) {
   std::vector<int64_t> part = shape;
@@ -201,9 +226,12 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
         return refuse("is split along dimension ", held.dim, " of ", tensor.shape.size());
       int64_t &count = parts.try_emplace(held.dim, 1).first->second;
       count *= mesh.axes[axis].size;
-      if (!tensor.canSplit(held.dim, count))
-        return refuse("of extent ", tensor.shape[held.dim], " in dimension ", held.dim, " is split in ", count);
+      if (held.blocks < 1 || held.blocks > kMostBlocks || !tensor.canSplit(held.dim, count, held.blocks))
+        return refuse("of extent ", tensor.shape[held.dim], " in dimension ", held.dim, " is split in ", count,
+                      held.blocks == 1 ? "" : " parts of blocks");
     }
+    if (!tilingsCombine(tiling.tensors[i]))
+      return refuse("is split along one dimension in different numbers of blocks");
     if (tensor.updates.valid() && tiling.tensors[i] != tiling.tensors[tensor.updates.index()])
       return refuse("is held otherwise than the state it updates");
   }
@@ -224,6 +252,8 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
       if (!op.rules[rule].allows(count))
         return refuse("runs by '", op.rules[rule].name, "' on ", count, " parts, which that does not allow");
     }
+    if (!rulesCombine(op, tiling.rules[i]))
+      return refuse("runs by rules that split one dimension in different numbers of blocks");
     // Partial results of one kind only: a maximum of sums is no sum of maxima.
     for (size_t slot = 0; slot < op.results.size(); ++slot) {
       const AxisTiling *first = nullptr;

@@ -34,6 +34,8 @@ void TilingPropagation::note(TensorId tensor, AxisTiling tiling) {
     reach(tensor);
     return;
   }
+  if (tiling.blocks > 1) // What carries the batch in strides is not known.
+    return;
   if (dims[tensor.index()] || (stays && stays(tensor)))
     return;
   dims[tensor.index()] = tiling.dim;
@@ -72,7 +74,7 @@ std::vector<uint32_t> TilingPropagation::rulesOf(OperatorId id) const {
   for (uint32_t r = 0; r < op.rules.size(); ++r) {
     auto keeps = [&](const std::vector<TensorId> &tensors, const std::vector<AxisTiling> &tilings) {
       for (size_t slot = 0; slot < tensors.size(); ++slot)
-        if (tilings[slot].isSplit() && dimOf(tensors[slot]) == tilings[slot].dim)
+        if (const std::optional<uint32_t> dim = dimOf(tensors[slot]); dim && tilings[slot] == AxisTiling::split(*dim))
           return true;
       return false;
     };

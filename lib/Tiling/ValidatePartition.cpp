@@ -26,17 +26,17 @@ static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
     case CollectiveKind::Slice:
       if (!now.isReplicated())
         return false;
-      now = AxisTiling::split(step.dim);
+      now = AxisTiling::split(step.dim, step.blocks);
       break;
     case CollectiveKind::AllGather:
-      if (now != AxisTiling::split(step.dim))
+      if (now != AxisTiling::split(step.dim, step.blocks))
         return false;
       now = AxisTiling::replicated();
       break;
     case CollectiveKind::ReduceScatter:
       if (!now.isPartial())
         return false;
-      now = AxisTiling::split(step.dim);
+      now = AxisTiling::split(step.dim, step.blocks);
       break;
     case CollectiveKind::AllReduce:
       if (!now.isPartial())
@@ -44,9 +44,9 @@ static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
       now = AxisTiling::replicated();
       break;
     case CollectiveKind::AllToAll:
-      if (now != AxisTiling::split(step.dim))
+      if (now != AxisTiling::split(step.dim, step.blocks) || step.dim == step.splitDim)
         return false;
-      now = AxisTiling::split(step.splitDim);
+      now = AxisTiling::split(step.splitDim, step.splitBlocks);
       break;
     case CollectiveKind::Halo:
       if (now != AxisTiling::split(step.dim))
@@ -58,6 +58,10 @@ static bool apply(const CollectiveStep &step, std::vector<AxisTiling> &held) {
       for (size_t inner = axis + 1; inner < held.size(); ++inner)
         if (held[inner] == now)
           return false;
+    // Nor does any axis split the dimension in another number of blocks.
+    for (size_t other = 0; other < held.size(); ++other)
+      if (now.isSplit() && held[other].splits(now.dim) && held[other].blocks != now.blocks)
+        return false;
   }
   return true;
 }
@@ -90,7 +94,7 @@ static int64_t elementsOf(int64_t extent, uint32_t dim, const std::vector<AxisTi
                           const std::vector<int64_t> &coordinates, const Mesh &mesh) {
   int64_t parts = 1, part = 0;
   for (size_t axis = 0; axis < held.size(); ++axis)
-    if (held[axis] == AxisTiling::split(dim)) {
+    if (held[axis].splits(dim)) {
       parts *= mesh.axes[axis].size;
       part = part * mesh.axes[axis].size + coordinates[axis];
     }
@@ -125,9 +129,19 @@ static int64_t unevenBytesSent(const CollectiveStep &step, const std::vector<int
 static bool isEven(int64_t extent, uint32_t dim, const std::vector<AxisTiling> &held, const Mesh &mesh) {
   int64_t parts = 1;
   for (size_t axis = 0; axis < held.size(); ++axis)
-    if (held[axis] == AxisTiling::split(dim))
+    if (held[axis].splits(dim))
       parts *= mesh.axes[axis].size;
   return extent % parts == 0;
+}
+
+/// Whether every device has an equal share of every block of dimensions that are split in strides.
+static bool hasEqualShares(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &held, const Mesh &mesh) {
+  for (const AxisTiling &tiling : held)
+    if (tiling.isSplit() && tiling.blocks != 1 &&
+        (tiling.blocks < 1 || shape[tiling.dim] % tiling.blocks != 0 ||
+         !isEven(shape[tiling.dim] / tiling.blocks, tiling.dim, held, mesh)))
+      return false;
+  return true;
 }
 
 /// The halos that an operand needs where its rules split it: axes, and what is exchanged along them.
@@ -243,7 +257,7 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
       for (size_t dim = 0; dim < part.size(); ++dim)
         own = saturatingMul(own, part[dim] += widened[dim]);
       const std::vector<AxisTiling> before = held;
-      if (!apply(step, held))
+      if (!apply(step, held) || !hasEqualShares(tensor.shape, held, machine.mesh))
         return refuse("has a step that does not apply, ", collectiveName(step.kind));
       const bool isHalo = step.kind == CollectiveKind::Halo;
       const int64_t row = isHalo ? own / std::max<int64_t>(1, part[step.dim]) : 0;

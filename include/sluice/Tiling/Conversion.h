@@ -21,6 +21,7 @@ struct CollectiveStep {
   std::vector<uint32_t> axes; ///< The outer axis first. AllReduce and Halo may have several axes, the others have one.
   uint32_t dim = 0;           ///< The dimension that is cut, gathered or scattered; for AllToAll the gathered one.
   uint32_t splitDim = 0;      ///< AllToAll: the dimension that is split.
+  uint32_t blocks = 1, splitBlocks = 1; ///< Of these two dimensions, if parts are strided (AxisTiling::blocks).
   PartialKind reduction = PartialKind::Sum;
   Halo halo = {};
   int64_t ownBytes = 0; ///< Bytes of the tensor on a device before the collective, of the largest part.
@@ -32,7 +33,8 @@ struct CollectiveStep {
 };
 
 /// The collectives that convert a tensor with tiling `from`, which may be partial, to tiling `to`,
-/// which must not be partial. Slices come first and all-gathers last. No part is empty.
+/// which must not be partial. Slices come first and all-gathers last. No part is empty. A dimension
+/// that changes its number of blocks is gathered and cut again.
 std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, int64_t elementBytes,
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);

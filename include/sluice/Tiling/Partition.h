@@ -149,7 +149,7 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
 /// { schema, program, solver, mesh: [{name, size}], tensors: [{name, shape, tiling}],
 /// operators: [{name, rules}], conversions: [{tensor, operator, from, to, steps:
 /// [{collective, axes, bytes}]}], summary }. A tiling has an entry for each axis: "whole",
-/// "split 0" or "partial sum".
+/// "split 0", "split 1 in 3 blocks" or "partial sum".
 Json partitionToJson(const TensorProgram &program, const PartitionMachine &machine, const PartitionSolution &solution);
 /// The summary of the solution and of its baselines: makespan, times, bytes by collective, counts and memory.
 Json partitionSummaryToJson(const PartitionMachine &machine, const PartitionSolution &solution);

@@ -35,7 +35,7 @@ struct ProgramTensor {
   int64_t bytes() const; ///< Saturating.
   /// Whether the tensor may be held in `parts` parts along a dimension. No part is empty. The parts of a state are
   /// equal, because a state is written to files and joined from them.
-  bool canSplit(size_t dim, int64_t parts) const;
+  bool canSplit(size_t dim, int64_t parts, uint32_t blocks = 1) const;
 };
 
 struct ProgramOperator {
@@ -56,7 +56,7 @@ struct TensorProgram {
   /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
   /// outputs must have one producer, before their consumers, and other tensors none. Rules must
   /// fit the operands and results, have distinct names, and split only dimensions that their
-  /// divisor divides, or is if their parts may be uneven.
+  /// divisor divides (each of the blocks of a strided split), or is if their parts may be uneven.
   Status check() const;
 };
 
@@ -93,6 +93,11 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
+/// Whether no two axes split a dimension in different numbers of blocks: such parts do not nest.
+bool tilingsCombine(const std::vector<AxisTiling> &tilings);
+/// The same of all operands and results of an operator that runs by a rule for each axis.
+bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules);
+
 /// The shape of the largest part, for which every device has memory. Several axes may split one dimension, the outer
 /// axis first.
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
@@ -100,7 +105,8 @@ std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vec
 
 /// Fails with the first broken condition. Along each axis there is a tiling for each tensor and a
 /// rule for each operator. Tensors can be split as they are (ProgramTensor::canSplit). Each rule allows the
-/// number of devices that use it. A state and its next value have the same tiling.
+/// number of devices that use it, and the rules of an operator combine. A state and its next value have the same
+/// tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 
 } // namespace sluice

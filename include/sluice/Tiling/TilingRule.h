@@ -11,6 +11,7 @@
 #ifndef SLUICE_TILING_TILINGRULE_H
 #define SLUICE_TILING_TILINGRULE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -30,23 +31,31 @@ constexpr int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
 /// The extent of the largest part. On every device, a part has memory for this extent.
 constexpr int64_t largestPart(int64_t extent, int64_t parts) { return extent / parts + (extent % parts != 0 ? 1 : 0); }
 
+/// The most blocks of a dimension that is split in strides.
+inline constexpr uint32_t kMostBlocks = 31;
+
 /// The tiling of a tensor along one axis of a mesh.
 struct AxisTiling {
   enum class Kind : uint8_t {
     Replicated, ///< Each device has the whole tensor.
-    Split,      ///< Each device has a contiguous part along dimension `dim`, in the order of devices: see partBegin.
+    Split,      ///< Each device has a part along dimension `dim`, in the order of devices: see partBegin and `blocks`.
     Partial,    ///< Each device has a tensor of the full shape, which is to be reduced. Only for results.
   };
   Kind kind = Kind::Replicated;
   uint32_t dim = 0;
   PartialKind reduction = PartialKind::Sum;
+  /// Split: the dimension consists of this many equal blocks, and a part has its share of each, one behind the other.
+  /// With one block a part is contiguous. With more it is strided, and parts are equal. For example, of the columns
+  /// 0 to 5 in 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
+  uint32_t blocks = 1;
 
   static AxisTiling replicated() { return {}; }
-  static AxisTiling split(uint32_t dim) { return {Kind::Split, dim, PartialKind::Sum}; }
-  static AxisTiling partial(PartialKind reduction) { return {Kind::Partial, 0, reduction}; }
+  static AxisTiling split(uint32_t dim, uint32_t blocks = 1) { return {Kind::Split, dim, PartialKind::Sum, blocks}; }
+  static AxisTiling partial(PartialKind reduction) { return {Kind::Partial, 0, reduction, 1}; }
   bool isReplicated() const { return kind == Kind::Replicated; }
   bool isSplit() const { return kind == Kind::Split; }
   bool isPartial() const { return kind == Kind::Partial; }
+  bool splits(uint32_t which) const { return isSplit() && dim == which; } ///< In any number of blocks.
   bool operator==(const AxisTiling &) const = default;
 };
 
@@ -62,8 +71,8 @@ struct Halo {
 
 /// One way to run an operator on the parts of the devices along an axis. Several axes may use the
 /// same rule: their devices then count as the devices of one axis, with the outer axis first.
-/// Different axes may use different rules in any combination, because no two rules of an operator
-/// split the same dimension of a tensor.
+/// Different axes may use different rules, unless these split the same dimension of a tensor in
+/// different numbers of blocks (rulesCombine).
 struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
@@ -77,12 +86,20 @@ struct TilingRule {
   /// by elements that no result depends on; the operator computes with them as with its own. If a result is partial,
   /// they are the neutral element of its reduction, in operands without a halo.
   bool uneven = false;
+  /// Element i of each split dimension affects only elements i of the others, and sums over the dimension do not depend
+  /// on its order: a part may have any elements, not only contiguous ones. All extents that the rule splits are equal.
+  bool pointwise = false;
 
   bool dividesEvenly(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
   bool allows(int64_t parts) const {
     return dividesEvenly(parts) || (uneven && parts >= 1 && parts <= divisor && parts <= mostParts);
   }
   Halo halo(size_t operand) const { return operand < halos.size() ? halos[operand] : Halo(); }
+  bool isStrided() const {
+    auto inBlocks = [](AxisTiling tiling) { return tiling.blocks > 1; };
+    return std::any_of(operands.begin(), operands.end(), inBlocks) ||
+           std::any_of(results.begin(), results.end(), inBlocks);
+  }
 };
 
 /// The first rule of every operator: each device computes the whole operator.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -78,6 +79,13 @@ struct Mlp {
     return tiling;
   }
 };
+
+Tiling replicatedLike(const TensorProgram &program, size_t axes) {
+  Tiling tiling;
+  tiling.tensors.assign(program.tensors.size(), std::vector<AxisTiling>(axes));
+  tiling.rules.assign(program.operators.size(), std::vector<uint32_t>(axes));
+  return tiling;
+}
 
 double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
@@ -178,17 +186,23 @@ namespace {
 /// cost too much already. Shares nothing with the solvers but what one conversion costs.
 class BruteForce {
 public:
-  BruteForce(const TensorProgram &program, const Mesh &mesh) : program(program), mesh(mesh) {
+  /// With `blocks`, tensors are also split in so many.
+  BruteForce(const TensorProgram &program, const Mesh &mesh, uint32_t blocks = 1) : program(program), mesh(mesh) {
+    std::vector<AxisTiling> each = {kWhole, kRows, kColumns};
+    if (blocks > 1)
+      each.insert(each.end(), {AxisTiling::split(0, blocks), AxisTiling::split(1, blocks)});
     for (const ProgramTensor &tensor : program.tensors)
-      for (std::vector<AxisTiling> tuple(mesh.axes.size());;) {
+      for (std::vector<size_t> numbers(mesh.axes.size());;) {
+        std::vector<AxisTiling> tuple;
+        for (size_t number : numbers)
+          tuple.push_back(each[number]);
         if (isPossible(tensor, tuple))
           options[&tensor - program.tensors.data()].push_back(tuple);
         size_t axis = 0;
-        while (axis < tuple.size() && tuple[axis] == kColumns)
-          tuple[axis++] = kWhole;
-        if (axis == tuple.size())
+        while (axis < numbers.size() && ++numbers[axis] == each.size())
+          numbers[axis++] = 0;
+        if (axis == numbers.size())
           break;
-        tuple[axis] = tuple[axis].isReplicated() ? kRows : kColumns;
       }
     chosen.resize(program.tensors.size());
   }
@@ -201,15 +215,30 @@ public:
   }
 
 private:
-  bool isPossible(const ProgramTensor &tensor, const std::vector<AxisTiling> &tuple) const {
+  /// Whether axes that split one dimension do so in one number of blocks.
+  static bool agree(const std::vector<AxisTiling> &tuple) {
     for (uint32_t dim : {0U, 1U}) {
-      int64_t parts = 1;
-      for (size_t axis = 0; axis < tuple.size(); ++axis)
-        parts *= tuple[axis] == AxisTiling::split(dim) ? mesh.axes[axis].size : 1;
-      if (tensor.shape[dim] < parts)
+      std::set<uint32_t> blocks;
+      for (AxisTiling tiling : tuple)
+        if (tiling.isSplit() && tiling.dim == dim)
+          blocks.insert(tiling.blocks);
+      if (blocks.size() > 1)
         return false;
     }
     return true;
+  }
+  bool isPossible(const ProgramTensor &tensor, const std::vector<AxisTiling> &tuple) const {
+    for (uint32_t dim : {0U, 1U}) {
+      int64_t parts = 1, blocks = 1;
+      for (size_t axis = 0; axis < tuple.size(); ++axis)
+        if (tuple[axis].isSplit() && tuple[axis].dim == dim) {
+          parts *= mesh.axes[axis].size;
+          blocks = tuple[axis].blocks;
+        }
+      if (tensor.shape[dim] < parts || (blocks > 1 && tensor.shape[dim] % (blocks * parts) != 0))
+        return false;
+    }
+    return agree(tuple);
   }
 
   /// The cheapest rules of an operator whose tensors are chosen; whole only where nothing else can be.
@@ -225,6 +254,12 @@ private:
           parts *= rules[axis] == rule ? mesh.axes[axis].size : 1;
         const int64_t extent = op.rules[rule].divisor;
         allowed &= rule == 0 || extent % parts == 0 || (op.rules[rule].uneven && extent >= parts);
+      }
+      for (size_t slot = 0; slot <= op.operands.size(); ++slot) {
+        std::vector<AxisTiling> form;
+        for (uint32_t rule : rules)
+          form.push_back(slot == op.operands.size() ? op.rules[rule].results[0] : op.rules[rule].operands[slot]);
+        allowed &= agree(form);
       }
       if (allowed) {
         ptrdiff_t whole = std::count(rules.begin(), rules.end(), 0U);
@@ -312,9 +347,10 @@ private:
 
 /// `count` tensors of random extents, some given, the others products, sums and transposes of those before.
 TensorProgram randomProgram(size_t count, Rng &rng, const std::vector<int64_t> &extents = {8, 16, 24, 32},
-                            bool uneven = false) {
+                            bool uneven = false, uint32_t blocks = 1) {
   ProgramMaker maker;
   maker.uneven = uneven;
+  maker.blocks = blocks;
   auto extent = [&] { return extents[rng.below(extents.size())]; };
   size_t given = 2 + rng.below(2);
   for (size_t i = 0; i < given; ++i)
@@ -325,7 +361,9 @@ TensorProgram randomProgram(size_t count, Rng &rng, const std::vector<int64_t> &
     TensorId a = any(), b = any();
     bool ta = rng.below(2), tb = rng.below(2);
     const std::vector<int64_t> &l = maker.shape(a), &r = maker.shape(b);
-    if (rng.below(6) == 0)
+    if (blocks > 1 && rng.below(3) == 0 && l[1] >= 16)
+      maker.half(name, a);
+    else if (rng.below(6) == 0)
       maker.transpose(name, a);
     else if (l == r && rng.below(2))
       maker.elementwise(name, {a, b});
@@ -403,6 +441,92 @@ TEST_CASE("uneven parts: the search equals brute force on 200 random graphs, and
           unevenAnswers += program.tensors[t].shape[held.dim] % sizes[axis] != 0;
   }
   CHECK(unevenAnswers > 200);
+}
+
+TEST_CASE("strided parts: the search equals brute force on 150 random graphs, and bytes are those of the devices",
+          "[tiling][partition]") {
+  Rng rng(23);
+  const std::vector<std::vector<int64_t>> meshes = {{2}, {4}, {2, 2}};
+  int stridedAnswers = 0;
+  for (int graph = 0; graph < 150; ++graph) {
+    const std::vector<int64_t> &sizes = meshes[static_cast<size_t>(graph) % meshes.size()];
+    CAPTURE(graph, sizes);
+    TensorProgram program = randomProgram(sizes.size() == 1 ? 7 : 5, rng, {8, 16, 24, 32}, false, 2);
+    REQUIRE(program.check());
+    PartitionMachine machine;
+    for (int64_t size : sizes)
+      machine.mesh.axes.push_back({"axis" + std::to_string(machine.mesh.axes.size()), size});
+    PartitionParams params;
+    params.cost = PartitionCost::Ghost;
+    auto best = solvePartition(program, machine, params);
+    REQUIRE(best);
+    REQUIRE(validatePartition(program, machine, *best));
+    CHECK(best->chargedCost == BruteForce(program, machine.mesh, 2).solve(best->chargedCost + 1));
+    params.cost = PartitionCost::Volume;
+    auto volume = solvePartition(program, machine, params);
+    REQUIRE(volume);
+    REQUIRE(validatePartition(program, machine, *volume));
+    for (const std::vector<AxisTiling> &tilings : volume->tiling.tensors)
+      for (AxisTiling held : tilings)
+        stridedAnswers += held.blocks > 1;
+  }
+  CHECK(stridedAnswers > 10);
+}
+
+TEST_CASE("strided parts: 12 in 3 blocks", "[tiling][partition]") {
+  Mesh mesh{{{"outer", 2, 1e10, 100}, {"inner", 2, 1e10, 100}}};
+  const AxisTiling sum = AxisTiling::partial(PartialKind::Sum), strided = AxisTiling::split(1, 3);
+  auto plan = [&](std::vector<AxisTiling> from, std::vector<AxisTiling> to) {
+    std::string text;
+    for (const CollectiveStep &step : planConversion({4, 12}, 1, from, to, mesh))
+      text += concat(text.empty() ? "" : "; ", collectiveName(step.kind), " ", step.dim, " in ", step.blocks, " ",
+                     step.bytes);
+    return text;
+  };
+  CHECK(plan({strided, kWhole}, {kWhole, kWhole}) == "all-gather 1 in 3 96");
+  CHECK(plan({sum, kWhole}, {strided, kWhole}) == "reduce-scatter 1 in 3 96");
+  CHECK(plan({kWhole, kWhole}, {strided, strided}) == "slice 1 in 3 0; slice 1 in 3 0");
+  CHECK(plan({strided, kWhole}, {kRows, kWhole}) == "all-to-all 1 in 3 48");
+  CHECK(plan({kRows, kWhole}, {strided, kWhole}) == "all-to-all 0 in 1 48");
+  // Another number of blocks: everything is gathered and cut again.
+  CHECK(plan({strided, kWhole}, {kColumns, kWhole}) == "all-gather 1 in 3 96; slice 1 in 1 0");
+  CHECK(plan({strided, kWhole}, {kWhole, kColumns}) == "all-gather 1 in 3 96; slice 1 in 1 0");
+  // Devices have columns 0 1 4 5 8 9 and 2 3 6 7 10 11, and want 0 to 5 and 6 to 11: each lacks two of six.
+  const Mesh two{{mesh.axes[0]}};
+  CHECK(ghostBytes({4, 12}, 1, {strided}, {kColumns}, two) == 2 * 4 * 2);
+  CHECK(ghostBytes({4, 12}, 1, {strided}, {strided}, two) == 0);
+
+  Mlp mlp(1, 12, 24);
+  for (ProgramTensor &tensor : mlp.maker.program.tensors)
+    if (tensor.role == TensorRole::State) {
+      CHECK(tensor.canSplit(1, 4, 3));
+      CHECK_FALSE(tensor.canSplit(1, 3, 3));
+      CHECK_FALSE(tensor.canSplit(1, 2, 5));
+    }
+}
+
+TEST_CASE("a program whose dimensions are split in different numbers of blocks is refused", "[tiling][partition]") {
+  ProgramMaker maker;
+  maker.blocks = 2;
+  const TensorId a = maker.input("a", 8, 16);
+  const TensorId b = maker.elementwise("b", {a});
+  PartitionMachine machine = binaryMachine(2);
+  Tiling tiling = replicatedLike(maker.program, 2);
+  REQUIRE(validateTiling(maker.program, machine.mesh, tiling));
+  tiling.tensors[b.index()] = {AxisTiling::split(1, 2), AxisTiling::split(1, 2)};
+  CHECK(validateTiling(maker.program, machine.mesh, tiling));
+  tiling.tensors[b.index()] = {AxisTiling::split(1, 2), AxisTiling::split(1)};
+  CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("different numbers of blocks") !=
+        std::string::npos);
+  tiling.tensors[b.index()] = {AxisTiling::split(1, 5), kWhole};
+  CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("parts of blocks") !=
+        std::string::npos);
+  tiling = replicatedLike(maker.program, 2);
+  tiling.rules[0] = {3, 4}; // Columns, and columns in blocks.
+  CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("rules that split one dimension") !=
+        std::string::npos);
+  maker.program.operators[0].rules[4].results[0].blocks = 3;
+  CHECK(maker.program.check().error().message.find("in 3 blocks") != std::string::npos);
 }
 
 TEST_CASE("uneven parts: 10 and 7 in 3", "[tiling][partition]") {

@@ -16,6 +16,7 @@ class ProgramMaker {
 public:
   TensorProgram program;
   bool uneven = false; ///< Whether the rules of the next operators allow uneven parts.
+  uint32_t blocks = 1; ///< Above 1: the next operators also have their rules in so many blocks.
 
   TensorId tensor(const std::string &name, std::vector<int64_t> shape, TensorRole role) {
     program.tensors.push_back({name, std::move(shape), 4, role});
@@ -51,6 +52,14 @@ public:
       add(op, d ? "columns" : "rows", {AxisTiling::split(d)}, AxisTiling::split(1 - d), shape(a)[d]);
     return finish(std::move(op));
   }
+  /// The first or the second half of the columns: whole blocks of `a`, if its columns are two blocks.
+  TensorId half(const std::string &name, TensorId a) {
+    const int64_t rows = shape(a)[0], columns = shape(a)[1];
+    ProgramOperator op = start(name, {a}, {rows, columns / 2});
+    add(op, "rows", {AxisTiling::split(0)}, AxisTiling::split(0), rows);
+    addRule(op, "columns in 2 blocks", {AxisTiling::split(1, 2)}, AxisTiling::split(1), columns / 2, false);
+    return finish(std::move(op));
+  }
   /// Made from nothing.
   TensorId create(const std::string &name, int64_t rows, int64_t columns) {
     ProgramOperator op = start(name, {}, {rows, columns});
@@ -72,12 +81,22 @@ private:
   }
   void add(ProgramOperator &op, const std::string &name, std::vector<AxisTiling> operands, AxisTiling result,
            int64_t divisor) {
+    addRule(op, name, operands, result, divisor, uneven);
+    if (blocks == 1 || divisor % blocks != 0)
+      return;
+    for (AxisTiling &operand : operands)
+      operand.blocks = operand.isSplit() ? blocks : 1;
+    result.blocks = result.isSplit() ? blocks : 1;
+    addRule(op, name + " in blocks", std::move(operands), result, divisor / blocks, false);
+  }
+  void addRule(ProgramOperator &op, const std::string &name, std::vector<AxisTiling> operands, AxisTiling result,
+               int64_t divisor, bool isUneven) {
     TilingRule rule;
     rule.name = name;
     rule.operands = std::move(operands);
     rule.results = {result};
     rule.divisor = divisor;
-    rule.uneven = uneven;
+    rule.uneven = isUneven;
     op.rules.push_back(std::move(rule));
   }
   TensorId finish(ProgramOperator op) {
