@@ -30,6 +30,44 @@ namespace {
 using Tilings = std::vector<AxisTiling>;
 using Axes = std::vector<uint32_t>;
 
+/// A tensor in which each dimension that a collective cuts or joins in blocks is two: the blocks, and the elements of
+/// each. A strided part is contiguous there, and the reshapes move no data.
+class BlockView {
+public:
+  explicit BlockView(const CollectiveStep &step) {
+    if (step.blocks > 1)
+      strided.emplace_back(step.dim, step.blocks);
+    if (step.splitBlocks > 1)
+      strided.emplace_back(step.splitDim, step.splitBlocks);
+    llvm::sort(strided);
+  }
+
+  int64_t dimOf(uint32_t dim) const {
+    return dim + llvm::count_if(strided, [&](auto each) { return each.first <= dim; });
+  }
+  Value open(Value value, TensorBuilder &build) const {
+    SmallVector<int64_t> shape(shapeOf(value));
+    for (auto [dim, blocks] : llvm::reverse(strided)) {
+      shape[dim] /= blocks;
+      shape.insert(shape.begin() + dim, blocks);
+    }
+    return strided.empty() ? value : build.reshape(value, shape);
+  }
+  Value close(Value value, TensorBuilder &build) const {
+    if (!value || strided.empty())
+      return value;
+    SmallVector<int64_t> shape(shapeOf(value));
+    for (auto [dim, blocks] : strided) {
+      shape[dim + 1] *= blocks;
+      shape.erase(shape.begin() + dim);
+    }
+    return build.reshape(value, shape);
+  }
+
+private:
+  SmallVector<std::pair<uint32_t, uint32_t>> strided; ///< Dimensions and their blocks, ascending.
+};
+
 /// Writes one function's operators again, on parts, at the end of a new block.
 class Partitioner {
 public:
@@ -71,6 +109,8 @@ private:
   std::vector<Form> &formsOf(Value original);
   Value convert(Value original, const Tilings &wanted, TensorBuilder &build);
   Value apply(const CollectiveStep &step, Value original, const Form &form, TensorBuilder &build);
+  Value collective(const CollectiveStep &step, Value original, const Form &form, const BlockView &view,
+                   TensorBuilder &build);
   std::vector<CollectiveStep> stepsFrom(Value original, const Form &from, const Tilings &wanted) const;
   /// A part with a halo; around another one's where there are two, corners included.
   Value widen(Value value, uint32_t dim, Halo halo, const Axes &axes, UnevenAttr uneven, TensorBuilder &build);
@@ -137,7 +177,7 @@ UnevenAttr Partitioner::unevenOf(Value original, uint32_t dim, const Tilings &ti
                                  bool always) const {
   Axes outside;
   for (uint32_t axis = 0; axis < tilings.size(); ++axis)
-    if (mesh.axes[axis].size > 1 && tilings[axis] == AxisTiling::split(dim) && !llvm::is_contained(axes, axis))
+    if (mesh.axes[axis].size > 1 && tilings[axis].splits(dim) && !llvm::is_contained(axes, axis))
       outside.push_back(axis);
   const int64_t extent = shapeOf(original)[dim], outer = sizeOf(outside);
   if (extent % (outer * sizeOf(axes)) == 0 && !always)
@@ -180,17 +220,23 @@ std::vector<CollectiveStep> Partitioner::stepsFrom(Value original, const Form &f
 static Tilings after(Tilings tilings, const CollectiveStep &step) {
   const bool splits = step.kind == sluice::CollectiveKind::Slice || step.kind == sluice::CollectiveKind::ReduceScatter;
   for (uint32_t axis : step.axes)
-    tilings[axis] = splits                                          ? AxisTiling::split(step.dim)
-                    : step.kind == sluice::CollectiveKind::AllToAll ? AxisTiling::split(step.splitDim)
+    tilings[axis] = splits                                          ? AxisTiling::split(step.dim, step.blocks)
+                    : step.kind == sluice::CollectiveKind::AllToAll ? AxisTiling::split(step.splitDim, step.splitBlocks)
                                                                     : AxisTiling::replicated();
   return tilings;
 }
 
 Value Partitioner::apply(const CollectiveStep &step, Value original, const Form &form, TensorBuilder &build) {
+  const BlockView view(step);
+  return view.close(collective(step, original, form, view, build), build);
+}
+
+Value Partitioner::collective(const CollectiveStep &step, Value original, const Form &form, const BlockView &view,
+                              TensorBuilder &build) {
   using Kind = sluice::CollectiveKind;
-  const Value value = form.value;
+  const Value value = view.open(form.value, build);
   const NamedAttribute group = build.attribute("group", groupOf(step.axes));
-  SmallVector<NamedAttribute> attributes{group, build.integer("dim", step.dim)};
+  SmallVector<NamedAttribute> attributes{group, build.integer("dim", view.dimOf(step.dim))};
   auto addUneven = [&](StringRef name, UnevenAttr uneven) {
     if (uneven)
       attributes.push_back(build.attribute(name, uneven));
@@ -201,7 +247,8 @@ Value Partitioner::apply(const CollectiveStep &step, Value original, const Form 
   case Kind::AllGather:
     return build.create<AllGatherOp>({value}, attributes);
   case Kind::AllToAll: {
-    attributes = {build.integer("split", step.splitDim), build.integer("join", step.dim), group};
+    attributes = {build.integer("split", view.dimOf(step.splitDim)), build.integer("join", view.dimOf(step.dim)),
+                  group};
     const bool isUneven = unevenOf(original, step.splitDim, form.tilings, step.axes) ||
                           unevenOf(original, step.dim, form.tilings, step.axes);
     if (isUneven) {
@@ -350,7 +397,7 @@ void Partitioner::holdState(StateOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   for (uint32_t a = 0; a < held.size(); ++a)
     if (held[a].isSplit()) {
-      cuts.push_back(CutAttr::get(op.getContext(), held[a].dim, groupOf({a})));
+      cuts.push_back(CutAttr::get(op.getContext(), held[a].dim, groupOf({a}), held[a].blocks));
       type = *dataflow::partType(type, held[a].dim, mesh.axes[a].size);
     }
   auto own = StateOp::create(builder, op.getLoc(), type, op.getNameAttr(), op.getValue(), op.getTrainableAttr());

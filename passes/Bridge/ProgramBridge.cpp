@@ -50,6 +50,10 @@ public:
                          result.program.tensors[tensor.updates.index()].name, "' and '", updates.str(), "'");
       tensor.updates = state->second;
     }
+    SmallVector<std::vector<TilingRule> *> rules;
+    for (ProgramOperator &op : result.program.operators)
+      rules.push_back(&op.rules);
+    addStridedRules(result.operators, rules);
     SLUICE_RETURN_IF_ERROR(result.program.check());
     return std::move(result);
   }

@@ -12,10 +12,12 @@ using namespace mlir;
 namespace sluice {
 
 static dataflow::TilingAttr toAttribute(MLIRContext *context, const std::vector<AxisTiling> &tilings) {
-  SmallVector<int64_t> dims;
-  for (const AxisTiling &tiling : tilings)
+  SmallVector<int64_t> dims, blocks;
+  for (const AxisTiling &tiling : tilings) {
     dims.push_back(tiling.isSplit() ? static_cast<int64_t>(tiling.dim) : dataflow::TilingAttr::kReplicated);
-  return dataflow::TilingAttr::get(context, dims);
+    blocks.push_back(tiling.blocks);
+  }
+  return dataflow::TilingAttr::get(context, dims, blocks);
 }
 
 static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size_t numAxes, const std::string &what) {
@@ -26,9 +28,10 @@ static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size
                      " axes, attribute '", dataflow::DataflowDialect::TilingAttrHelper::getNameStr().str(),
                      "', write 'R', or 'S' and a dimension, for each axis");
   std::vector<AxisTiling> tilings;
-  for (int64_t dim : tiling.getDims())
-    tilings.push_back(dim == dataflow::TilingAttr::kReplicated ? AxisTiling::replicated()
-                                                               : AxisTiling::split(static_cast<uint32_t>(dim)));
+  for (auto [dim, blocks] : llvm::zip(tiling.getDims(), tiling.getBlocks()))
+    tilings.push_back(dim == dataflow::TilingAttr::kReplicated
+                          ? AxisTiling::replicated()
+                          : AxisTiling::split(static_cast<uint32_t>(dim), static_cast<uint32_t>(blocks)));
   return tilings;
 }
 

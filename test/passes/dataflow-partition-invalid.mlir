@@ -84,3 +84,26 @@ func.func @list(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @letter(%x: tensor<8xf32> {dataflow.tiling = #dataflow.tiling<D0>}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{tensor 'x' of extent 8 in dimension 0 is split in 2 parts of blocks}}
+func.func @blocks(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0 in 3>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
+  %y = dataflow.unary tanh %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{tensor 'x' is split along one dimension in different numbers of blocks}}
+func.func @mixed(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0, S0 in 2>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2, 2>} {
+  %y = dataflow.unary tanh %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected 2 to 31 blocks}}
+func.func @many(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0 in 32>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
+  return %x : tensor<8xf32>
+}

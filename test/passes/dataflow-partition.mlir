@@ -82,3 +82,46 @@ func.func @alone(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// Queries and keys in one matrix, split by heads: each rank has the columns of its heads of both.
+// CHECK-LABEL: func.func @fused
+func.func @fused(%x: tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<4x16xf32> {dataflow.updates = "w"})
+    attributes {dataflow.mesh = array<i64: 2>} {
+  // CHECK: %[[W:.*]] = dataflow.state "w" trainable cut [#dataflow.cut<1 in 2 over [2:1]>] {{.*}} : tensor<4x16xf32>
+  // CHECK: %[[H:.*]] = dataflow.matmul %arg0, %[[W]] : tensor<8x4xf32>, tensor<4x8xf32>
+  // CHECK-NOT: all_gather
+  // CHECK: %[[Q:.*]] = dataflow.slice %[[H]] from [0, 0] by [1, 1] : tensor<8x8xf32> -> tensor<8x4xf32>
+  // CHECK: %[[K:.*]] = dataflow.slice %[[H]] from [0, 4] by [1, 1] : tensor<8x8xf32> -> tensor<8x4xf32>
+  // CHECK: %[[S:.*]] = dataflow.binary mul %[[Q]], %[[K]] : tensor<8x4xf32>
+  // CHECK: dataflow.all_gather %[[S]] dim 1 over [2:1] : tensor<8x4xf32> -> tensor<8x8xf32>
+  %w = dataflow.state "w" trainable {dataflow.tiling = [#dataflow.tiling<S1 in 2>]} dense<1.0> : tensor<4x16xf32>
+  %h = dataflow.matmul %x, %w {dataflow.rules = ["columns in 2 blocks"], dataflow.tiling = [#dataflow.tiling<S1 in 2>]} : tensor<8x4xf32>, tensor<4x16xf32>
+  %q = dataflow.slice %h from [0, 0] by [1, 1] {dataflow.rules = ["dim 1 in 2 blocks"], dataflow.tiling = [#dataflow.tiling<S1>]} : tensor<8x16xf32> -> tensor<8x8xf32>
+  %k = dataflow.slice %h from [0, 8] by [1, 1] {dataflow.rules = ["dim 1 in 2 blocks"], dataflow.tiling = [#dataflow.tiling<S1>]} : tensor<8x16xf32> -> tensor<8x8xf32>
+  %s = dataflow.binary mul %q, %k {dataflow.rules = ["dim 1"], dataflow.tiling = [#dataflow.tiling<S1>]} : tensor<8x8xf32>, tensor<8x8xf32>
+  %n = dataflow.unary tanh %w {dataflow.rules = ["dim 1 in 2 blocks"], dataflow.tiling = [#dataflow.tiling<S1 in 2>]} : tensor<4x16xf32>
+  return %s, %n : tensor<8x8xf32>, tensor<4x16xf32>
+}
+
+// -----
+
+// A part of two blocks is gathered as one of a dimension of its own.
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%x: tensor<8x12xf32> {dataflow.tiling = #dataflow.tiling<S1 in 3>}) -> tensor<8x12xf32>
+    attributes {dataflow.mesh = array<i64: 2>} {
+  // CHECK: %[[B:.*]] = dataflow.reshape %arg0 : tensor<8x12xf32> -> tensor<8x3x4xf32>
+  // CHECK: %[[OWN:.*]] = dataflow.shard %[[B]] dim 2 over [2:1] : tensor<8x3x4xf32> -> tensor<8x3x2xf32>
+  // CHECK: %[[ALL:.*]] = dataflow.all_gather %{{.*}} dim 2 over [2:1] : tensor<8x3x2xf32> -> tensor<8x3x4xf32>
+  // CHECK: dataflow.reshape %[[ALL]] : tensor<8x3x4xf32> -> tensor<8x12xf32>
+  %s = dataflow.slice %x from [0, 0] by [1, 1] : tensor<8x12xf32> -> tensor<8x4xf32>
+  %t = dataflow.slice %x from [0, 4] by [1, 1] : tensor<8x12xf32> -> tensor<8x4xf32>
+  %u = dataflow.slice %x from [0, 8] by [1, 1] : tensor<8x12xf32> -> tensor<8x4xf32>
+  %a = dataflow.binary add %s, %t : tensor<8x4xf32>, tensor<8x4xf32>
+  %b = dataflow.binary add %a, %u : tensor<8x4xf32>, tensor<8x4xf32>
+  %y = dataflow.unary tanh %x {dataflow.rules = ["dim 1 in 3 blocks"], dataflow.tiling = [#dataflow.tiling<S1 in 3>]} : tensor<8x12xf32>
+  %c = dataflow.concat %b, %b, %b {axis = 1 : i64} : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x12xf32>
+  %z = dataflow.binary add %y, %c : tensor<8x12xf32>, tensor<8x12xf32>
+  return %z : tensor<8x12xf32>
+}

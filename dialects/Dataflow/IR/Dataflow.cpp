@@ -294,32 +294,43 @@ LogicalResult DataflowDialect::verifyRegionResultAttribute(Operation *op, unsign
 }
 
 Attribute TilingAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> dims;
+  SmallVector<int64_t> dims, blocks;
   auto parseAxis = [&]() -> ParseResult {
-    const SMLoc loc = parser.getCurrentLocation();
+    SMLoc loc = parser.getCurrentLocation();
     StringRef word;
     if (parser.parseKeyword(&word))
       return failure();
+    blocks.push_back(1);
     if (word == "R") {
       dims.push_back(kReplicated);
       return success();
     }
     if (!word.consume_front("S") || word.getAsInteger(10, dims.emplace_back()))
       return parser.emitError(loc, "expected 'R', or 'S' and a dimension");
+    if (failed(parser.parseOptionalKeyword("in")))
+      return success();
+    loc = parser.getCurrentLocation();
+    if (parser.parseInteger(blocks.back()))
+      return failure();
+    if (blocks.back() < 2 || blocks.back() > kMostBlocks)
+      return parser.emitError(loc, "expected 2 to ") << kMostBlocks << " blocks";
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseAxis))
     return {};
-  return get(parser.getContext(), dims);
+  return get(parser.getContext(), dims, blocks);
 }
 
 void TilingAttr::print(AsmPrinter &printer) const {
   printer << "<";
-  llvm::interleaveComma(getDims(), printer, [&](int64_t dim) {
+  llvm::interleaveComma(llvm::zip(getDims(), getBlocks()), printer, [&](auto axis) {
+    const auto [dim, blocks] = axis;
     if (dim == kReplicated)
       printer << "R";
     else
       printer << "S" << dim;
+    if (blocks > 1)
+      printer << " in " << blocks;
   });
   printer << ">";
 }

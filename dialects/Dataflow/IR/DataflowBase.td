@@ -293,9 +293,10 @@ def Dataflow_TilingAttr : AttrDef<Dataflow_Dialect, "Tiling"> {
     For each axis, the attribute has `S` and a dimension if the ranks along the axis have
     parts of that dimension. It has `R` if each of these ranks has the whole tensor. The
     rows of a tensor with `#dataflow.tiling<S0, R>` are split over the first axis and
-    replicated along the second.
+    replicated along the second. `S1 in 3` divides dimension 1 into 3 equal blocks, and each
+    rank has its part of every block.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$dims);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$dims, ArrayRefParameter<"int64_t">:$blocks);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// The entry of an axis along which every rank holds all.
@@ -351,8 +352,14 @@ def Dataflow_UnevenAttr : AttrDef<Dataflow_Dialect, "Uneven"> {
 def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
   let mnemonic = "cut";
   let summary = "A dimension whose parts are on the ranks of a group";
-  let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group);
-  let assemblyFormat = "`<` $dim `over` $group `>`";
+  let description = [{
+    `#dataflow.cut<1 in 3 over [2:1]>` divides dimension 1 into 3 equal blocks, of each of
+    which a rank has a half, one half behind the other.
+  }];
+  let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group,
+                        DefaultValuedParameter<"int64_t", "1">:$blocks);
+  let assemblyFormat = "`<` $dim (`in` $blocks^)? `over` $group `>`";
+  let genVerifyDecl = 1;
 }
 def Dataflow_CutArrayAttr : TypedArrayAttrBase<Dataflow_CutAttr, "cuts, one after the other">;
 

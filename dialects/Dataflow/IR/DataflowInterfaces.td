@@ -292,6 +292,12 @@ def TilingRulesOpInterface : OpInterface<"TilingRulesOpInterface"> {
     InterfaceMethod<"Its rules, without the one that replicates everything.",
       "::std::vector<::sluice::TilingRule>", "getTilingRules", (ins)>,
     InterfaceMethod<[{
+        The rule that splits a dimension of an operand, or of a result (numbered after the
+        operands), in `blocks` blocks, if another number of blocks results for another
+        tensor. Rules with the same number for all tensors follow from getTilingRules.}],
+      "::std::optional<::sluice::TilingRule>", "getStridedRule",
+      (ins "unsigned":$slot, "int64_t":$dim, "uint32_t":$blocks), "", [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
         Builds what computes one part's results, from the parts of the operands
         with their halos. The default is the operator itself on other shapes.
         Empty where that fails; `build.message()` then says why.}],

@@ -42,6 +42,7 @@ static void addChannels(RuleList &rules, int64_t groups, ArrayRef<int64_t> group
   if (TilingRule *rule = rules.split("groups", grouped, {resultDim})) {
     const int64_t channels = std::exchange(rule->divisor, std::gcd(rule->divisor, groups));
     rule->uneven &= rule->divisor == channels;
+    rule->pointwise &= rule->divisor == channels;
   }
 }
 
@@ -238,7 +239,7 @@ static std::vector<TilingRule> rulesOfRoundBlocks(RoundBlocksOp op) {
   if (depth % block == 0)
     if (TilingRule *rule = rules.split("blocks", {rank - 1}, {rank - 1})) {
       rule->divisor = depth / block;
-      rule->uneven = false;
+      rule->uneven = rule->pointwise = false;
     }
   return rules.take();
 }

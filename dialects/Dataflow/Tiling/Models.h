@@ -11,7 +11,7 @@
 namespace sluice::dataflow {
 
 /// The model of a function that says an operator's rules, and of one that builds a part where that is not the operator
-/// itself on other shapes.
+/// itself on other shapes. StridedModel adds a function that says its own strided rules.
 template <auto rules, auto part = nullptr>
 struct TilingModel;
 template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy)>
@@ -22,6 +22,32 @@ template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy),
           llvm::SmallVector<mlir::Value> (*part)(OpTy, TensorBuilder &, llvm::ArrayRef<PartRule>, mlir::ValueRange)>
 struct TilingModel<rules, part> : TilingRulesOpInterface::ExternalModel<TilingModel<rules, part>, OpTy> {
   std::vector<TilingRule> getTilingRules(mlir::Operation *op) const { return rules(mlir::cast<OpTy>(op)); }
+  llvm::SmallVector<mlir::Value> buildPart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> used,
+                                           mlir::ValueRange operands) const {
+    return part(mlir::cast<OpTy>(op), build, used, operands);
+  }
+};
+
+template <auto rules, auto strided, auto part = nullptr>
+struct StridedModel;
+template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy),
+          std::optional<TilingRule> (*strided)(OpTy, unsigned, int64_t, uint32_t)>
+struct StridedModel<rules, strided, nullptr>
+    : TilingRulesOpInterface::ExternalModel<StridedModel<rules, strided, nullptr>, OpTy> {
+  std::vector<TilingRule> getTilingRules(mlir::Operation *op) const { return rules(mlir::cast<OpTy>(op)); }
+  std::optional<TilingRule> getStridedRule(mlir::Operation *op, unsigned slot, int64_t dim, uint32_t blocks) const {
+    return strided(mlir::cast<OpTy>(op), slot, dim, blocks);
+  }
+};
+template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy),
+          std::optional<TilingRule> (*strided)(OpTy, unsigned, int64_t, uint32_t),
+          llvm::SmallVector<mlir::Value> (*part)(OpTy, TensorBuilder &, llvm::ArrayRef<PartRule>, mlir::ValueRange)>
+struct StridedModel<rules, strided, part>
+    : TilingRulesOpInterface::ExternalModel<StridedModel<rules, strided, part>, OpTy> {
+  std::vector<TilingRule> getTilingRules(mlir::Operation *op) const { return rules(mlir::cast<OpTy>(op)); }
+  std::optional<TilingRule> getStridedRule(mlir::Operation *op, unsigned slot, int64_t dim, uint32_t blocks) const {
+    return strided(mlir::cast<OpTy>(op), slot, dim, blocks);
+  }
   llvm::SmallVector<mlir::Value> buildPart(mlir::Operation *op, TensorBuilder &build, llvm::ArrayRef<PartRule> used,
                                            mlir::ValueRange operands) const {
     return part(mlir::cast<OpTy>(op), build, used, operands);

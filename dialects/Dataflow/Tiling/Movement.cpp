@@ -5,6 +5,8 @@
 
 #include "dialects/Dataflow/Tiling/Models.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::dataflow;
@@ -20,10 +22,14 @@ static std::vector<TilingRule> rulesOfTranspose(TransposeOp op) {
   return rules.take();
 }
 
-/// Dimensions fall into groups of equal products; the outermost of each group, split, is a
-/// contiguous part of it on both sides.
-static std::vector<TilingRule> rulesOfReshape(ReshapeOp op) {
-  RuleList rules(op);
+/// Dimensions that a reshape joins or divides: those from `begin` up to `end` of the operand and of the result have
+/// equal products.
+struct ReshapedDims {
+  int64_t begin[2], end[2];
+};
+
+static SmallVector<ReshapedDims> reshapedDims(ReshapeOp op) {
+  SmallVector<ReshapedDims> groups;
   ArrayRef<int64_t> from = shapeOf(op.getInput()), to = op.getType().getShape();
   if (product(to) == 0)
     return {};
@@ -34,15 +40,59 @@ static std::vector<TilingRule> rulesOfReshape(ReshapeOp op) {
       ++(from[in] == 1 ? in : out);
       continue;
     }
-    rules.split(dimName(in), {in}, {out});
+    ReshapedDims group{{in, out}, {}};
     int64_t left = from[in++], right = to[out++];
     while (left != right)
       if (left < right)
         left *= from[in++];
       else
         right *= to[out++];
+    group.end[0] = in, group.end[1] = out;
+    groups.push_back(group);
   }
+  return groups;
+}
+
+/// The outermost dimension of each group, split, is a contiguous part of the group on both sides.
+static std::vector<TilingRule> rulesOfReshape(ReshapeOp op) {
+  RuleList rules(op);
+  for (const ReshapedDims &group : reshapedDims(op))
+    rules.split(dimName(group.begin[0]), {group.begin[0]}, {group.begin[1]});
   return rules.take();
+}
+
+/// Within a group, dimensions before the split one, and its own blocks, are blocks of all the group's elements. A
+/// dimension of the other side that begins in the same place is split in as many.
+static std::optional<TilingRule> stridedReshape(ReshapeOp op, unsigned slot, int64_t dim, uint32_t blocks) {
+  const SmallVector<ReshapedDims> groups = reshapedDims(op);
+  const auto *group =
+      llvm::find_if(groups, [&](const ReshapedDims &each) { return each.begin[slot] <= dim && dim < each.end[slot]; });
+  const ArrayRef<int64_t> shapes[] = {shapeOf(op.getInput()), op.getType().getShape()};
+  if (group == groups.end() || shapes[slot][dim] % blocks != 0)
+    return std::nullopt;
+  auto before = [&](unsigned side, int64_t at) {
+    return product(shapes[side].slice(group->begin[side], at - group->begin[side]));
+  };
+  const int64_t all = before(slot, dim) * blocks;
+  const unsigned other = 1 - slot;
+  for (int64_t at = group->begin[other]; all > 1 && at < group->end[other]; ++at) {
+    const int64_t outside = before(other, at), extent = shapes[other][at], inside = all / outside;
+    if (all % outside != 0 || inside >= extent || extent % inside != 0 || inside > kMostBlocks)
+      continue;
+    TilingRule rule;
+    rule.divisor = std::gcd(shapes[slot][dim] / blocks, extent / inside);
+    if (rule.divisor < 2)
+      return std::nullopt;
+    const AxisTiling own = AxisTiling::split(static_cast<uint32_t>(dim), blocks),
+                     others = AxisTiling::split(static_cast<uint32_t>(at), static_cast<uint32_t>(inside));
+    rule.operands = {slot == 0 ? own : others};
+    rule.results = {slot == 0 ? others : own};
+    rule.name = dimName(rule.operands[0].dim);
+    if (rule.operands[0].blocks > 1)
+      rule.name += " in " + std::to_string(rule.operands[0].blocks) + " blocks";
+    return rule;
+  }
+  return std::nullopt;
 }
 
 static std::vector<TilingRule> rulesOfExpand(ExpandOp op) {
@@ -60,7 +110,7 @@ static std::vector<TilingRule> rulesOfTile(TileOp op) {
       rules.split(dimName(dim), {dim}, {dim});
     else if (TilingRule *rule = rules.split(dimName(dim), {kWhole}, {dim})) {
       rule->divisor = wanted / extent; // Whole repetitions.
-      rule->uneven = false;
+      rule->uneven = rule->pointwise = false;
     }
   }
   return rules.take();
@@ -73,6 +123,60 @@ static std::vector<TilingRule> rulesOfSlice(SliceOp op) {
            shapeOf(op.getInput())[dim] == op.getType().getDimSize(dim);
   });
   return rules.take();
+}
+
+/// The width of blocks of a dimension of `extent` that is split in `blocks`, if parts of it that begin with these
+/// elements consist of whole blocks; else 0.
+static int64_t widthOf(int64_t extent, uint32_t blocks, ArrayRef<int64_t> begins) {
+  if (extent % blocks != 0)
+    return 0;
+  const int64_t width = extent / blocks;
+  return llvm::all_of(begins, [&](int64_t begin) { return begin >= 0 && begin % width == 0; }) ? width : 0;
+}
+
+static std::string inBlocks(int64_t dim, int64_t extent, int64_t width) {
+  return dimName(dim) + " in " + std::to_string(width > 0 ? extent / width : 0) + " blocks";
+}
+
+/// What is taken are whole blocks of the operand.
+static std::optional<TilingRule> stridedSlice(SliceOp op, unsigned slot, int64_t dim, uint32_t blocks) {
+  const int64_t in = shapeOf(op.getInput())[dim], out = op.getType().getDimSize(dim);
+  if (op.getSteps()[dim] != 1 || in == 0 || out == 0)
+    return std::nullopt;
+  const int64_t width = widthOf(slot == 0 ? in : out, blocks, op.getStarts()[dim]);
+  return ruleInBlocks(inBlocks(dim, in, width), {dim}, {in}, dim, out, width);
+}
+
+/// Numbers of elements along the dimensions that rules split, on a part.
+static SmallVector<int64_t> onPart(ArrayRef<int64_t> whole, ArrayRef<PartRule> rules) {
+  SmallVector<int64_t> result(whole);
+  for (const PartRule &rule : rules)
+    if (rule.rule->operands[0].isSplit())
+      result[rule.rule->operands[0].dim] /= rule.parts;
+  return result;
+}
+
+static SmallVector<Value> buildSlicePart(SliceOp op, TensorBuilder &build, ArrayRef<PartRule> rules,
+                                         ValueRange operands) {
+  return buildPartWith(op, build, rules, operands, {build.list("starts", onPart(op.getStarts(), rules))});
+}
+
+/// The parts that are joined are whole blocks of the result.
+static std::optional<TilingRule> stridedConcat(ConcatOp op, unsigned slot, int64_t dim, uint32_t blocks) {
+  const int64_t out = op.getType().getDimSize(dim);
+  if (dim != static_cast<int64_t>(op.getAxis()) || out == 0)
+    return std::nullopt;
+  SmallVector<int64_t> begins, extents;
+  int64_t begin = 0;
+  for (Value operand : op.getInputs()) {
+    extents.push_back(shapeOf(operand)[dim]);
+    begins.push_back(begin += extents.back());
+  }
+  const bool isResult = slot == op.getInputs().size();
+  const int64_t width = widthOf(isResult ? out : extents[slot], blocks, begins);
+  if (llvm::is_contained(extents, 0))
+    return std::nullopt;
+  return ruleInBlocks(inBlocks(dim, out, width), SmallVector<int64_t>(extents.size(), dim), extents, dim, out, width);
 }
 
 static std::vector<TilingRule> rulesOfConcat(ConcatOp op) {
@@ -89,6 +193,21 @@ static std::vector<TilingRule> rulesOfPad(PadOp op) {
   return rules.take();
 }
 
+/// The elements that are added are whole blocks of the result.
+static std::optional<TilingRule> stridedPad(PadOp op, unsigned slot, int64_t dim, uint32_t blocks) {
+  if (slot == 1 || op.getMode() != PadMode::constant)
+    return std::nullopt;
+  const int64_t in = shapeOf(op.getInput())[dim], out = op.getType().getDimSize(dim);
+  if (in == 0 || out == 0)
+    return std::nullopt;
+  const int64_t width = widthOf(slot == 0 ? in : out, blocks, op.getLow()[dim]);
+  return ruleInBlocks(inBlocks(dim, out, width), {dim, kWhole}, {in, 0}, dim, out, width);
+}
+
+static SmallVector<Value> buildPadPart(PadOp op, TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {
+  return buildPartWith(op, build, rules, operands, {build.list("low", onPart(op.getLow(), rules))});
+}
+
 /// Sums over parts of such elements are theirs.
 static bool canSum(Type element) { return !element.isInteger(1) && !isString(element); }
 
@@ -102,7 +221,7 @@ static std::vector<TilingRule> rulesOfGather(GatherOp op) {
     rules.split("indices " + std::to_string(dim), {kWhole, dim}, {axis + dim});
   if (canSum(op.getType().getElementType()))
     if (TilingRule *rule = rules.partial("gathered", {axis, kWhole}, PartialKind::Sum, true))
-      rule->dividesWork = false;
+      rule->dividesWork = rule->pointwise = false;
   return rules.take();
 }
 
@@ -212,8 +331,9 @@ static std::vector<TilingRule> rulesOfOneHot(OneHotOp op) {
 }
 
 void sluice::dataflow::attachMovementRules(MLIRContext *context) {
-  attach<TilingModel<rulesOfTranspose>, TilingModel<rulesOfReshape>, TilingModel<rulesOfExpand>,
-         TilingModel<rulesOfTile>, TilingModel<rulesOfSlice>, TilingModel<rulesOfConcat>, TilingModel<rulesOfPad>,
+  attach<TilingModel<rulesOfTranspose>, StridedModel<rulesOfReshape, stridedReshape>, TilingModel<rulesOfExpand>,
+         TilingModel<rulesOfTile>, StridedModel<rulesOfSlice, stridedSlice, buildSlicePart>,
+         StridedModel<rulesOfConcat, stridedConcat>, StridedModel<rulesOfPad, stridedPad, buildPadPart>,
          TilingModel<rulesOfGather, buildGatherPart>, TilingModel<rulesOfGatherElements>, TilingModel<rulesOfGatherNd>,
          TilingModel<rulesOfScatterElements>, TilingModel<rulesOfScatterNd>, TilingModel<rulesOfOneHot>>(context);
 }

@@ -36,7 +36,7 @@ TilingRule *RuleList::split(const std::string &name, Dims operands, Dims results
   rule.results = tilingsOf(op->getResults(), results, rule.divisor, most);
   if (rule.divisor <= 1)
     return nullptr;
-  rule.uneven = most == rule.divisor;
+  rule.uneven = rule.pointwise = most == rule.divisor;
   rules.push_back(std::move(rule));
   return &rules.back();
 }
@@ -72,6 +72,7 @@ void RuleList::aligned(llvm::function_ref<bool(int64_t)> wanted, llvm::function_
 void addHalo(TilingRule *rule, int64_t extent, Halo halo) {
   if (!rule || halo.empty())
     return;
+  rule->pointwise = false;
   rule->halos.resize(rule->operands.size());
   rule->halos[0] = halo;
   rule->mostParts = std::max<int64_t>(1, extent / std::max(halo.low, halo.high));
@@ -79,7 +80,7 @@ void addHalo(TilingRule *rule, int64_t extent, Halo halo) {
 
 bool isSplit(ArrayRef<PartRule> rules, unsigned operand, int64_t dim) {
   return llvm::any_of(rules, [&](const PartRule &r) {
-    return r.parts > 1 && r.rule->operands[operand] == AxisTiling::split(static_cast<uint32_t>(dim));
+    return r.parts > 1 && r.rule->operands[operand].splits(static_cast<uint32_t>(dim));
   });
 }
 
@@ -119,6 +120,16 @@ SmallVector<Value> detail::buildSamePart(Operation *op, TensorBuilder &build, Ar
   return buildPartWith(op, build, rules, operands, {});
 }
 
+/// Text is addresses, which mean nothing elsewhere.
+static bool splitsText(Operation *op, const TilingRule &rule) {
+  auto any = [](ValueRange values, const std::vector<AxisTiling> &tilings) {
+    return llvm::any_of(llvm::zip(values, tilings), [](auto pair) {
+      return !(std::get<1>(pair) == AxisTiling::replicated()) && isString(typeOf(std::get<0>(pair)).getElementType());
+    });
+  };
+  return any(op->getOperands(), rule.operands) || any(op->getResults(), rule.results);
+}
+
 std::vector<TilingRule> tilingRules(Operation *op) {
   std::vector<TilingRule> rules;
   if (auto tiling = modelOf<TilingRulesOpInterface>(op)) {
@@ -128,18 +139,62 @@ std::vector<TilingRule> tilingRules(Operation *op) {
     list.aligned([](int64_t) { return true; });
     rules = list.take();
   }
-  // Text is addresses, which mean nothing elsewhere.
-  auto splitsText = [&](const TilingRule &rule) {
-    auto any = [](ValueRange values, const std::vector<AxisTiling> &tilings) {
-      return llvm::any_of(llvm::zip(values, tilings), [](auto pair) {
-        return !(std::get<1>(pair) == AxisTiling::replicated()) && isString(typeOf(std::get<0>(pair)).getElementType());
-      });
-    };
-    return any(op->getOperands(), rule.operands) || any(op->getResults(), rule.results);
-  };
-  std::erase_if(rules, splitsText);
+  std::erase_if(rules, [&](const TilingRule &rule) { return splitsText(op, rule); });
   rules.insert(rules.begin(), replicatedRule(op->getNumOperands(), op->getNumResults()));
   return rules;
+}
+
+std::optional<TilingRule> ruleInBlocks(const std::string &name, ArrayRef<int64_t> operandDims,
+                                       ArrayRef<int64_t> operandExtents, int64_t resultDim, int64_t resultExtent,
+                                       int64_t width) {
+  auto split = [&](int64_t dim, int64_t extent) -> std::optional<AxisTiling> {
+    if (dim == RuleList::kWhole)
+      return AxisTiling::replicated();
+    if (width < 2 || extent % width != 0 || extent / width > kMostBlocks)
+      return std::nullopt;
+    return AxisTiling::split(static_cast<uint32_t>(dim), static_cast<uint32_t>(extent / width));
+  };
+  TilingRule rule;
+  rule.name = name;
+  rule.divisor = width;
+  for (auto [dim, extent] : llvm::zip(operandDims, operandExtents)) {
+    std::optional<AxisTiling> tiling = split(dim, extent);
+    if (!tiling)
+      return std::nullopt;
+    rule.operands.push_back(*tiling);
+  }
+  std::optional<AxisTiling> result = split(resultDim, resultExtent);
+  if (!result)
+    return std::nullopt;
+  rule.results.push_back(*result);
+  return rule;
+}
+
+/// A pointwise rule in blocks.
+static std::optional<TilingRule> inBlocks(TilingRule rule, uint32_t blocks) {
+  if (!rule.pointwise || rule.divisor % blocks != 0 || rule.divisor / blocks < 2)
+    return std::nullopt;
+  rule.name += " in " + std::to_string(blocks) + " blocks";
+  rule.divisor /= blocks;
+  rule.uneven = rule.pointwise = false;
+  for (std::vector<AxisTiling> *tilings : {&rule.operands, &rule.results})
+    for (AxisTiling &tiling : *tilings)
+      if (tiling.isSplit())
+        tiling.blocks = blocks;
+  return rule;
+}
+
+std::optional<TilingRule> stridedRule(Operation *op, ArrayRef<TilingRule> rules, unsigned slot, int64_t dim,
+                                      uint32_t blocks) {
+  const unsigned numOperands = op->getNumOperands();
+  const AxisTiling contiguous = AxisTiling::split(static_cast<uint32_t>(dim));
+  for (const TilingRule &rule : rules)
+    if (blocks > 1 && (slot < numOperands ? rule.operands[slot] : rule.results[slot - numOperands]) == contiguous)
+      if (std::optional<TilingRule> strided = inBlocks(rule, blocks))
+        return strided;
+  auto tiling = modelOf<TilingRulesOpInterface>(op);
+  std::optional<TilingRule> own = tiling ? tiling.getStridedRule(slot, dim, blocks) : std::nullopt;
+  return own && own->isStrided() && !splitsText(op, *own) ? own : std::nullopt;
 }
 
 SmallVector<Value> buildPart(Operation *op, TensorBuilder &build, ArrayRef<PartRule> rules, ValueRange operands) {

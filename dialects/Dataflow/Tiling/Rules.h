@@ -42,6 +42,13 @@ private:
 /// of that extent.
 int64_t alignedDim(mlir::Value value, llvm::ArrayRef<int64_t> shape, int64_t dim);
 
+/// A rule that splits a dimension of each operand and result in blocks of `width` elements; a dimension of kWhole
+/// leaves the tensor whole. `extents` are those of these dimensions. Nothing where blocks cannot be split, or are too
+/// many.
+std::optional<TilingRule> ruleInBlocks(const std::string &name, llvm::ArrayRef<int64_t> operandDims,
+                                       llvm::ArrayRef<int64_t> operandExtents, int64_t resultDim, int64_t resultExtent,
+                                       int64_t width);
+
 /// A window that slides along one dimension.
 struct SlidingWindow {
   int64_t in, out; ///< Extents.

@@ -22,6 +22,16 @@ void registerTilingModels(mlir::DialectRegistry &registry);
 /// dimension of its result.
 std::vector<TilingRule> tilingRules(mlir::Operation *op);
 
+/// The operator's rule that splits dimension `dim` of an operand, or of a result (numbered after the operands), in
+/// `blocks` blocks (AxisTiling::blocks). `rules` are tilingRules of the operator. Nothing where there is no such rule.
+std::optional<TilingRule> stridedRule(mlir::Operation *op, llvm::ArrayRef<TilingRule> rules, unsigned slot, int64_t dim,
+                                      uint32_t blocks);
+/// Adds the strided rules that fused parts suggest to the rules of operators: where an operator takes a part of a
+/// dimension, joins parts, or divides a dimension into a few, it suggests a split of each part. Other operators follow
+/// as far as they have such rules.
+void addStridedRules(llvm::ArrayRef<mlir::Operation *> operators,
+                     llvm::MutableArrayRef<std::vector<TilingRule> *> rules);
+
 /// Builds what computes one part's results (of partType), by rules that differ and
 /// allow their parts. `operands` are of partType, `number`s not null where there is
 /// more than one part. Empty where that fails; `build.message()` says why.

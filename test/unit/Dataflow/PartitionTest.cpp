@@ -59,6 +59,20 @@ Tensor part(const Tensor &whole, int64_t dim, int64_t number, int64_t parts) {
   return result;
 }
 
+Tensor part(const Tensor &whole, CutAttr cut, int64_t rank) {
+  const int64_t blocks = cut.getBlocks(), dim = cut.getDim(), width = whole.shape()[dim] / blocks,
+                share = width / cut.getGroup().size(), number = cut.getGroup().positionOf(rank);
+  Index shape(whole.shape());
+  shape[dim] = share * blocks;
+  Tensor result(RankedTensorType::get(shape, whole.element()));
+  forEachIndex(shape, [&](llvm::ArrayRef<int64_t> at) {
+    Index from(at);
+    from[dim] = at[dim] / share * width + number * share + at[dim] % share;
+    result.set(result.linearOf(at), whole.at(from));
+  });
+  return result;
+}
+
 /// The elements [first, second) of a dimension that a rank has, and where those of its whole group begin and end.
 struct Span {
   int64_t first = 0, second = 0, groupFirst = 0, groupSecond = 0;
@@ -221,8 +235,24 @@ void runRanks(Block &block, Ranks &ranks) {
   }
 }
 
-/// Any tiling that is one.
-MeshTiling randomTiling(const TensorProgram &program, const std::vector<int64_t> &sizes, Rng &rng) {
+/// How operators' rules split a tensor.
+std::vector<AxisTiling> splitsOf(const TensorProgram &program, TensorId id) {
+  std::vector<AxisTiling> list;
+  auto note = [&](const std::vector<TensorId> &tensors, const std::vector<AxisTiling> &tilings) {
+    for (size_t slot = 0; slot < tensors.size(); ++slot)
+      if (tensors[slot] == id && tilings[slot].isSplit() && !llvm::is_contained(list, tilings[slot]))
+        list.push_back(tilings[slot]);
+  };
+  for (const ProgramOperator &op : program.operators)
+    for (const TilingRule &rule : op.rules) {
+      note(op.operands, rule.operands);
+      note(op.results, rule.results);
+    }
+  return list;
+}
+
+/// Any tiling that is one. With `strides`, tensors and operators are split in blocks where that is possible.
+MeshTiling randomTiling(const TensorProgram &program, const std::vector<int64_t> &sizes, Rng &rng, bool strides) {
   MeshTiling decided;
   for (int64_t size : sizes) {
     decided.mesh.axes.emplace_back();
@@ -230,14 +260,24 @@ MeshTiling randomTiling(const TensorProgram &program, const std::vector<int64_t>
     decided.mesh.axes.back().size = size;
   }
   auto draw = [&](size_t count) { return static_cast<size_t>(rng.below(count)); };
-  for (const ProgramTensor &tensor : program.tensors) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const ProgramTensor &tensor = program.tensors[t];
+    const std::vector<AxisTiling> splits = strides ? splitsOf(program, TensorId(t)) : std::vector<AxisTiling>();
     std::vector<int64_t> parts(tensor.shape.size(), 1);
     std::vector<AxisTiling> held(sizes.size());
     for (size_t a = 0; a < sizes.size(); ++a) {
       const size_t dim = draw(parts.size() + 1);
-      if (dim == parts.size() || !tensor.canSplit(dim, parts[dim] * sizes[a]))
+      uint32_t blocks = 1;
+      for (AxisTiling split : splits)
+        if (split.splits(static_cast<uint32_t>(dim)) && draw(2) == 0)
+          blocks = split.blocks;
+      if (dim == parts.size() || !tensor.canSplit(dim, parts[dim] * sizes[a], blocks))
         continue;
-      held[a] = AxisTiling::split(static_cast<uint32_t>(dim));
+      held[a] = AxisTiling::split(static_cast<uint32_t>(dim), blocks);
+      if (!tilingsCombine(held)) {
+        held[a] = {};
+        continue;
+      }
       parts[dim] *= sizes[a];
     }
     decided.tiling.tensors.push_back(tensor.updates.valid() ? decided.tiling.tensors[tensor.updates.index()] : held);
@@ -249,8 +289,11 @@ MeshTiling randomTiling(const TensorProgram &program, const std::vector<int64_t>
       const size_t rule = draw(op.rules.size());
       if (rule == 0 || !op.rules[rule].allows(parts[rule] * sizes[a]))
         continue;
-      parts[rule] *= sizes[a];
       rules[a] = static_cast<uint32_t>(rule);
+      if (rulesCombine(op, rules))
+        parts[rule] *= sizes[a];
+      else
+        rules[a] = 0;
     }
     decided.tiling.rules.push_back(std::move(rules));
   }
@@ -294,8 +337,10 @@ std::vector<Tensor> makeArguments(func::FuncOp function, Rng &rng) {
   return arguments;
 }
 
-/// With `uneven`, the program has extents that leave a remainder, and all kinds of collectives of uneven parts.
-void checkPartitions(const std::string &text, const std::string &optimizer, int rounds, bool uneven = false) {
+/// With `uneven`, the program has extents that leave a remainder, and all kinds of collectives of uneven parts. With
+/// `strides`, parts of states and of operators are strided too.
+void checkPartitions(const std::string &text, const std::string &optimizer, int rounds, bool uneven = false,
+                     bool strides = false) {
   Loaded loaded(text);
   loaded.run(*loaded.module, createSimplifyPass());
   if (!optimizer.empty()) {
@@ -313,6 +358,7 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
   runRanks(whole.front(), alone);
 
   std::map<std::string, int> seen, seenUneven;
+  int stridedOperators = 0, stridedStates = 0;
   const std::vector<std::vector<int64_t>> meshes =
       uneven ? std::vector<std::vector<int64_t>>{{3}, {2, 2}, {2, 3}, {3, 2}, {4}, {5}}
              : std::vector<std::vector<int64_t>>{{2}, {4}, {2, 2}, {2, 1, 2}, {3, 2}};
@@ -321,7 +367,10 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
     func::FuncOp function = loaded.main(*copy);
     auto bridged = buildTensorProgram(function);
     REQUIRE(bridged);
-    const MeshTiling decided = randomTiling(bridged->program, meshes[round % meshes.size()], rng);
+    const MeshTiling decided = randomTiling(bridged->program, meshes[round % meshes.size()], rng, strides);
+    for (const ProgramOperator &op : bridged->program.operators)
+      for (uint32_t rule : decided.tiling.rules[&op - bridged->program.operators.data()])
+        stridedOperators += op.rules[rule].isStrided();
     annotateTiling(function, *bridged, decided);
     // What is written is what is read.
     auto read = readTiling(function, *bridged);
@@ -342,6 +391,11 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
       for (auto [argument, tensor] : llvm::zip(function.getArguments(), arguments))
         values.insert({argument, tensor});
     runRanks(function.front(), ranks);
+    function.walk([&](StateOp state) {
+      if (state.getCuts())
+        for (auto cut : state.getCuts()->getAsRange<CutAttr>())
+          stridedStates += cut.getBlocks() > 1;
+    });
     function.walk([&](CollectiveOpInterface op) {
       ++seen[op->getName().stripDialect().str()];
       if (op->hasAttr("uneven") || op->hasAttr("uneven_split"))
@@ -357,11 +411,15 @@ void checkPartitions(const std::string &text, const std::string &optimizer, int 
           for (StateOp state : function.front().getOps<StateOp>())
             if (state.getName() == updates.getValue() && state.getCuts())
               for (auto cut : state.getCuts()->getAsRange<CutAttr>())
-                own = part(own, cut.getDim(), cut.getGroup().positionOf(r), cut.getGroup().size());
+                own = part(own, cut, r);
         REQUIRE(ranks[r].at(result).type == own.type);
         CHECK(difference(ranks[r].at(result), own, 2e-4) == "");
       }
     }
+  }
+  if (strides) {
+    CHECK(stridedOperators > 0);
+    CHECK(stridedStates > 0);
   }
   // Random tilings need them all; halos only convolutions have.
   CHECK(seen["all_reduce"] > 0);
@@ -464,6 +522,40 @@ TEST_CASE("a transformer's ranks compute what it does whole", "[passes][tiling]"
   checkPartitions(head + state("table", {12, 8}) + state("scale", {8}) + state("wq", {8, 8}) + state("wk", {8, 8}) +
                       state("up", {8, 12}) + state("down", {12, 4}) + body,
                   "sgd", 30);
+}
+
+TEST_CASE("ranks with parts of fused weights compute what the whole does", "[passes][tiling]") {
+  // Queries, keys and values of 4 heads in one matrix; a gate and a value in another.
+  const std::string body = R"(
+      %q = dataflow.matmul %x, %qkv : tensor<2x6x8xf32>, tensor<8x24xf32>
+      %b = dataflow.binary add %q, %bias : tensor<2x6x24xf32>, tensor<24xf32>
+      %q0 = dataflow.slice %b from [0, 0, 0] by [1, 1, 1] : tensor<2x6x24xf32> -> tensor<2x6x8xf32>
+      %k0 = dataflow.slice %b from [0, 0, 8] by [1, 1, 1] : tensor<2x6x24xf32> -> tensor<2x6x8xf32>
+      %v0 = dataflow.slice %b from [0, 0, 16] by [1, 1, 1] : tensor<2x6x24xf32> -> tensor<2x6x8xf32>
+      %q1 = dataflow.reshape %q0 : tensor<2x6x8xf32> -> tensor<2x6x4x2xf32>
+      %k1 = dataflow.reshape %k0 : tensor<2x6x8xf32> -> tensor<2x6x4x2xf32>
+      %v1 = dataflow.reshape %v0 : tensor<2x6x8xf32> -> tensor<2x6x4x2xf32>
+      %q2 = dataflow.transpose %q1 [0, 2, 1, 3] : tensor<2x6x4x2xf32>
+      %k2 = dataflow.transpose %k1 [0, 2, 1, 3] : tensor<2x6x4x2xf32>
+      %v2 = dataflow.transpose %v1 [0, 2, 1, 3] : tensor<2x6x4x2xf32>
+      %s = dataflow.matmul %q2, %k2 transposed : tensor<2x4x6x2xf32>, tensor<2x4x6x2xf32>
+      %p = dataflow.softmax %s {axis = 3 : i64} : tensor<2x4x6x6xf32> -> tensor<2x4x6x6xf32>
+      %o = dataflow.matmul %p, %v2 : tensor<2x4x6x6xf32>, tensor<2x4x6x2xf32>
+      %ot = dataflow.transpose %o [0, 2, 1, 3] : tensor<2x4x6x2xf32>
+      %oh = dataflow.reshape %ot : tensor<2x6x4x2xf32> -> tensor<2x6x8xf32>
+      %r = dataflow.binary add %x, %oh : tensor<2x6x8xf32>, tensor<2x6x8xf32>
+      %f = dataflow.matmul %r, %up : tensor<2x6x8xf32>, tensor<8x16xf32>
+      %f0 = dataflow.slice %f from [0, 0, 0] by [1, 1, 1] : tensor<2x6x16xf32> -> tensor<2x6x8xf32>
+      %f1 = dataflow.slice %f from [0, 0, 8] by [1, 1, 1] : tensor<2x6x16xf32> -> tensor<2x6x8xf32>
+      %g = dataflow.unary sigmoid %f0 : tensor<2x6x8xf32>
+      %m = dataflow.binary mul %g, %f1 : tensor<2x6x8xf32>, tensor<2x6x8xf32>
+      %y = dataflow.matmul %m, %down : tensor<2x6x8xf32>, tensor<8x4xf32>
+      return %y : tensor<2x6x4xf32>
+    })";
+  const std::string head = "func.func @main(%x: tensor<2x6x8xf32>) -> tensor<2x6x4xf32> {\n";
+  checkPartitions(head + state("qkv", {8, 24}) + state("bias", {24}) + state("up", {8, 16}) + state("down", {8, 4}) +
+                      body,
+                  "momentum", 24, false, true);
 }
 
 TEST_CASE("ranks with uneven parts compute what the whole does", "[passes][tiling]") {

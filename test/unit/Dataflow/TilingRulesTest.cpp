@@ -5,14 +5,17 @@
 #include "KernelHarness.h"
 #include "Reference.h"
 
+#include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/Models.h"
 #include "dialects/Dataflow/Tiling/Tiling.h"
 #include "sluice/Support/Rng.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -61,6 +64,34 @@ Tensor takePart(const Tensor &whole, uint32_t dim, int64_t number, int64_t parts
   return part;
 }
 
+/// A strided part: its share of each block, one behind the other.
+Tensor takeStrides(const Tensor &whole, AxisTiling split, int64_t number, int64_t parts) {
+  Index shape(whole.shape());
+  const int64_t width = shape[split.dim] / split.blocks, share = width / parts;
+  shape[split.dim] /= parts;
+  Tensor part(RankedTensorType::get(shape, whole.element()));
+  forEachIndex(shape, [&](llvm::ArrayRef<int64_t> at) {
+    Index from(at);
+    from[split.dim] = at[split.dim] / share * width + number * share + at[split.dim] % share;
+    part.set(part.linearOf(at), whole.at(from));
+  });
+  return part;
+}
+
+Tensor joinStrides(const std::vector<Tensor> &parts, AxisTiling split) {
+  Index shape(parts[0].shape());
+  const int64_t share = shape[split.dim] / split.blocks, width = share * static_cast<int64_t>(parts.size());
+  shape[split.dim] *= static_cast<int64_t>(parts.size());
+  Tensor joined(RankedTensorType::get(shape, parts[0].element()));
+  forEachIndex(shape, [&](llvm::ArrayRef<int64_t> at) {
+    Index from(at);
+    const int64_t within = at[split.dim] % width;
+    from[split.dim] = at[split.dim] / width * share + within % share;
+    joined.set(joined.linearOf(at), parts[within / share].at(from));
+  });
+  return joined;
+}
+
 /// `extent`: of the whole, where parts differ.
 Tensor join(const std::vector<Tensor> &parts, AxisTiling tiling, std::optional<int64_t> extent) {
   Tensor result = parts[0];
@@ -79,6 +110,8 @@ Tensor join(const std::vector<Tensor> &parts, AxisTiling tiling, std::optional<i
       }
     return result;
   }
+  if (tiling.blocks > 1)
+    return joinStrides(parts, tiling);
   Index shape(parts[0].shape());
   const auto count = static_cast<int64_t>(parts.size()), all = extent.value_or(shape[tiling.dim] * count);
   shape[tiling.dim] = all;
@@ -115,7 +148,8 @@ private:
     for (int64_t p = 0; p < use.parts; ++p) {
       std::vector<Tensor> own;
       for (size_t i = 0; i < operands.size(); ++i)
-        own.push_back(use.rule.operands[i].isSplit()
+        own.push_back(use.rule.operands[i].blocks > 1 ? takeStrides(operands[i], use.rule.operands[i], p, use.parts)
+                      : use.rule.operands[i].isSplit()
                           ? takePart(operands[i], use.rule.operands[i].dim, p, use.parts, use.rule.halo(i), reduction)
                           : operands[i]);
       numbers.push_back(p);
@@ -182,6 +216,25 @@ std::set<std::string> &checkedOperators() {
   return names;
 }
 
+/// How many strided rules were compared with the whole, by operator.
+std::map<std::string, int> &checkedStrides() {
+  static std::map<std::string, int> counts;
+  return counts;
+}
+
+/// All strided rules of up to 3 blocks of some tensor.
+std::vector<TilingRule> stridedRules(Operation *op, llvm::ArrayRef<TilingRule> rules) {
+  std::vector<TilingRule> list;
+  SmallVector<Value> slots(op->getOperands());
+  llvm::append_range(slots, op->getResults());
+  for (unsigned slot = 0; slot < slots.size(); ++slot)
+    for (int64_t dim = 0; dim < typeOf(slots[slot]).getRank(); ++dim)
+      for (uint32_t blocks : {1, 2, 3})
+        if (std::optional<TilingRule> rule = stridedRule(op, rules, slot, dim, blocks))
+          list.push_back(std::move(*rule));
+  return list;
+}
+
 OwningOpRef<ModuleOp> parse(const Case &program) {
   std::string text = "func.func @main(" + program.arguments + ") {\n" + program.body + "\nreturn\n}\n";
   INFO(text);
@@ -241,6 +294,14 @@ void checkRules(const RuleCase &c) {
     if (!allowed.empty())
       smallest.push_back({rule, allowed[0]});
   }
+  std::set<std::string> checked;
+  for (const TilingRule &rule : stridedRules(op, rules))
+    if (checked.insert(rule.name).second) {
+      ++checkedStrides()[op->getName().stripDialect().str()];
+      for (int64_t parts : {2, 3})
+        if (rule.allows(parts))
+          check({{rule, parts}});
+    }
   for (const std::vector<Use> &inner : {smallest, uneven})
     for (const Use &a : smallest)
       for (const Use &b : inner)
@@ -507,6 +568,42 @@ void checkReductions() {
                  f32({2, 4, 6, 2}), "dim 0; dim 2; dim 3"));
 }
 
+/// Parts of a dimension that fused weights have in blocks.
+void checkFusedParts() {
+  auto names = [](const std::string &arguments, const std::string &body) {
+    OwningOpRef<ModuleOp> module = parse({arguments, body});
+    Operation *op = lastOperator(*module);
+    std::set<std::string> list;
+    for (const TilingRule &rule : stridedRules(op, tilingRules(op)))
+      list.insert(rule.name);
+    return llvm::join(list, "; ");
+  };
+  auto check = [&](const std::string &arguments, const std::string &body, const std::string &rules,
+                   const std::string &strided) {
+    checkRules({{arguments, body}, rules});
+    CHECK(names(arguments, body) == strided);
+  };
+  check("%a: tensor<2x12xf32>", "%y = dataflow.slice %a from [0, 4] by [1, 1] : tensor<2x12xf32> -> tensor<2x4xf32>",
+        "dim 0", "dim 1 in 3 blocks; dim 1 in 6 blocks");
+  check("%a: tensor<2x12xf32>", "%y = dataflow.slice %a from [0, 3] by [1, 1] : tensor<2x12xf32> -> tensor<2x4xf32>",
+        "dim 0", "");
+  check("%a: tensor<2x12xf32>", "%y = dataflow.slice %a from [0, 4] by [1, 2] : tensor<2x12xf32> -> tensor<2x4xf32>",
+        "dim 0", "");
+  check("%a: tensor<8x2xf32>, %b: tensor<4x2xf32>",
+        "%y = dataflow.concat %a, %b {axis = 0 : i64} : tensor<8x2xf32>, tensor<4x2xf32> -> tensor<12x2xf32>", "dim 1",
+        "dim 0 in 3 blocks; dim 0 in 6 blocks");
+  check("%a: tensor<4x2xf32>, %v: tensor<f32>",
+        "%y = dataflow.pad constant %a, %v low [4, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<12x2xf32>", "dim 1",
+        "dim 0 in 3 blocks; dim 0 in 6 blocks");
+  check("%a: tensor<4x2xf32>, %v: tensor<f32>",
+        "%y = dataflow.pad edge %a, %v low [4, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<12x2xf32>", "dim 1", "");
+  // The dimension of 4 heads behind 3 fused parts, and the 2 elements of each head, which are 12 blocks.
+  check("%a: tensor<5x24xf32>", "%y = dataflow.reshape %a : tensor<5x24xf32> -> tensor<5x3x4x2xf32>", "dim 0; dim 1",
+        "dim 1 in 12 blocks; dim 1 in 3 blocks; dim 1 in 6 blocks");
+  check("%a: tensor<5x4x6x2xf32>", "%y = dataflow.reshape %a : tensor<5x4x6x2xf32> -> tensor<5x4x12xf32>",
+        "dim 0; dim 1; dim 2", "dim 1 in 2 blocks; dim 2 in 2 blocks; dim 2 in 3 blocks; dim 3");
+}
+
 void checkMovement() {
   checkRules(one({f32({2, 4, 6})}, "transpose", "[2, 0, 1]", "", "dim 2; dim 0; dim 1"));
   checkRules(one({f32({2, 4, 6})}, "reshape", "", f32({8, 6}), "dim 0; dim 2"));
@@ -593,7 +690,13 @@ TEST_CASE("operators on parts equal the whole, all that have rules", "[dataflow]
   checkTrees();
   checkReductions();
   checkMovement();
+  checkFusedParts();
   checkGathers();
+  for (const char *name :
+       {"unary", "binary", "matmul", "reshape", "transpose", "slice", "concat", "pad", "conv", "reduce"}) {
+    INFO(name);
+    CHECK(checkedStrides()[name] > 0);
+  }
   for (RegisteredOperationName name : sharedContext().getRegisteredOperations()) {
     bool hasRules = name.hasInterface<TilingRulesOpInterface>() || name.hasInterface<ElementwiseOpInterface>();
     if (!hasRules)

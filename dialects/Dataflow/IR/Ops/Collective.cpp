@@ -66,7 +66,29 @@ std::pair<int64_t, int64_t> UnevenAttr::elementsOf(int64_t rank, GroupAttr group
   return {partBegin(getExtent(), parts, part), partBegin(getExtent(), parts, part + 1)};
 }
 
+LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, GroupAttr, int64_t blocks) {
+  if (blocks < 1 || blocks > kMostBlocks)
+    return emitError() << "a cut divides a dimension into 1 to " << kMostBlocks << " blocks, got " << blocks;
+  return success();
+}
+
 namespace sluice::dataflow {
+
+FailureOr<RankedTensorType> typeInBlocks(RankedTensorType type, int64_t dim, int64_t blocks) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (dim < 0 || dim >= type.getRank() || shape[dim] % blocks != 0)
+    return failure();
+  shape[dim] /= blocks;
+  shape.insert(shape.begin() + dim, blocks);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+FailureOr<RankedTensorType> partType(RankedTensorType whole, CutAttr cut) {
+  const FailureOr<RankedTensorType> inBlocks = typeInBlocks(whole, cut.getDim(), cut.getBlocks());
+  if (failed(inBlocks) || failed(partType(*inBlocks, cut.getDim() + 1, cut.getGroup().size())))
+    return failure();
+  return partType(whole, cut.getDim(), cut.getGroup().size());
+}
 
 void copyElements(TensorView whole, int64_t dim, int64_t begin, int64_t end, MutableTensorView result) {
   const ArrayRef<int64_t> from = whole.type.getShape(), to = result.type.getShape();

@@ -32,7 +32,10 @@ LogicalResult StateOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     return emitOptionalError(loc, "holds no tensor");
   if (std::optional<ArrayAttr> cuts = adaptor.getCuts())
     for (auto cut : cuts->getAsRange<CutAttr>()) {
-      FailureOr<RankedTensorType> part = partType(type, cut.getDim(), cut.getGroup().size());
+      FailureOr<RankedTensorType> part = partType(type, cut);
+      if (failed(part) && cut.getBlocks() > 1)
+        return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts of ", cut.getBlocks(),
+                                 " blocks along dimension ", cut.getDim(), " of ", type);
       if (failed(part))
         return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts along dimension ", cut.getDim(),
                                  " of ", type);
@@ -58,9 +61,11 @@ LogicalResult StateOp::copyInitial(int64_t rank, char *destination) {
   // What is cut stays until the part of it is there.
   std::vector<char> part;
   for (auto cut : getCuts()->getAsRange<CutAttr>()) {
-    RankedTensorType partOf = *partType(view.type, cut.getDim(), cut.getGroup().size());
+    RankedTensorType partOf = *partType(view.type, cut);
     std::vector<char> next(tensorBytes(partOf));
-    copyPart(view, cut.getDim(), cut.getGroup().positionOf(rank), {partOf, next.data()});
+    const int64_t blocks = cut.getBlocks();
+    copyPart({*typeInBlocks(view.type, cut.getDim(), blocks), view.data}, cut.getDim() + 1,
+             cut.getGroup().positionOf(rank), {*typeInBlocks(partOf, cut.getDim(), blocks), next.data()});
     part = std::move(next);
     view = {partOf, part.data()};
   }
