@@ -328,8 +328,9 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
   let description = [{
     The order of declarations gives the number. The caller may read and write the
     state between steps. `cuts` is present if each rank has a part of the state. It
-    lists the dimension, the count and the stride of each cut of the whole. `length`
-    is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
+    lists the dimension, the count and the stride of each cut of the whole. `blocks` has
+    the number of equal blocks of the dimension for each cut, of each of which a rank has
+    its part; without it each cut has one block. `length` is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
 
     Example:
 
@@ -338,8 +339,11 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
     ```
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$position, TypeAttrOf<AnyRankedTensor>:$type,
-                       OptionalAttr<DenseI64ArrayAttr>:$cuts, OptionalAttr<AnyAttr>:$length);
-  let assemblyFormat = "$tensor `at` $position `:` $type (`cuts` $cuts^)? (`length` $length^)? attr-dict";
+                       OptionalAttr<DenseI64ArrayAttr>:$cuts, OptionalAttr<DenseI64ArrayAttr>:$cut_blocks,
+                       OptionalAttr<AnyAttr>:$length);
+  let assemblyFormat = [{
+    $tensor `at` $position `:` $type (`cuts` $cuts^)? (`blocks` $cut_blocks^)? (`length` $length^)? attr-dict
+  }];
 }
 
 class Exec_BodyOp<string opMnemonic> : Exec_Op<opMnemonic, [InProgram, NoTerminator, SingleBlock]> {

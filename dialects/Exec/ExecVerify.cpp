@@ -554,6 +554,11 @@ LogicalResult ProgramOp::verifyRegions() {
                  << "' must list its cuts as triples: a dimension of the state, a count of at least 2 and a "
                     "stride of at least 1";
     }
+    if (std::optional<ArrayRef<int64_t>> blocks = state.getCutBlocks())
+      if (!state.getCuts() || blocks->size() != state.getCuts()->size() / 3 ||
+          llvm::any_of(*blocks, [](int64_t count) { return count < 1; }))
+        return state.emitOpError() << "C3: '" << state.getTensor()
+                                   << "' must list a number of blocks of at least 1 for each of its cuts";
     auto type = dyn_cast<RankedTensorType>(state.getType());
     std::optional<int64_t> bytes = type ? denseBytes(type) : std::nullopt;
     if (!bytes || !onnxElementType(type.getElementType()))

@@ -106,7 +106,9 @@ Status checkStates(const Model &model) {
   for (const sluice_tensor_desc &state : model.states)
     for (uint32_t i = 0; i < state.num_cuts; ++i)
       if (!state.cuts || state.cuts[i].dimension < 0 || state.cuts[i].dimension >= state.rank ||
-          state.cuts[i].count < 1 || state.cuts[i].stride < 1)
+          state.cuts[i].count < 1 || state.cuts[i].stride < 1 ||
+          (state.cut_blocks &&
+           (state.cut_blocks[i] < 1 || state.shape[state.cuts[i].dimension] % state.cut_blocks[i] != 0)))
         return failure("state '", state.name, "' is cut along no dimension of its own, compile the model again");
   if (source.num_ranks > 1 && !source.planned_bytes_sent)
     return failure("model is for ", source.num_ranks,

@@ -211,6 +211,7 @@ void Builder::declareMachine() {
   for (const ExecBinding::Port &port : binding.states)
     exec::StateOp::create(builder, loc, port.name, binding.homeOffsets[port.tensor.index()], port.type,
                           port.cuts.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cuts),
+                          port.cutBlocks.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cutBlocks),
                           port.length);
 }
 

@@ -35,6 +35,7 @@ struct ExecBinding {
     mlir::Attribute range = {};
     /// Of a state that each rank has a part of: dimension, count and stride of each cut. Else empty.
     std::vector<int64_t> cuts = {};
+    std::vector<int64_t> cutBlocks = {}; ///< Per cut, if some cut has several blocks. Else empty.
     /// Of a state that grows: the #dataflow.extents of its length. Else null.
     mlir::Attribute length = {};
   };

@@ -197,10 +197,15 @@ void Converter::bindStates() {
       binding.states.back().length = length;
       binding.symbols = length.getSymbols();
     }
+    std::vector<int64_t> blocks;
     if (std::optional<ArrayAttr> cuts = held.getCuts())
       for (auto cut : cuts->getAsRange<CutAttr>())
-        for (auto [count, stride] : llvm::zip(cut.getGroup().getCounts(), cut.getGroup().getStrides()))
+        for (auto [count, stride] : llvm::zip(cut.getGroup().getCounts(), cut.getGroup().getStrides())) {
           llvm::append_values(binding.states.back().cuts, cut.getDim(), count, stride);
+          blocks.push_back(cut.getBlocks());
+        }
+    if (llvm::any_of(blocks, [](int64_t count) { return count > 1; }))
+      binding.states.back().cutBlocks = std::move(blocks);
   }
 }
 

@@ -247,11 +247,17 @@ LLVM::LLVMFuncOp ProgramLowering::addBody(StringRef name, ArrayRef<Call> calls) 
 
 LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   std::vector<decltype(*ports.begin())> list(ports.begin(), ports.end());
-  std::vector<int64_t> dims, starts, fixed, fixedStarts, cuts, cutStarts, ranges, rangeStarts;
+  std::vector<int64_t> dims, starts, fixed, fixedStarts, cuts, cutStarts, ranges, rangeStarts, blocks, blockStarts;
   for (auto port : list) {
     cutStarts.push_back(cuts.size());
-    if constexpr (requires { port.getCuts(); })
+    blockStarts.push_back(-1);
+    if constexpr (requires { port.getCuts(); }) {
       llvm::append_range(cuts, port.getCuts().value_or(ArrayRef<int64_t>()));
+      if (std::optional<ArrayRef<int64_t>> own = port.getCutBlocks()) {
+        blockStarts.back() = static_cast<int64_t>(blocks.size());
+        llvm::append_range(blocks, *own);
+      }
+    }
     starts.push_back(dims.size());
     llvm::append_range(dims, cast<RankedTensorType>(port.getType()).getShape());
     SmallVector<AffineExpr> range;
@@ -275,7 +281,8 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
   // Most models have none.
   LLVM::GlobalOp rangeTable = ranges.empty() ? nullptr : tables.addIntegers((name + ".ranges").str(), ranges);
-  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr, ptr, i32, ptr});
+  LLVM::GlobalOp blockTable = blocks.empty() ? nullptr : tables.addIntegers((name + ".blocks").str(), blocks);
+  Type type = tables.structOf({i64, ptr, i32, i32, ptr, i64, ptr, ptr, i32, ptr, ptr});
   return tables.addTable(name, type, list.size(), [&](size_t i) {
     auto tensor = cast<RankedTensorType>(list[i].getType());
     return tables.aggregate(
@@ -285,7 +292,8 @@ LLVM::GlobalOp ProgramLowering::addPorts(StringRef name, auto ports) {
                fixedStarts[i] < 0 ? tables.null() : tables.address(values, i64, fixedStarts[i]),
                tables.address(cutTable, i64, cutStarts[i]),
                tables.integer(i32, (cutStarts[i + 1] - cutStarts[i]) / kWordsPerCut),
-               rangeStarts[i] < 0 ? tables.null() : tables.address(rangeTable, i64, rangeStarts[i])});
+               rangeStarts[i] < 0 ? tables.null() : tables.address(rangeTable, i64, rangeStarts[i]),
+               blockStarts[i] < 0 ? tables.null() : tables.address(blockTable, i64, blockStarts[i])});
   });
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <stdlib.h>
 #include <thread>
@@ -249,23 +250,37 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
   });
 }
 
-/// Where each of its elements is in the whole: the part's strides, and its begin.
-static void placePart(const sluice_tensor_desc &state, int64_t rank, const std::byte *part, HostTensor &whole) {
-  int64_t elements = 1;
-  for (uint32_t d = 0; d < state.rank; ++d)
-    elements *= state.shape[d];
-  const int64_t width = state.bytes / std::max<int64_t>(1, elements);
-  std::vector<int64_t> begin(state.rank, 0), extent(state.shape, state.shape + state.rank);
+/// The index in the whole of each index of a rank's part along a dimension.
+static std::vector<int64_t> indicesInWhole(const sluice_tensor_desc &state, uint32_t dim, int64_t rank) {
+  int64_t extent = state.shape[dim];
+  std::vector<int64_t> indices(static_cast<size_t>(extent));
+  std::iota(indices.begin(), indices.end(), int64_t(0));
   // The last cut is the finest.
   for (uint32_t i = state.num_cuts; i-- > 0;) {
     const sluice_cut &cut = state.cuts[i];
-    begin[cut.dimension] += rank / cut.stride % cut.count * extent[cut.dimension];
-    extent[cut.dimension] *= cut.count;
+    if (cut.dimension != dim)
+      continue;
+    const int64_t own = extent / (state.cut_blocks ? state.cut_blocks[i] : 1), part = rank / cut.stride % cut.count;
+    for (int64_t &index : indices)
+      index = own == 0 ? 0 : index / own * own * cut.count + part * own + index % own;
+    extent *= cut.count;
   }
+  return indices;
+}
+
+/// Copies each element to where it is in the whole.
+static void placePart(const sluice_tensor_desc &state, int64_t rank, const std::byte *part, HostTensor &whole) {
+  int64_t elements = 1;
+  std::vector<std::vector<int64_t>> indices;
+  for (uint32_t d = 0; d < state.rank; ++d) {
+    elements *= state.shape[d];
+    indices.push_back(indicesInWhole(state, d, rank));
+  }
+  const int64_t width = state.bytes / std::max<int64_t>(1, elements);
   for (int64_t i = 0; i < elements; ++i) {
     int64_t left = i, at = 0, stride = 1;
     for (uint32_t d = state.rank; d-- > 0; stride *= whole.shape[d]) {
-      at += (begin[d] + left % state.shape[d]) * stride;
+      at += indices[d][static_cast<size_t>(left % state.shape[d])] * stride;
       left /= state.shape[d];
     }
     std::copy_n(part + i * width, width, whole.bytes.data() + at * width);

@@ -218,6 +218,9 @@ typedef struct sluice_tensor_desc {
    * allowed value, and one further allowed value, which may lie between them. A step with
    * another value fails. Null for all other tensors. Since minor version 8. */
   const int64_t *range;
+  /* For each cut, the number of equal blocks of the dimension. A rank has its part of each
+   * block, one behind the other. Null if every cut has one block. Since minor version 16. */
+  const int64_t *cut_blocks;
 } sluice_tensor_desc;
 
 #define SLUICE_SYMBOL_FOUND UINT32_MAX

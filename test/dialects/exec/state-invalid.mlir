@@ -67,3 +67,13 @@ exec.program @p parameters 0 state 128 {
   exec.step {
   }
 }
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C3: 'w' must list a number of blocks of at least 1 for each of its cuts}}
+  exec.state "w" at 0 : tensor<16xf32> cuts [0, 2, 1] blocks [3, 3]
+  exec.step {
+  }
+}

@@ -43,7 +43,7 @@ public:
 
 private:
   static sluice_tensor_desc tensor(const char *name, int32_t type, uint32_t rank, const int64_t *shape, int64_t bytes) {
-    return {sizeof(sluice_tensor_desc), name, type, rank, shape, bytes, nullptr, nullptr, 0, nullptr};
+    return {sizeof(sluice_tensor_desc), name, type, rank, shape, bytes, nullptr, nullptr, 0, nullptr, nullptr};
   }
   static int32_t step(const sluice_api *api, sluice_context *context) {
     Issuer issuer{api, context};

@@ -39,7 +39,7 @@ public:
 
 private:
   static sluice_tensor_desc tensor(const char *name, uint32_t rank, const int64_t *shape, int64_t floats) {
-    return {sizeof(sluice_tensor_desc), name, 1, rank, shape, floats * 4, nullptr, nullptr, 0, nullptr};
+    return {sizeof(sluice_tensor_desc), name, 1, rank, shape, floats * 4, nullptr, nullptr, 0, nullptr, nullptr};
   }
 
   std::array<int64_t, 2> matrix{kRows, kColumns};
@@ -438,8 +438,8 @@ namespace {
 class FindingModel : public TestModel {
 public:
   explicit FindingModel(Program step, uint32_t accelerators = 0) : TestModel(step, 64, accelerators) {
-    inputs = {{sizeof(sluice_tensor_desc), "x", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr}};
-    outputs = {{sizeof(sluice_tensor_desc), "y", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr}};
+    inputs = {{sizeof(sluice_tensor_desc), "x", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr, nullptr}};
+    outputs = {{sizeof(sluice_tensor_desc), "y", 1, 1, &extent, 32, nullptr, nullptr, 0, nullptr, nullptr}};
     model.symbols = &symbol;
     model.num_symbols = 1;
     model.extents = [](const int64_t *symbols, int64_t *extents) {

@@ -25,7 +25,7 @@ class Options(Structure):
 class TensorDesc(Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("element_type", c_int32), ("rank", c_uint32),
                 ("shape", POINTER(c_int64)), ("bytes", c_int64), ("fixed", c_void_p), ("cuts", c_void_p),
-                ("num_cuts", c_uint32), ("range", c_void_p)]
+                ("num_cuts", c_uint32), ("range", c_void_p), ("cut_blocks", c_void_p)]
 
 
 class SymbolDesc(Structure):
