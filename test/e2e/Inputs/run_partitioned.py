@@ -1,6 +1,9 @@
 """A perceptron, a convolutional network and a transformer on several devices, inference and training, as on one.
 
-  run_partitioned.py SLUICE MPIRUN FOLDER [--all|--uneven] [NAME...]     MPIRUN: a command, or "none"; NAME: mlp, cnn, transformer
+  run_partitioned.py SLUICE MPIRUN FOLDER [--all|--uneven] [NAME...]     MPIRUN: a command, or "none"
+
+NAME is mlp, cnn, transformer (all three without a name) or fused, a block of GPT-2 with queries, keys and values in one
+matrix, whose heads are split.
 
 Ranks are threads with the host's processor or an emulated accelerator each and, with MPIRUN, processes. Outputs, losses
 of 20 steps and weights after them are within 1e-4 of their scale; what is sent is what the plan says. Processes also run
@@ -24,7 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 SLUICE, MPIRUN, FOLDER = sys.argv[1:4]
 ALL, UNEVEN = sys.argv[4:5] == ["--all"], sys.argv[4:5] == ["--uneven"]
 ONLY = sys.argv[5 if ALL or UNEVEN else 4:]
-if not set(ONLY) <= {"mlp", "cnn", "transformer"}:
+if not set(ONLY) <= {"mlp", "cnn", "transformer", "fused"}:
     sys.exit(__doc__)
 STEPS, TOLERANCE = 20, 1e-4
 # Every model ends with so many scores: a label beyond them is an error.
@@ -40,8 +43,8 @@ def uniform(*shape, fan):
 def save(name, nodes, weights, shape, kind, result):
     path = os.path.join(FOLDER, name + ".onnx")
     graph = helper.make_graph(
-        [helper.make_node(op, inputs.split(), [output], name=output, **attributes)
-         for op, inputs, output, attributes in nodes], name,
+        [helper.make_node(op, inputs.split(), outputs.split(), name=outputs.split()[0], **attributes)
+         for op, inputs, outputs, attributes in nodes], name,
         [helper.make_tensor_value_info("x", kind, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
         [numpy_helper.from_array(value, key) for key, value in weights.items()])
@@ -99,6 +102,27 @@ def transformer():
     x = random.integers(0, words, (BATCH, length))
     path = save("transformer", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
     return path, x, (BATCH, length), "adam,lr=0.01"
+
+
+def fused():
+    """The attention of GPT-2, training in strides of the fused weights."""
+    words, length, width, heads = 32, 8, 16, 4
+    weights = {"E": uniform(words, width, fan=3), "W": uniform(width, 3 * width, fan=width),
+               "b": uniform(3 * width, fan=300), "Wo": uniform(width, width, fan=width),
+               "L": uniform(width, CLASSES, fan=width), "heads": numpy.array([0, 0, heads, 4]),
+               "whole": numpy.array([0, 0, width]), "parts": numpy.array([width] * 3), "scale": numpy.float32(0.5)}
+    nodes = [("Gather", "E x", "e", {}), ("MatMul", "e W", "a0", {}), ("Add", "a0 b", "a", {}),
+             ("Split", "a parts", "q0 k0 v0", {"axis": 2})]
+    for name in "qkv":
+        nodes += [("Reshape", f"{name}0 heads", f"{name}1", {}),
+                  ("Transpose", f"{name}1", name, {"perm": [0, 2, 3, 1] if name == "k" else [0, 2, 1, 3]})]
+    nodes += [("MatMul", "q k", "s0", {}), ("Mul", "s0 scale", "s1", {}), ("Softmax", "s1", "s", {}),
+              ("MatMul", "s v", "o0", {}), ("Transpose", "o0", "o1", {"perm": [0, 2, 1, 3]}),
+              ("Reshape", "o1 whole", "o2", {}), ("MatMul", "o2 Wo", "o3", {}), ("Add", "e o3", "r", {}),
+              ("MatMul", "r L", "y", {})]
+    x = random.integers(0, words, (BATCH, length))
+    path = save("fused", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
+    return path, x, (BATCH, length), "momentum,lr=0.02"
 
 
 def call(*arguments):
@@ -164,8 +188,8 @@ def shares(compiled, rank):
 
 quick = ["--search-evals", "2"]
 for name, (model, x, label_shape, optimizer) in (("mlp", perceptron()), ("cnn", convolutional()),
-                                                 ("transformer", transformer())):
-    if ONLY and name not in ONLY:
+                                                 ("transformer", transformer()), ("fused", fused())):
+    if name not in (ONLY or ["mlp", "cnn", "transformer"]):
         continue
     x_file, labels_file = os.path.join(FOLDER, name + ".x.npy"), os.path.join(FOLDER, name + ".labels.npy")
     numpy.save(x_file, x)
