@@ -329,8 +329,8 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
     The order of declarations gives the number. The caller may read and write the
     state between steps. `cuts` is present if each rank has a part of the state. It
     lists the dimension, the count and the stride of each cut of the whole. `blocks` has
-    the number of equal blocks of the dimension for each cut, of each of which a rank has
-    its part; without it each cut has one block. `length` is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
+    a number for each cut: the dimension consists of that many equal blocks, and a rank has
+    its part of every block. Without it, each cut has one block. `length` is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
 
     Example:
 

@@ -18,6 +18,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sluice::exec;
@@ -462,6 +463,10 @@ LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
     for (Slot &slot : init->slots)
       if (slot.area && slot.written && !slot.overwritten && slot.begin < slot.end)
         loaded[{*slot.area, slot.begin}] = &slot;
+  std::set<llvm::StringRef> replaced;
+  for (Slot &slot : slots)
+    if (StringAttr state = slot.op.getReplaced())
+      replaced.insert(state.getValue());
   for (Slot &slot : slots) {
     // One without bytes has nothing to keep, and may share its address.
     if (!slot.heldFromStart() || !slot.area || slot.begin == slot.end)
@@ -479,6 +484,10 @@ LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
       if (end > slot.begin && !sameTensor(slots[holder]))
         return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[holder])
                                       << " is in its place when the step ends";
+      if (end > slot.begin && *slot.area != stateArea() && replaced.count(slot.op.getHeldTensor()) &&
+          slots[holder].op.getReplaced() != slot.op.getHeldTensor())
+        return slot.op->emitOpError() << "C14: " << nameOf(slot)
+                                      << " is resident, and is not in its place with its new value when the step ends";
     }
     if (*slot.area == stateArea())
       continue;
@@ -554,11 +563,18 @@ LogicalResult ProgramOp::verifyRegions() {
                  << "' must list its cuts as triples: a dimension of the state, a count of at least 2 and a "
                     "stride of at least 1";
     }
-    if (std::optional<ArrayRef<int64_t>> blocks = state.getCutBlocks())
+    if (std::optional<ArrayRef<int64_t>> blocks = state.getCutBlocks()) {
       if (!state.getCuts() || blocks->size() != state.getCuts()->size() / 3 ||
           llvm::any_of(*blocks, [](int64_t count) { return count < 1; }))
         return state.emitOpError() << "C3: '" << state.getTensor()
                                    << "' must list a number of blocks of at least 1 for each of its cuts";
+      for (auto [i, count] : llvm::enumerate(*blocks)) {
+        const int64_t dim = (*state.getCuts())[3 * i], extent = cast<RankedTensorType>(state.getType()).getDimSize(dim);
+        if (extent % count != 0)
+          return state.emitOpError() << "C3: '" << state.getTensor() << "' has an extent of " << extent
+                                     << " in dimension " << dim << ", which " << count << " blocks do not divide";
+      }
+    }
     auto type = dyn_cast<RankedTensorType>(state.getType());
     std::optional<int64_t> bytes = type ? denseBytes(type) : std::nullopt;
     if (!bytes || !onnxElementType(type.getElementType()))

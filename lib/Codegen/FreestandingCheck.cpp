@@ -113,13 +113,15 @@ Status checkFreestanding(std::string_view object, std::span<const std::pair<std:
   const auto &[symbol, user] = *foreign;
   if (symbol.empty())
     return {};
-  // A kernel's chunks and members have its name and more.
-  const auto kernel = llvm::find_if(
-      kernels, [&](const auto &each) { return user == each.first || user.starts_with(each.first + "_"); });
+  // A kernel's chunks and members have its name and more, as another kernel may.
+  const std::pair<std::string, std::string> *kernel = nullptr;
+  for (const auto &each : kernels)
+    if ((user == each.first || user.starts_with(each.first + "_")) &&
+        (!kernel || each.first.size() > kernel->first.size()))
+      kernel = &each;
   return makeError(
-      ErrorCode::Unsupported,
-      kernel != kernels.end() ? concat("operator '", kernel->second, "'") : concat("function '", user, "'"), " calls '",
-      symbol,
+      ErrorCode::Unsupported, kernel ? concat("operator '", kernel->second, "'") : concat("function '", user, "'"),
+      " calls '", symbol,
       "' of a library, which is absent without a runtime, leave the operator out of the model, or give a --target "
       "whose instructions compute it");
 }

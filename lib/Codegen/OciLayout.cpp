@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <cstdio>
@@ -133,15 +134,23 @@ Status fillLayout(const std::string &directory, const std::string &name, const T
   return writeFileAtomically(concat(directory, "/", kLayoutFile), version.dump() + "\n");
 }
 
-/// Removes an image of an earlier compilation, and no other folder.
-Status removeOlder(const std::string &path) {
-  if (!llvm::sys::fs::exists(path))
+/// Gives the whole image its name, in the place of an image of an earlier compilation and of no other folder. Between
+/// the two renames there is none.
+Status replaceOlder(const std::string &made, const std::string &path, const std::string &older) {
+  auto renamed = [&](const std::string &from, const std::string &to) -> Status {
+    if (std::error_code error = llvm::sys::fs::rename(from, to))
+      return makeError(ErrorCode::Io, "cannot rename '", from, "' to '", to, "': ", error.message(),
+                       ", choose another directory with -o");
     return {};
+  };
+  if (!llvm::sys::fs::exists(path))
+    return renamed(made, path);
   if (!llvm::sys::fs::exists(concat(path, "/", kLayoutFile)))
     return makeError(ErrorCode::InvalidInput, "folder '", path, "' has no ", kLayoutFile,
                      " and is no image, remove it or choose another directory with -o");
-  llvm::sys::fs::remove_directories(path);
-  return {};
+  SLUICE_RETURN_IF_ERROR(renamed(path, older));
+  Temporary replaced(older);
+  return renamed(made, path);
 }
 
 } // namespace
@@ -153,17 +162,19 @@ Status writeOciLayout(const std::string &path, const std::string &name, const Ta
     return makeError(ErrorCode::Unsupported, "the model's name has ", name.size(),
                      " characters and an image's program at most ", kMostName, ", '", excerpt(name),
                      "', rename the model's file");
-  const std::string made = path + ".new";
-  llvm::sys::fs::remove_directories(made);
-  if (std::error_code error = llvm::sys::fs::create_directories(made + "/blobs/sha256"))
+  // Of this process only.
+  const std::string made = concat(path, ".new.", llvm::sys::Process::getProcessId());
+  auto failed = [&](std::error_code error) {
     return makeError(ErrorCode::Io, "cannot create directory '", made, "': ", error.message(),
                      ", choose another with -o");
+  };
+  if (std::error_code error = llvm::sys::fs::create_directory(made, /*IgnoreExisting=*/false))
+    return failed(error);
   Temporary unfinished(made);
+  if (std::error_code error = llvm::sys::fs::create_directories(made + "/blobs/sha256"))
+    return failed(error);
   SLUICE_RETURN_IF_ERROR(fillLayout(made, name, target, program));
-  SLUICE_RETURN_IF_ERROR(removeOlder(path));
-  if (std::error_code error = llvm::sys::fs::rename(made, path))
-    return makeError(ErrorCode::Io, "cannot write '", path, "': ", error.message(),
-                     ", choose another directory with -o");
+  SLUICE_RETURN_IF_ERROR(replaceOlder(made, path, concat(path, ".old.", llvm::sys::Process::getProcessId())));
   unfinished.keep();
   return {};
 }

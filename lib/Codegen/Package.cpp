@@ -224,6 +224,21 @@ Status checkPackage(const PackageOptions &options, const TargetSpec &target, int
   return driver ? Status() : propagate(driver);
 }
 
+Status checkAddresses(const ManifestInfo &info, const TargetSpec &target) {
+  if (!llvm::Triple(target.triple).isArch32Bit())
+    return {};
+  constexpr int64_t kMostBytes = int64_t(4) << 30, kCodeAndStack = int64_t(64) << 20;
+  Count bytes = Count(info.staticBytes) + info.parameters.rankBytes() + kCodeAndStack;
+  for (const std::vector<PortInfo> *ports : {&info.inputs, &info.outputs})
+    for (const PortInfo &port : *ports)
+      bytes += port.bytes;
+  if (bytes > kMostBytes)
+    return makeError(ErrorCode::Unsupported, "the program takes ", formatBytes(bytes),
+                     " with its inputs, outputs, code and stack, and target '", target.name, "' addresses ",
+                     formatBytes(kMostBytes), ", compile a smaller model or a smaller batch");
+  return {};
+}
+
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
                     std::span<const std::string> objects, const std::string &parameterFile,
                     const std::string &directory) {

@@ -80,6 +80,7 @@ static ImportOptions importOptions(const CompilerOptions &options, const Origin 
   // Devices that run grids run no loops and find no extents, and a loop is not cut among ranks. With ranges, how often
   // a loop runs may differ from step to step: both are then left to a CPU that computes beside those devices.
   importing.unrollsLoops = options.unrollsLoops || options.devices > 1 || (hasGrids && options.dims.ranges.empty());
+  importing.hasGrids = hasGrids;
   importing.findsExtents = !importing.unrollsLoops && !options.training;
   importing.bounds = options.bounds;
   importing.dims = options.dims;

@@ -129,6 +129,7 @@ Expected<Artifact> link(Program &program, const CompilerOptions &options, const 
   SLUICE_RETURN_IF_ERROR(writeDecisions(planned, weights.digest, directory));
   SLUICE_ASSIGN_OR_RETURN(ManifestInfo description,
                           describeProgram(*program.module, program.origin->target, weights.parameters));
+  SLUICE_RETURN_IF_ERROR(checkAddresses(description, program.origin->target));
 
   const std::string prefix =
       options.dumpPhases.empty()

@@ -106,9 +106,11 @@ public:
         return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
                          " of memory together with its operands, this process may use ", formatBytes(memoryBytes),
                          ", make it smaller or compute it from an input of the model");
-      work += (dataflow::detail::totalBytes(op->getOperandTypes()) +
-               dataflow::detail::totalBytes(op->getResultTypes()) + kWorkPerOperator) *
-              times;
+      // A slice reads no more than its part.
+      Count read = dataflow::detail::totalBytes(op->getOperandTypes());
+      if (auto cost = dyn_cast<dataflow::CostOpInterface>(op))
+        read = std::min(read, Count(cost.getBytesMoved()));
+      work += (read + dataflow::detail::totalBytes(op->getResultTypes()) + kWorkPerOperator) * times;
       if (work > most)
         return makeError(ErrorCode::Unsupported, "constant ", describe(op),
                          " is one too many: computing the constants ", "reads and writes more than ", formatBytes(most),

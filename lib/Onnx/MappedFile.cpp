@@ -39,8 +39,9 @@ struct Mappings {
 } // namespace
 
 static Mappings &mappings() {
-  static Mappings all;
-  return all;
+  // Never destroyed: a mapping may be a part of something that is destroyed when the process ends.
+  static auto *const all = new Mappings;
+  return *all;
 }
 
 /// Gives advice about the pages of a mapping that hold at least one of the bytes.

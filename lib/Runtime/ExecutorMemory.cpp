@@ -104,9 +104,12 @@ Status Executor::copyKept(KeptCopy direction, const char *home) const {
     char *const to = isSaved ? each.home : each.kept;
     if (const int32_t code = each.device->copy(to, isSaved ? each.kept : each.home, each.bytes); code != 0) {
       const std::string text = each.device->failureText();
-      return failure("a state that stays in the memory of a device between steps could not be copied ",
-                     isSaved ? "from" : "to", " it", text.empty() ? " (" + std::to_string(code) + ")" : ": " + text,
-                     ", open the model again");
+      uint32_t index = 0;
+      while (homeOf(index) != each.home)
+        ++index;
+      return failure("state '", tables.states[index].name, "' could not be copied ", isSaved ? "from" : "to",
+                     " the device in whose memory it stays between steps",
+                     text.empty() ? " (" + std::to_string(code) + ")" : ": " + text, ", open the model again");
     }
   }
   return {};

@@ -35,7 +35,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
     if (!splitsAlone(rule))
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",
                     !rule.dividesWork  ? "do all of the work each"
-                    : rule.isStrided() ? "have elements at a distance"
+                    : rule.isStrided() ? "are strided"
                                        : "read elements of their neighbours",
                     ", use another");
     if (split.parts < 2 || !rule.dividesEvenly(split.parts))

@@ -81,10 +81,11 @@ private:
 
 void PartitionModel::findKinds() {
   Numbering<std::vector<int64_t>> kinds;
+  Numbering<std::string> names;
   for (const ProgramOperator &op : program.operators) {
     std::vector<TensorId> slots = op.operands;
     slots.insert(slots.end(), op.results.begin(), op.results.end());
-    std::vector<int64_t> key{op.flops, op.bytesMoved, static_cast<int64_t>(op.operands.size()),
+    std::vector<int64_t> key{names.of(op.kind), op.flops, op.bytesMoved, static_cast<int64_t>(op.operands.size()),
                              static_cast<int64_t>(slots.size())};
     for (size_t slot = 0; slot < slots.size(); ++slot) {
       const uint32_t node = nodeOf[slots[slot].index()];

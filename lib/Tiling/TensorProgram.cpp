@@ -228,7 +228,7 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
       count *= mesh.axes[axis].size;
       if (held.blocks < 1 || held.blocks > kMostBlocks || !tensor.canSplit(held.dim, count, held.blocks))
         return refuse("of extent ", tensor.shape[held.dim], " in dimension ", held.dim, " is split in ", count,
-                      held.blocks == 1 ? "" : " parts of blocks");
+                      " parts", held.blocks == 1 ? "" : concat(" of ", held.blocks, " blocks each"));
     }
     if (!tilingsCombine(tiling.tensors[i]))
       return refuse("is split along one dimension in different numbers of blocks");

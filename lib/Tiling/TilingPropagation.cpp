@@ -34,7 +34,7 @@ void TilingPropagation::note(TensorId tensor, AxisTiling tiling) {
     reach(tensor);
     return;
   }
-  if (tiling.blocks > 1) // What carries the batch in strides is not known.
+  if (tiling.blocks > 1) // The batch is not followed through strided parts.
     return;
   if (dims[tensor.index()] || (stays && stays(tensor)))
     return;

@@ -32,7 +32,7 @@ namespace sluice {
 
 namespace {
 
-/// Launches a function: keeps LLVM's passes linear in the program's length.
+/// The most launches in one emitted function. The time of LLVM's passes grows faster than a function's length.
 constexpr size_t kLaunchesPerFunction = 256;
 
 int64_t arenaBytes(ProgramOp program) {
@@ -195,6 +195,14 @@ LogicalResult FreestandingLowering::check() {
   for (auto command : body.getOps<CommandOpInterface>())
     if (!isa<LaunchOp>(command.getOperation()))
       return refuseCopy(command);
+  for (InitOp init : program.getBody().getOps<InitOp>())
+    return refuse(init, "the program fills a device's memory before its first step, which needs the runtime, plan for "
+                        "a machine with a CPU only, such as --machine host");
+  const StringRef memory = (*program.getBody().getOps<MemoryOp>().begin()).getSymName();
+  for (SlotOp slot : body.getOps<SlotOp>())
+    if (slot.getMemory() != memory)
+      return refuse(slot, "the program uses memory '", slot.getMemory().str(), "' beside '", memory.str(),
+                    "', and a freestanding program has one, plan for a machine with a CPU only");
   return success();
 }
 

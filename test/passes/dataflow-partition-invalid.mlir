@@ -87,7 +87,7 @@ func.func @letter(%x: tensor<8xf32> {dataflow.tiling = #dataflow.tiling<D0>}) ->
 
 // -----
 
-// expected-error @+1 {{tensor 'x' of extent 8 in dimension 0 is split in 2 parts of blocks}}
+// expected-error @+1 {{tensor 'x' of extent 8 in dimension 0 is split in 2 parts of 3 blocks each}}
 func.func @blocks(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0 in 3>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>

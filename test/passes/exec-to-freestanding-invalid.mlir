@@ -121,3 +121,41 @@ exec.program @second parameters 0 state 0 {
   exec.step {
   }
 }
+
+// -----
+
+llvm.func @kernel(!llvm.ptr, !llvm.ptr) -> i32
+exec.program @memories parameters 0 state 0 {
+  exec.memory @host
+  exec.memory @m1 arena 64
+  exec.device @cpu cpu in @m1 threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.step {
+    // expected-error @+1 {{the program uses memory 'm1' beside 'host', and a freestanding program has one, plan for a machine with a CPU only}}
+    %x = exec.slot @m1 at 0 bytes 64 tensor "x"
+    %e = exec.launch @kernel "node" reads() writes(%x) on @run
+  }
+}
+
+// -----
+
+llvm.func @kernel(!llvm.ptr, !llvm.ptr) -> i32
+exec.program @filled parameters 64 state 0 {
+  exec.memory @host arena 64
+  exec.memory @m1 arena 64
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.device @other cpu in @m1 threads 1 speed 1.0
+  exec.link @bus joins @host, @m1 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @cpu
+  exec.stream @in in of @other
+  // expected-error @+1 {{the program fills a device's memory before its first step, which needs the runtime, plan for a machine with a CPU only, such as --machine host}}
+  exec.init {
+    %w = exec.home parameter 0 bytes 64 tensor "w"
+    %w_0 = exec.slot @m1 at 0 bytes 64 tensor "w"
+    %e = exec.swap_in %w to %w_0 bytes 64 via @bus on @in
+  }
+  exec.step {
+    %x = exec.slot @host at 0 bytes 64 tensor "x"
+    %e = exec.launch @kernel "node" reads() writes(%x) on @run
+  }
+}

@@ -152,9 +152,9 @@ llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm:
 
 /// The type of one of `parts` equal parts along a dimension; fails where there are none.
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
-/// The type of a rank's part of a cut; fails where parts of blocks are not equal.
+/// The type of a rank's part of a cut; fails if the dimension does not consist of equal blocks with equal parts.
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, CutAttr cut);
-/// The type in which dimension `dim` is two, blocks and the elements of each; fails where blocks are not equal.
+/// The type in which dimension `dim` is two: blocks, and the elements of a block; fails if blocks are not equal.
 llvm::FailureOr<mlir::RankedTensorType> typeInBlocks(mlir::RankedTensorType type, int64_t dim, int64_t blocks);
 /// Copies part number `part` along a dimension, of the result's type.
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);

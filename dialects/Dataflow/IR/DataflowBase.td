@@ -353,8 +353,9 @@ def Dataflow_CutAttr : AttrDef<Dataflow_Dialect, "Cut"> {
   let mnemonic = "cut";
   let summary = "A dimension whose parts are on the ranks of a group";
   let description = [{
-    `#dataflow.cut<1 in 3 over [2:1]>` divides dimension 1 into 3 equal blocks, of each of
-    which a rank has a half, one half behind the other.
+    `#dataflow.cut<1 in 3 over [2:1]>` divides dimension 1 into 3 equal blocks, and each of
+    2 ranks has a half of every block. Of 12 columns, the first rank has the columns 0, 1,
+    4, 5, 8 and 9.
   }];
   let parameters = (ins "int64_t":$dim, "::sluice::dataflow::GroupAttr":$group,
                         DefaultValuedParameter<"int64_t", "1">:$blocks);

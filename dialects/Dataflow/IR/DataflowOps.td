@@ -882,7 +882,7 @@ def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, Eva
   let hasVerifier = 1;
 }
 
-def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, AsCheapAsLoad, EvaluateMethods, CostOf<["getFlops"]>, Permutable<>]> {
+def SliceOp : Dataflow_Op<"slice", [Tiling, GradientMethods, ElementalMethods, AsCheapAsLoad, EvaluateMethods, CostOf<["getFlops", "getBytesMoved"]>, Permutable<>]> {
   let summary = "Element i of the result is element starts + i * steps of the input, where steps may be negative";
   let description = [{
     Example:

@@ -45,9 +45,13 @@ struct PackageOptions {
 /// grids, and executables and images need the target's runtime. Call before the work of compiling.
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
 
+/// Fails if a program of a target with addresses of 32 bits takes more memory than they reach. Call before its code is
+/// made.
+Status checkAddresses(const ManifestInfo &info, const TargetSpec &target);
+
 /// Links objects of `target` into the form, in an existing directory. Forms that embed the parameters read them from
-/// `parameterFile`; the others have it in the directory. Files of other forms that an earlier compilation left there
-/// are removed. Files are written beside, then renamed; bit-reproducible. Fails if freestanding objects call functions
+/// `parameterFile`; the others have it in the directory. A model.so that an earlier compilation left there is
+/// removed. Files are written beside, then renamed; bit-reproducible. Fails if freestanding objects call functions
 /// of a library, and names the operator.
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
                     std::span<const std::string> objects, const std::string &parameterFile,

@@ -47,6 +47,8 @@ struct ImportOptions {
   /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that
   /// cannot run loops.
   bool unrollsLoops = false;
+  /// A device runs grids, which run no programs of their own: experts then compute in a batch.
+  bool hasGrids = false;
   /// Inserts dataflow.take_first where operators would mix valid and invalid positions of a tensor. Extents then follow
   /// the data of each step. Do not set it for training, or for devices whose kernels have constant extents.
   bool findsExtents = false;

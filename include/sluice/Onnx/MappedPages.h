@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Weights are views of mapped files. A page of such a file enters the process when it is first read and stays there, so
-// that a process which reads all weights holds the whole model, if nothing releases the pages. All functions ignore
-// bytes outside the files that this library mapped, and may be called from several threads.
+// Weights are views of mapped files. A page of such a file enters the process when it is first read and stays there
+// until it is released, so a process that reads all weights without releasing pages holds the whole model. All
+// functions ignore bytes outside the files that this library mapped, and may be called from several threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_ONNX_MAPPEDPAGES_H

@@ -31,7 +31,8 @@ export async function open() {
     sluice_model_message: messageOf } = instance.exports;
 
   // Behind the module's own data: the two lists of addresses, then the tensors.
-  let end = heap.value;
+  // Addresses of WebAssembly are numbers of 32 bits, which JavaScript reads as signed.
+  let end = heap.value >>> 0;
   const reserve = bytes => {
     const at = Math.ceil(end / 64) * 64;
     end = at + bytes;
@@ -41,7 +42,11 @@ export async function open() {
   const addresses = [inputs, outputs].map(ports => ports.map(port => reserve(port.bytes)));
   const missing = end - memory.buffer.byteLength;
   if (missing > 0)
-    memory.grow(Math.ceil(missing / 65536));
+    try {
+      memory.grow(Math.ceil(missing / 65536));
+    } catch {
+      throw new Error(`no memory for the model, its module takes ${end} bytes, close other pages or use a smaller model`);
+    }
   addresses.forEach((list, kind) => new Uint32Array(memory.buffer, lists[kind], list.length).set(list));
   const view = (port, address) => new arrays[port.array](memory.buffer, address, elementsOf(port));
   init();
@@ -60,7 +65,7 @@ export async function open() {
       });
       const status = step(lists[0], lists[1]);
       if (status !== 0) {
-        const bytes = new Uint8Array(memory.buffer, messageOf(status));
+        const bytes = new Uint8Array(memory.buffer, messageOf(status) >>> 0);
         throw new Error(new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0))));
       }
       return Object.fromEntries(outputs.map((port, number) => [port.name, view(port, addresses[1][number]).slice()]));

@@ -18,10 +18,10 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// Weights as block_matmul reads them, for all experts: bytes [experts, outputs, blocks, bytes of a block], scales
-/// [experts, outputs, blocks], zero points [experts, outputs, bytes], null where there are none.
+/// Weights in blocks. Of all experts, they have the dimensions of the model. Of one expert, they have those of
+/// block_matmul: bytes [outputs, blocks, bytes of a block], scales [outputs, blocks], zero points [outputs, bytes].
 struct PackedExperts {
-  Value bytes, scales, zeros;
+  Value bytes, scales, zeros; ///< `zeros` is null where there are none.
   int64_t bits = 0, block = 0;
 };
 
@@ -32,25 +32,33 @@ struct Layer {
   PackedExperts packed = {};
 };
 
-/// One of several experts; a value without the dimension of experts, or with one of extent 1.
-Value expertOf(NodeContext &node, Value all, int64_t expert, bool keepsDimension) {
-  if (!all)
-    return {};
-  const Value one = node.sliceAxis(all, 0, expert, 1);
-  return keepsDimension ? one : node.reshape(one, shapeOf(one).drop_front());
+/// One of several experts, with a dimension of extent 1 for experts.
+Value expertOf(NodeContext &node, Value all, int64_t expert) {
+  return all ? node.sliceAxis(all, 0, expert, 1) : Value();
+}
+
+/// Slices first: a constant is evaluated for each expert, and a slice reads only its own part of it.
+PackedExperts expertOf(NodeContext &node, const PackedExperts &all, int64_t expert) {
+  const int64_t outputs = shapeOf(all.bytes)[1], blocks = shapeOf(all.bytes)[2] * (8 / all.bits) / all.block;
+  auto partOf = [&](Value value, ArrayRef<int64_t> shape) {
+    return node.reshape(expertOf(node, value, expert), shape);
+  };
+  PackedExperts one = all;
+  one.bytes = partOf(all.bytes, {outputs, blocks, all.block * all.bits / 8});
+  one.scales = partOf(all.scales, {outputs, blocks});
+  if (all.zeros)
+    one.zeros = partOf(all.zeros, shapeOf(all.zeros).drop_front());
+  return one;
 }
 
 Layer expertOf(NodeContext &node, const Layer &layer, int64_t expert) {
   if (!layer.weight)
     return {};
-  Layer one{{}, expertOf(node, layer.bias, expert, true)};
-  if (!layer.packed.bytes) {
-    one.weight = expertOf(node, layer.weight, expert, true);
-    return one;
-  }
-  one.packed = layer.packed;
-  for (Value PackedExperts::*part : {&PackedExperts::bytes, &PackedExperts::scales, &PackedExperts::zeros})
-    one.packed.*part = expertOf(node, layer.packed.*part, expert, false);
+  Layer one{{}, expertOf(node, layer.bias, expert)};
+  if (layer.packed.bytes)
+    one.packed = expertOf(node, layer.packed, expert);
+  else
+    one.weight = expertOf(node, layer.weight, expert);
   return one;
 }
 
@@ -176,7 +184,7 @@ bool runsApart(NodeContext &node, Value flat, const Layer (&layers)[3]) {
     }
   // Of a range, the decision at the upper bounds holds.
   const bool isLarge = node.decide(!(work < kLeastWork));
-  return isLarge && isConstant && !node.unrollsLoops && node.dequantized &&
+  return isLarge && isConstant && !node.unrollsLoops && !node.hasGrids && node.dequantized &&
          !(node.extents && node.extents->isBounded(flat)) && !(node.ranks && node.ranks->vary(flat));
 }
 
@@ -191,7 +199,7 @@ FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value
     FailureOr<Value> y = computed(node, flat, layers);
     if (failed(y))
       return failure();
-    Value sum = *y ? node.add(total, node.mul(*y, weights)) : Value();
+    Value sum = *y ? node.add(total, node.cast(node.mul(*y, weights), elementTypeOf(total))) : Value();
     if (!sum)
       return Value();
     YieldOp::create(builder, node.loc(), sum);
@@ -208,11 +216,12 @@ FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value
 /// [1, tokens, hidden]: the sum over the experts that tokens chose, one after the other. `weights`: [experts, tokens,
 /// 1].
 FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value isChosen, const Layer (&layers)[3]) {
-  const Type byte = IntegerType::get(node.context(), 32);
+  const Type integer = IntegerType::get(node.context(), 32);
   const int64_t experts = shapeOf(isChosen)[2];
-  const Value uses = node.reduce(ReduceKind::max, node.cast(isChosen, byte), {0, 1}, false);
-  const Value isUsed = node.compare(ComparePredicate::ne, uses, node.splat(byte, 0, {experts}));
-  Value total = node.splat(elementTypeOf(flat), 0, shapeOf(flat));
+  const Value uses = node.reduce(ReduceKind::max, node.cast(isChosen, integer), {0, 1}, false);
+  const Value isUsed = node.compare(ComparePredicate::ne, uses, node.splat(integer, 0, {experts}));
+  // Rounded once, as the sum over a batch of experts is.
+  Value total = node.splat(Float32Type::get(node.context()), 0, shapeOf(flat));
   for (int64_t expert = 0; expert < experts && total; ++expert) {
     const Layer own[3] = {expertOf(node, layers[0], expert), expertOf(node, layers[1], expert),
                           expertOf(node, layers[2], expert)};
@@ -222,7 +231,7 @@ FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value
       return failure();
     total = *sum;
   }
-  return total;
+  return total ? node.cast(total, elementTypeOf(flat)) : Value();
 }
 
 /// The experts' layers and what the router says of them.
@@ -241,9 +250,10 @@ LogicalResult mixture(NodeContext &node, const Layer (&layers)[3], Value mixing,
   if (k < 1 || k > experts || hidden < 1 || elementCount(x.getType()) != Count(tokens) * hidden)
     return node.invalid("its router does not fit its input, or its k is out of range");
   for (const Layer &layer : layers)
-    for (Value part : {layer.weight, layer.bias})
-      if (part && (rankOf(part) < 2 || shapeOf(part)[0] != experts))
-        return node.invalid("its layers do not have as many experts as its router");
+    for (auto [part, rank] : {std::pair(layer.weight, 3), {layer.bias, 2}})
+      if (part && (rankOf(part) != rank || shapeOf(part)[0] != experts))
+        return node.invalid("its layers are not tensors of as many experts as its router has, with 3 dimensions for "
+                            "weights and 2 for biases");
   const Value flat = node.reshape(x, {1, tokens, hidden});
   const auto [shares, isChosen] = routes(node, logits, mixing, k, normalizes);
   if (!shares)
@@ -321,10 +331,10 @@ PackedExperts packedExperts(NodeContext &node, Value bytes, Value scales, Value 
   if (!isBlockFloat(node.input(0)) || !isBlockFloat(scales) || !isBlockLength(block) || (zeros && rankOf(zeros) != 3))
     return {};
   const int64_t experts = shapeOf(bytes)[0], outputs = shapeOf(bytes)[1], zeroBytes = (blocks * bits + 7) / 8;
-  if (zeros && shapeOf(zeros) != ArrayRef<int64_t>{experts, outputs, zeroBytes})
+  if (rankOf(scales) < 1 || shapeOf(scales)[0] != experts ||
+      (zeros && shapeOf(zeros) != ArrayRef<int64_t>{experts, outputs, zeroBytes}))
     return {};
-  return {node.reshape(bytes, {experts, outputs, blocks, block * bits / 8}),
-          node.reshape(scales, {experts, outputs, blocks}), zeros, bits, block};
+  return {bytes, scales, zeros, bits, block};
 }
 
 LogicalResult quantizedMixtureOfExperts(NodeContext &node) {

@@ -216,7 +216,7 @@ private:
   static constexpr int64_t kMostGuardedNodes = 4096;
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
-  bool unrollsLoops = false;
+  bool unrollsLoops = false, hasGrids = false;
   SaidBounds bounds; ///< See ImportOptions.
   /// The regions of programs. They live as long as the importer, whose tables are keyed by their values.
   std::deque<mlir::Region> regions;

@@ -428,6 +428,7 @@ NodeContext GraphImporter::contextOf(const ::onnx::NodeProto &node, ArrayRef<Val
   context.budget = &budget;
   context.mayNotRun = conditions > 0;
   context.unrollsLoops = unrollsLoops;
+  context.hasGrids = hasGrids;
   context.bodyImporter = [this](const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
     return importBody(body, arguments);
   };
@@ -724,6 +725,7 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   entry = block;
   maxIterations = options.maxIterations;
   unrollsLoops = options.unrollsLoops || training;
+  hasGrids = options.hasGrids;
   std::vector<SmallVector<Value>> arguments(model.inputs().size());
   for (auto [i, port] : llvm::enumerate(ports)) {
     arguments[port.input].push_back(block->getArgument(i));

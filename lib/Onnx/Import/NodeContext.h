@@ -106,7 +106,7 @@ public:
   /// Null where the model is to infer.
   Training *const training;
   /// See ImportOptions.
-  bool unrollsLoops = false;
+  bool unrollsLoops = false, hasGrids = false;
   /// In a branch that a condition may not choose, or without an influence on the results: what would be an error when
   /// it runs is none yet.
   bool mayNotRun = false;

@@ -834,6 +834,34 @@ func.func private @k()
 
 // -----
 
+// C14: a resident state whose new value is only in its home.
+exec.program @p parameters 0 state 64 {
+  exec.memory @host arena 128
+  exec.memory @accel0 arena 512 capacity 4096
+  exec.device @accel emulated in @accel0 threads 1 speed 1.0
+  exec.link @bus joins @host, @accel0 rate 1.0e9 duplex 2.0e9 latency 0
+  exec.stream @run compute of @accel
+  exec.stream @in in of @accel
+  exec.stream @out out of @accel
+  exec.state "h" at 0 : tensor<16xf32>
+  exec.init {
+    %h = exec.home state 0 bytes 64 tensor "h" resident
+    %h_0 = exec.slot @accel0 at 0 bytes 64 tensor "h"
+    %e = exec.swap_in %h to %h_0 bytes 64 via @bus on @in
+  }
+  exec.step {
+    // expected-error @+1 {{C14: 'h' is resident, and is not in its place with its new value when the step ends}}
+    %h = exec.slot @accel0 at 0 bytes 64 tensor "h" resident
+    %n = exec.slot @accel0 at 64 bytes 64 tensor "n" replaces "h"
+    %n_0 = exec.home state 0 bytes 64 tensor "n" replaces "h"
+    %e = exec.launch @k "a" reads(%h) writes(%n) on @run
+    %f = exec.swap_out %n to %n_0 bytes 64 via @bus on @out after %e
+  }
+}
+func.func private @k()
+
+// -----
+
 // C15: a launch in init.
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128

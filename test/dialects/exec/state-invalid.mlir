@@ -77,3 +77,13 @@ exec.program @p parameters 0 state 128 {
   exec.step {
   }
 }
+
+// -----
+
+exec.program @p parameters 0 state 128 {
+  exec.memory @host arena 64
+  // expected-error @+1 {{C3: 'w' has an extent of 16 in dimension 0, which 3 blocks do not divide}}
+  exec.state "w" at 0 : tensor<16xf32> cuts [0, 2, 1] blocks [3]
+  exec.step {
+  }
+}

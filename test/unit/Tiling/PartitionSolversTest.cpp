@@ -519,7 +519,7 @@ TEST_CASE("a program whose dimensions are split in different numbers of blocks i
   CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("different numbers of blocks") !=
         std::string::npos);
   tiling.tensors[b.index()] = {AxisTiling::split(1, 5), kWhole};
-  CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("parts of blocks") !=
+  CHECK(validateTiling(maker.program, machine.mesh, tiling).error().message.find("parts of 5 blocks each") !=
         std::string::npos);
   tiling = replicatedLike(maker.program, 2);
   tiling.rules[0] = {3, 4}; // Columns, and columns in blocks.

@@ -269,6 +269,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 }
 
 int64_t SliceOp::getFlops() { return 0; }
+int64_t SliceOp::getBytesMoved() { return 2 * tensorBytes(getType()); }
 
 FailureOr<Operation *> SliceOp::permute(OpBuilder &builder, ArrayRef<int64_t> permutation, ValueRange operands) {
   auto type = permutedType(getType(), permutation);

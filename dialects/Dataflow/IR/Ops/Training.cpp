@@ -34,8 +34,8 @@ LogicalResult StateOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
     for (auto cut : cuts->getAsRange<CutAttr>()) {
       FailureOr<RankedTensorType> part = partType(type, cut);
       if (failed(part) && cut.getBlocks() > 1)
-        return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts of ", cut.getBlocks(),
-                                 " blocks along dimension ", cut.getDim(), " of ", type);
+        return emitOptionalError(loc, "cannot cut dimension ", cut.getDim(), " of ", type, " in ", cut.getBlocks(),
+                                 " blocks of ", cut.getGroup().size(), " equal parts each");
       if (failed(part))
         return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts along dimension ", cut.getDim(),
                                  " of ", type);
