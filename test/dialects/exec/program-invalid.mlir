@@ -855,7 +855,7 @@ exec.program @p parameters 0 state 64 {
     %n = exec.slot @accel0 at 64 bytes 64 tensor "n" replaces "h"
     %n_0 = exec.home state 0 bytes 64 tensor "n" replaces "h"
     %e = exec.launch @k "a" reads(%h) writes(%n) on @run
-    %f = exec.swap_out %n to %n_0 bytes 64 via @bus on @out after %e
+    %f = exec.swap_out %n to %n_0 bytes 64 via @bus on @out wait(%e)
   }
 }
 func.func private @k()
