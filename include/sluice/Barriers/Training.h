@@ -6,11 +6,13 @@
 // The loop of one rank of data-parallel training: wait at the barrier, pull the gradients of all ranks, update the
 // parameters and compute the next gradients, push them.
 //
-// Sums of gradients are cut into shards, one in the window of each rank. Under a bulk barrier (BSP) a rank writes its
+// Sums of gradients are cut into shards. The shard of a rank is in its *window*, a block of memory that all ranks can
+// access. Under a bulk barrier (BSP) a rank writes its
 // gradients into a slot of its own in each window. The owner of a shard adds the slots in the order of ranks, in the
 // gradients' own type, so the sums have the bits of a single process that accumulates the same gradients. Under other
 // barriers a rank adds its gradients to the shards, which hold the sums of all gradients since the start, in double
-// precision. A pull is what a sum has grown by since the last pull, so every rank applies every gradient once. The
+// precision. A pull returns the growth of the sums since the rank's last pull, so every rank applies
+// every gradient once. The
 // order of additions, and which gradients a pull contains, depend on time.
 //
 //===----------------------------------------------------------------------===//
@@ -36,18 +38,18 @@ struct BarrierTraining {
   Barrier barrier;
   int64_t steps = 1; ///< Of each rank.
   std::vector<GradientRun> gradients;
-  /// Time from a test of the barrier that a rank does not pass to its next test, with a new sample; at least 1.
+  /// If a rank fails a test of the barrier, it draws a new sample and tests again after this time; at least 1.
   int64_t retestNs = 200'000;
   uint64_t seed = 0;               ///< Of samples.
   std::function<bool()> isStopped; ///< Ends waits with ErrorCode::Interrupted; may be empty.
 
   int64_t numGradients() const;
-  /// Whether ranks advance in step: the view is all ranks and the staleness 0.
+  /// Whether ranks advance in step: each rank compares its clock with all others (view) and may be 0 steps ahead
+  /// (staleness).
   bool isBulk(int64_t numRanks) const;
-  /// Doubles that each rank's window needs.
+  /// Number of `double` values in each rank's window.
   int64_t windowDoubles(int64_t numRanks) const;
-  /// Fails on a barrier that check() refuses, on a sample of more ranks than there are others, and on no ranks or
-  /// steps.
+  /// Fails if Barrier::check fails, if `sample` exceeds `numRanks - 1`, or if there are no ranks or no steps.
   Status check(int64_t numRanks) const;
 };
 
@@ -67,8 +69,9 @@ struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
   int64_t passNs = 0;   ///< It passes the barrier.
   int64_t readNs = 0;   ///< It begins to pull: it sees all gradients that were pushed by then.
-  int64_t pushNs = 0;   ///< Just before other ranks count its gradients.
-  int64_t tests = 0;    ///< Tests of the barrier.
+  int64_t pushNs =
+      0; ///< Just before the rank raises the counter by which other ranks see that its gradients are complete.
+  int64_t tests = 0; ///< Tests of the barrier.
   double loss = 0;
 };
 
@@ -76,16 +79,17 @@ struct RankStep {
 /// steps and this replica has applied all gradients. Fails if a rank fails or leaves.
 Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const BarrierTraining &training, Replica &replica);
 
-/// The steps of all ranks until the first rank has done its last, from the first pass on, as a simulation of that
-/// duration records them; measureTrace() has metrics of it. `ranks` has the records of each rank, none empty.
+/// The trace of a training run in the format of the simulator. It begins when the first rank arrives at its first
+/// barrier, and ends when the first rank has finished its last step. measureTrace() computes its metrics. `ranks` has
+/// the records of each rank, none empty.
 struct TrainingTrace {
   BarrierTrace trace;
   int64_t durationNs = 0;
 };
 TrainingTrace traceOf(const std::vector<std::vector<RankStep>> &ranks);
 
-/// For each step of each rank the staleness with which it passed the barrier: its clock less the least clock of the
-/// other ranks, at least 0.
+/// For each step of each rank the staleness with which it passed the barrier: the rank's number of completed steps
+/// minus the smallest number among the other ranks; not below 0.
 std::vector<std::vector<int64_t>> stalenessOf(const std::vector<std::vector<RankStep>> &ranks);
 
 } // namespace sluice

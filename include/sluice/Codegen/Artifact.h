@@ -42,24 +42,24 @@ public:
   ParameterFileWriter &operator=(ParameterFileWriter &&) noexcept;
   ~ParameterFileWriter();
 
-  /// Starts a tensor: its offset, a multiple of kArenaAlignment.
+  /// Starts a tensor and returns its offset, a multiple of kArenaAlignment.
   Expected<int64_t> beginTensor();
   /// Appends bytes of the tensor begun last.
   Status write(std::span<const std::byte> data);
   /// beginTensor and write in one.
   Expected<int64_t> append(std::span<const std::byte> data);
 
-  /// Begins the next piece of a section, at a multiple of kParameterPage; its offset.
+  /// Begins the next piece (one rank's part, see ParameterSection) at a multiple of kParameterPage. Returns its offset.
   Expected<int64_t> beginPiece();
 
   struct Summary {
     int64_t bytes = 0;
-    /// SHA-256 in hex; "" for an empty file, which is not kept. Of a file of pieces
-    /// it is the hash of theirs, so that no rank needs to read others'.
+    /// SHA-256 in hex; "" for an empty file, which is not kept. If the file has pieces, this is the hash of the pieces'
+    /// hashes, so that a rank can check its own pieces without reading the others.
     std::string hash;
     std::vector<std::string> pieceHashes = {};
-    std::vector<ParameterSection> sections = {}; ///< Of a model of several ranks: the caller's to say.
-    /// What one rank has of them.
+    std::vector<ParameterSection> sections = {}; ///< Only for models of several ranks; the caller fills it in.
+    /// Parameter bytes of one rank.
     int64_t rankBytes() const;
   };
   /// Call once, last.
@@ -78,7 +78,7 @@ private:
 struct PortInfo {
   std::string name;
   std::string elementType; ///< "f32"
-  /// The upper bounds where extents depend on symbols, and the bytes of those.
+  /// Extents that depend on symbols are given at their upper bounds; `bytes` is the size of this shape.
   std::vector<int64_t> shape;
   int64_t bytes = 0;
   /// Per dimension: "" where the extent is a number, else the expression of symbols' names: "sequence".
@@ -88,21 +88,21 @@ struct PortInfo {
   }
 };
 
-/// An integer that a step has another value of than the next: the extent of a dimension of an input, `least`,
-/// `least` + `step` and so on to `most`.
+/// An integer whose value may differ from step to step: the extent of one dimension of an input. Possible values are
+/// `least`, `least` + `step`, ..., `most`.
 struct SymbolInfo {
   std::string name;
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
-  bool isFound = false; ///< A step finds it in its data; it is of no input.
-  std::string state;    ///< Whose length it is; empty: it is an input's extent, or found.
+  bool isFound = false; ///< A kernel finds the value at run time; no input gives it.
+  std::string state;    ///< The state whose length this is; empty for an extent of an input or a found symbol.
 };
 
-/// Both as the manifest has them.
+/// Ports and symbols in the form of the manifest.
 Json portsToJson(std::span<const PortInfo> ports);
 Json symbolsToJson(std::span<const SymbolInfo> symbols);
 
-/// What an artifact says of its program beside its code.
+/// The description of the program that is written next to the code.
 struct ManifestInfo {
   std::string name;
   std::string cpuFeatures; ///< TargetSpec::required.
@@ -110,7 +110,7 @@ struct ManifestInfo {
   int64_t numRanks = 1;
   std::vector<PortInfo> inputs = {}, outputs = {};
   std::vector<SymbolInfo> symbols = {};
-  /// Of each step that has a plan of its own: the greatest values of the symbols.
+  /// For each bucket: its upper bounds of the symbols.
   std::vector<std::vector<int64_t>> buckets = {};
   int64_t staticBytes = 0; ///< The arena and the states of a freestanding program.
   /// The function of each kernel, and an operator that launches it.

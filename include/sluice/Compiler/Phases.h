@@ -66,7 +66,7 @@ struct Stage {
 struct Imported : Stage {};
 
 /// Opens and imports a model, or reads a program in the dialect, and resolves machine
-/// and target. It writes nothing, and fails with a diagnostic.
+/// and target. It writes no file. If it fails, the error has the first diagnostic.
 Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options);
 
 /// The simplified model, or a training step of it.
@@ -79,7 +79,7 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
 
 /// The plan of a program with split operators, which was made on a copy.
 struct SplitChoice {
-  std::vector<std::string> memory; ///< The limits of the plan, as options in bytes.
+  std::vector<std::string> memory; ///< The memory limits of the plan, as texts for the option `--memory`, in bytes.
   SearchResult result;
 };
 
@@ -114,8 +114,9 @@ struct Fused : Stage {
   Machine measured; ///< The rank's machine with the links that a profile measured.
   BridgedGraph bridge;
   CostTable costs;
-  std::string
-      chunks; ///< Option `chunks` of dataflow-emit-kernels: the least times of loops that are divided; empty: defaults.
+  /// Option `chunks` of dataflow-emit-kernels: loops shorter than these times are not divided; empty: the pass's
+  /// defaults.
+  std::string chunks;
   /// Computes the costs of operators at other sizes, from a graph with the bytes of these sizes.
   std::function<CostTable(const Graph &)> costsOf;
 };
@@ -173,8 +174,8 @@ Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOp
 Status schedule(Program &program);
 /// Builds the exec program and its kernels, one for each distinct operator.
 Status buildProgram(Program &program, const CompilerOptions &options);
-/// Lowers kernels to the LLVM dialect, and grids to PTX and host code. Math of freestanding programs becomes
-/// arithmetic.
+/// Lowers kernels to the LLVM dialect, and grids to PTX and host code. In freestanding programs, calls of math
+/// functions are replaced by arithmetic.
 Status lowerProgram(Program &program, const CompilerOptions &options);
 
 /// The directory of a compiled model, and the passes that made its objects.

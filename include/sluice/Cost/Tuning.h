@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Results of `sluice tune` on one machine: the fastest forms of kernels, the loop times from
-// which on threads gain, and the times of the kernels. docs/formats/tuning.md describes the
-// file.
+// Results of `sluice tune` on one machine: the fastest forms of kernels, the shortest loop
+// times at which several threads are faster, and the times of the kernels.
+// docs/formats/tuning.md describes the file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_TUNING_H
@@ -31,13 +31,13 @@ struct TunedKernel {
   int64_t ns = 0,
           defaultNs = 0;   ///< Time of all its launches in a step, tuned and with the compiler's choice; at least 1.
   int64_t trials = 0;      ///< Number of forms that were measured.
-  bool isFinished = false; ///< No further step gained 1%.
+  bool isFinished = false; ///< The search ended because no further change of the kernel gained 1%.
 };
 
-/// The estimated time of a loop from which on threads gain.
+/// The shortest estimated loop time at which several threads are faster.
 struct Threshold {
   CrossingState state = CrossingState::Unknown;
-  int64_t ns = 0; ///< With At, at least 1.
+  int64_t ns = 0; ///< The time if `state` is CrossingState::At (then at least 1).
 
   bool operator==(const Threshold &) const = default;
 };

@@ -26,8 +26,9 @@ namespace sluice {
 struct CommandFact {
   CommandId id; ///< Invalid: there is no command, and all other members are empty.
   bool isCopy = false;
-  std::string name;     ///< The operator's; of a copy, the tensor's.
-  std::string noun;     ///< "operator", or kindOf() the tensor, where operators and tensors have this name; else empty.
+  std::string name; ///< The operator's; of a copy, the tensor's.
+  /// "operator", or kindOf() the tensor; set only if both an operator and a tensor have this name.
+  std::string noun;
   std::string from, to; ///< Of a copy: memories.
   /// Of a copy: its position among the copies of its tensor, from 1, by their starts; and their number.
   size_t copyNumber = 0, ofCopies = 0;
@@ -41,14 +42,15 @@ struct Dependency {
     Data,  ///< It writes or copies data that the command reads: `tensor`.
     State, ///< It reads the old value of a state that the command overwrites: `tensor`.
     Bytes, ///< It is the last user of bytes that the command overwrites: `tensor`, empty for a workspace.
-    Order, ///< Another reason: it precedes the command on its stream, or the plan waits for the sake of another
-           ///< command.
+    Order, ///< Another reason: it is the previous command of the stream, or the plan has a wait that another command
+           ///< needs.
   };
-  /// With Order on another stream: the command that has a reason to wait, a later one of the waiting stream that waits
-  /// for the same command; else the command that this one has a reason to wait for, an earlier one of the other stream.
+  /// Set if `why` is Order and the predecessor is on another stream. If isWaiter: `command` comes later on the waiting
+  /// command's stream, and it is the one that must wait for the predecessor. If not isWaiter: `command` comes earlier
+  /// on the predecessor's stream, and it is the one that must be waited for.
   struct Sake {
     CommandFact command;
-    bool isWaiter = false; ///< A later one of the waiting stream.
+    bool isWaiter = false; ///< See above.
     Why why = Why::Order;
     std::string tensor, tensorNoun;
   };
@@ -60,17 +62,19 @@ struct Dependency {
   std::optional<Sake> sake;
 };
 
-/// The addresses that were free elsewhere for a command that waits for those it overwrites.
+/// A command waits until the addresses that it will overwrite are free. This fact says how many bytes were free at
+/// other addresses.
 struct RoomFact {
   std::string memory;
   int64_t needBytes = 0;
-  /// From when the command waits for nothing else until the last use of what it writes.
+  /// From the time at which the command waits only for these addresses, to the last use of its result.
   Interval interval;
   int64_t freeBytes = 0;    ///< Within the limit, during the whole interval, in ranges of any size.
   int64_t largestBytes = 0; ///< The largest of these ranges.
 };
 
-/// A command that had not ended when the stream of one that needs it fell idle, and for how long.
+/// Command B needs command A. A (`command`) had not ended when B's stream became idle; `ns` is the time from then to
+/// A's end.
 struct MissingFact {
   CommandFact command;
   int64_t ns = 0;
@@ -85,9 +89,11 @@ struct Timing {
   int64_t stallNs = 0;
   /// Time by which the command could end later without a longer step, if all other commands take as long as planned.
   int64_t slackNs = 0;
-  bool isCritical = false;    ///< On criticalPath().
-  CommandFact slackBy;        ///< What would start later first; invalid: the step's end comes first.
-  bool isSlackByNext = false; ///< That follows on its stream.
+  bool isCritical = false; ///< On criticalPath().
+  /// The command that this one would delay first if it ended later; invalid if it would delay the end of the step
+  /// first.
+  CommandFact slackBy;
+  bool isSlackByNext = false; ///< slackBy is the next command of this command's stream.
 };
 
 /// A device on which an operator could run.
@@ -106,8 +112,8 @@ struct LaunchFact {
   int64_t dataReadyNs = 0;              ///< When the last of what it reads is in its device's memory.
   CommandFact dataMaker;                ///< What ended then; invalid: all it reads is there when the step begins.
   CommandFact stallFor;                 ///< What takes most of timing.stallNs; invalid: there is none.
-  int64_t stallForNs = 0;               ///< That it takes.
-  /// Launches that ran on its stream between that time and its start, in their order.
+  int64_t stallForNs = 0;               ///< The time that stallFor takes of timing.stallNs.
+  /// Launches of its stream that ended after dataReadyNs and before its start, in order.
   std::vector<std::string> meanwhile;
   /// Bytes in use in its device's memory when it starts.
   int64_t inUseBytes = 0;
@@ -133,19 +139,23 @@ struct OperatorFacts {
   int64_t workspaceBytes = 0;
 };
 
-/// The step with a tensor at AbsenceFact::freeOffset during an absence, all else in its place and in its order.
+/// A simulation in which the tensor stays in memory, at AbsenceFact::freeOffset, instead of being away. Nothing else
+/// changes.
 struct StayingFact {
-  int64_t gainNs = 0; ///< By which the step is shorter.
-  /// The first launch that reads what the plan copies back, and what it then starts after; invalid: nothing.
+  int64_t gainNs = 0; ///< The time by which the step is shorter.
+  /// `reader`: the first launch that reads the copied-back data. `readerAfter`: the command that determines its start
+  /// in this simulation; invalid: none.
   CommandFact reader, readerAfter;
 };
 
 /// The tensors that could each stay in a memory between steps while the others are copied.
 struct RivalsFact {
-  size_t count = 0, together = 0;
-  int64_t bytes = 0, togetherBytes = 0;
-  bool isAmong = false; ///< The tensor is one of those that were found a place together.
-  /// By which the step is shorter with all of these; none: not simulated.
+  size_t count = 0;          ///< Number of these tensors, each of which fits alone.
+  size_t together = 0;       ///< Number of those among them that fit at the same time.
+  int64_t bytes = 0;         ///< Of all `count` tensors.
+  int64_t togetherBytes = 0; ///< Of the `together` tensors.
+  bool isAmong = false;      ///< The tensor is among the `together` tensors that fit at the same time.
+  /// The time by which the step is shorter if all `together` tensors stay; none: not simulated.
   std::optional<int64_t> gainNs;
 };
 
@@ -161,21 +171,23 @@ struct AbsenceFact {
   int64_t backSlackNs = 0;     ///< That copy's slack.
   CommandFact reader;          ///< The first launch that reads it after that, if any.
   int64_t readerMissingNs = 0; ///< As CopyFact's.
-  /// When its data is not in the memory: one interval, or two around the end of the step, the later first. Empty where
-  /// a copy moves or duplicates it.
+  /// When its data is not in the memory: one interval, or two if the absence spans the end of the step; the interval at
+  /// the end of the step comes first. Empty where a copy moves or duplicates it.
   std::vector<Interval> away;
   /// When others may have its bytes: `away`, less the time in which the copy back writes them. Of a copy that moves or
-  /// duplicates the tensor: from its first stay's end to its second's.
+  /// duplicates the tensor: from the end of the first stay to the end of the second.
   std::vector<Interval> times;
   std::vector<ResidencyId> places; ///< Per interval of `times`: the stay whose bytes others may use.
   int64_t limitBytes = 0;          ///< Of the memory's arena; max() where there is none.
   int64_t homeBytes = 0;           ///< As OperatorFacts::homeBytes.
   int64_t needBytes = 0;           ///< The tensor's, aligned.
-  int64_t mostInUseBytes = 0, atNs = 0;
+  int64_t mostInUseBytes = 0;      ///< The most bytes that others use at one time of `times`.
+  int64_t atNs = 0;                ///< That time.
   /// An offset at which needBytes within the limit were free all the time.
   std::optional<int64_t> freeOffset;
   std::optional<StayingFact> staying; ///< None where there is no offset, or it was not simulated.
-  std::optional<RivalsFact> rivals;   ///< Of those that are away when the step ends; explainStep() alone knows them.
+  std::optional<RivalsFact>
+      rivals; ///< Only for tensors that are away at the end of the step; only explainStep() fills it.
   /// What lay on the tensor's bytes meanwhile, in the order in which it came: a tensor, or an operator's workspace.
   struct Guest {
     std::string name;
@@ -197,7 +209,7 @@ struct CopyFact {
     OtherDevice, ///< The tensor is written in one memory and read in another.
     NotKept,     ///< A parameter or state that is not in this memory when the step begins.
     Evicted,     ///< Copied out, away for some time, and copied back later.
-    Moved,       ///< Copied to the host and from there to other addresses while it is still in the first place.
+    Moved,       ///< Copied to the host and from there to other addresses while it is still at its first address.
     Unread,      ///< Copied out although no command reads the copy.
     Second,      ///< A copy to other addresses while an earlier one is still in this memory.
     Returned,    ///< Copied back after it was in this memory earlier in the step.
@@ -210,9 +222,10 @@ struct CopyFact {
   std::string producerDevice; ///< With OtherDevice: the device that wrote the tensor.
   std::string newValue; ///< With NotKept, for an updated state: the tensor that the previous step left at its home.
   /// The absence that made the copy necessary, with NotKept (except for an updated state), Returned and Restored. With
-  /// Evicted, the absence of the copy back. With Moved and Second, between the two stays; it has no `away`.
+  /// Evicted: the absence that the copy back ends. With Moved and Second, between the two stays; it has no `away`.
   std::optional<AbsenceFact> absence;
-  CommandFact swappedOut;  ///< With Returned and Restored: the copy out, with Evicted, of this absence; invalid: none.
+  CommandFact
+      swappedOut; ///< With Returned and Restored: the copy (with Why::Evicted) that began this absence; invalid: none.
   int64_t sourceEndNs = 0; ///< With Unread: when its stay in the memory that it is copied from ends.
   /// Other copies that share its link during it, and for how long, the longest first. Empty where it takes less than 1
   /// % longer than alone.
@@ -222,7 +235,7 @@ struct CopyFact {
   int64_t readerWaitNs = 0;
   int64_t readerMissingNs = 0; ///< From when the launch's stream fell idle to the copy's end; 0: it did not wait.
   std::vector<MissingFact> readerMissing; ///< What else had not ended then, the longest first.
-  CommandFact readerAfter; ///< What that launch starts after: the last to end of all that it is ordered after.
+  CommandFact readerAfter;                ///< Of all commands that the launch must follow, the one that ends last.
 };
 
 /// One stay of a tensor in one memory.
@@ -254,7 +267,7 @@ struct TensorFacts {
 struct StallFact {
   CommandFact launch;
   int64_t stallNs = 0;
-  CommandFact longest; ///< What takes most of it, of the chain; invalid: nothing.
+  CommandFact longest; ///< The command of the chain that takes most of stallNs; invalid: none.
   int64_t longestNs = 0;
   /// What the launch reads or waits for that had not ended when the stream fell idle, the longest first.
   std::vector<MissingFact> missing;
@@ -299,12 +312,13 @@ struct Explanation {
 };
 
 /// Explains each name, which is that of an operator, a tensor or both. Names of plan files ("#7") are also accepted.
-/// Fails, listing the nearest names, on an unknown name. Simulates once, then takes O((commands + residencies) log) for
-/// each operator or tensor.
+/// Fails, listing the nearest names, on an unknown name. Simulates once, then takes O(n log n) for each operator or
+/// tensor, with n commands and residencies.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
-/// Why the streams stall and tensors are copied. Simulates once; then O(copies x residencies) at most, and simulates
-/// the steps in which tensors stay, those with the least slack first, within a bounded number of commands.
+/// Why the streams stall and tensors are copied. Simulates the plan once, then takes at most O(copies x residencies).
+/// It also simulates, for each tensor that could stay in memory, the step in which it stays. It starts with the tensors
+/// of least slack and stops after a fixed number of commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".

@@ -39,7 +39,7 @@ struct DimBindings {
   std::map<std::string, std::string> ties;
   /// `--dim name=other+another+1`: the size is the sum of other dimensions' sizes and of numbers.
   std::map<std::string, std::vector<std::string>> sums;
-  /// Shapes of the data of inputs, by the name of the input, which may not declare a shape.
+  /// Shapes given for inputs that declare no shape, or of the data of inputs, by input name.
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// Shapes of the elements of inputs that are sequences, by the name of the input; empty for an optional without a
   /// value.
@@ -58,8 +58,8 @@ struct SymbolUse {
 std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 
 /// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}),
-/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). A list of buckets without a least size begins at the
-/// step. Fails on a missing name, on a size that is not a non-negative integer, on an empty range, on buckets that do
+/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). If the list gives no least size, the least size is
+/// `step`. Fails on a missing name, on a size that is not a non-negative integer, on an empty range, on buckets that do
 /// not ascend, and on a size between two steps.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
 /// Parses the text of an option `--dim` and adds it. The text is one that parseDimBinding accepts, "state.1=input.0"

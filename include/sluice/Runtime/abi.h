@@ -4,7 +4,7 @@
  *===----------------------------------------------------------------------===*
  *
  * The interface between compiled models and the runtime. A compiled model is a
- * shared library that exports one symbol, `sluice_model_get`, and imports none:
+ * shared library that exports `sluice_model_get` (and, for GPUs, a table of grids) and imports nothing:
  * it calls the runtime only through the tables below. A change that breaks old
  * models raises the major version. Fields are only added at the end, which raises
  * the minor version, and every structure begins with its size. A runtime refuses a
@@ -104,8 +104,8 @@ enum sluice_multiply_type { SLUICE_MULTIPLY_TF32 = 0, SLUICE_MULTIPLY_BF16 = 1, 
 typedef void (*sluice_thread_fn)(const sluice_thread *self, void **args);
 
 /* A part of a kernel that runs as `blocks` blocks of `threads` threads each; `threads` is a
- * multiple of 32. `args` has `num_args` words: the addresses of the kernel's first tensors,
- * then, since minor version 13, extents of the step. `blocks` is 0 if the launch gives the
+ * multiple of 32. `args` has `num_args` words: the addresses of the first tensors of the kernel's
+ * argument list, then, since minor version 13, the extents that the grid needs. `blocks` is 0 if the launch gives the
  * number of blocks. */
 typedef struct sluice_grid {
   size_t size;
@@ -114,7 +114,7 @@ typedef struct sluice_grid {
   uint32_t shared_bytes;
   uint32_t num_args;
   uint32_t waits;          /* non-zero: threads wait for each other */
-  sluice_thread_fn thread; /* code for a CPU; null if the model was compiled without */
+  sluice_thread_fn thread; /* null if the model was compiled without CPU code for grids */
   /* Device code: PTX as zero-terminated text, or a cubin, by architecture ("sm_80": 80). */
   uint32_t num_images;
   const struct sluice_image *images;
@@ -256,7 +256,7 @@ typedef struct sluice_device_desc {
   uint32_t kind;
   uint32_t memory;
   uint32_t threads;
-  double speed; /* of an emulated device: below 1, the device sleeps in proportion */
+  double speed; /* of an emulated device: after each launch, it sleeps so that the launch takes 1/speed times as long */
 } sluice_device_desc;
 
 typedef struct sluice_link_desc {

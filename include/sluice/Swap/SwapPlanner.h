@@ -7,8 +7,8 @@
 // resident. The plan's waits decide the timing: a copy starts as soon as its data is
 // written and its address range is free, however far ahead of its operator that is.
 // For a steady state, each pass starts with the parameters that were resident at the end
-// of the previous pass, and copies a parameter that it evicts back in at its end. The
-// planner returns the best pass.
+// of the previous pass. A parameter that a pass evicts is copied in again at the end of
+// that pass. The planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -141,9 +141,9 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
                                     std::span<const std::pair<int64_t, int64_t>> classOfSize = {});
 
 /// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
-/// tensor, over a best-fit allocator. The first step starts without resident parameters;
-/// the plan returned is the second step, with its copies prefetched. Fragmentation may
-/// make it infeasible, and the error says so. `inPlace` as in PoolParams.
+/// tensor, over a best-fit allocator. The planner plans two steps, of which the first
+/// starts without resident parameters, and returns the second. The copies of the plan start as early as its waits
+/// allow. Fragmentation may make it infeasible, and the error says so. `inPlace` as in PoolParams.
 Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
@@ -151,7 +151,8 @@ Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 /// room for an operator; the error states how many bytes are missing.
 Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
-/// Whether a state may stay in the memory of an accelerator from step to step: an operator updates it.
+/// Whether a state may stay in the memory of an accelerator from step to step: the graph has a state that an operator
+/// updates, and the machine has an accelerator that computes.
 bool mayKeepStates(const Graph &graph, const Machine &machine);
 
 /// The plan for unlimited memory: capacities are ignored, nothing is evicted, and every

@@ -42,15 +42,14 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
 
 /// The measure of a conversion's cost.
 enum class PartitionCost : uint8_t {
-  Paper,  ///< paperBytes
-  Ghost,  ///< ghostBytes
+  Paper,  ///< Bytes as SoyBean's example counts them, see paperBytes.
+  Ghost,  ///< Bytes that a device needs and does not have, see ghostBytes.
   Volume, ///< Bytes that the collectives send.
   Time,   ///< Nanoseconds: collectives by the links' rates, operators by the roofline model.
 };
 
-/// The conversion of a tensor from the tiling that it is held in to the tiling that
-/// operators read, or from the tiling that its producer writes to the one that it is held
-/// in. Operators that read the same tiling share the conversion.
+/// Each tensor is held in one tiling. A conversion goes from the tiling that the producer writes to the held one, or
+/// from the held one to a tiling that operators read. Operators that read the same tiling share the conversion.
 struct PlannedConversion {
   TensorId tensor;
   OperatorId op;         ///< The producer, or the first operator that reads the converted tensor.
@@ -62,13 +61,13 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// SoyBean's delta_k + 2 c_{k-1}: the first axis' ghost bytes plus the ghost bytes within one of its parts, times
-  /// the number of parts.
+  /// SoyBean's delta_k + 2 c_{k-1}. The sum over axes of: ghost bytes of the axis within one part of the earlier axes,
+  /// times the number of these parts.
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
   int64_t computeNs = 0, communicationNs = 0; ///< Of one device, without overlap.
-  /// Simulated, where collectives overlap with the operators that do not wait for them.
+  /// Simulated time in which collectives overlap with the operators that do not wait for them.
   int64_t makespanNs = 0;
   int64_t peakBytes = 0; ///< Peak memory of one device.
   std::vector<PlannedConversion> conversions;
@@ -100,10 +99,10 @@ struct PartitionBaseline {
 struct PartitionSolution {
   Tiling tiling;
   PartitionReport report;
-  /// The sum of the conversions' costs over operators, where operators do not share conversions.
+  /// The sum of the conversions' costs over operators, counted as if operators shared no conversion.
   int64_t chargedCost = 0;
-  /// Whether no tiling within the memory limit has a lower chargedCost, among the rules that the solver considers (with
-  /// a cost in bytes it omits rules that never send fewer bytes than another).
+  /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. Only the rules that the
+  /// solver considers count. If costs are in bytes, it omits rules that never send fewer bytes than another.
   bool proven = false;
   std::string solver;
   /// For `data-parallel` and `model-parallel`: the operators that would read a share of the batch, or a part of a
