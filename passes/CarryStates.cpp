@@ -368,7 +368,8 @@ Status Carrier::run(ArrayRef<StringRef> texts) {
   function.setType(
       FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   if (failed(function.eraseArguments(gone)))
-    return makeError(ErrorCode::Internal, "the inputs that are states now cannot be removed");
+    return makeError(ErrorCode::Internal,
+                     "the inputs that are states now cannot be removed, this is a bug of Sluice, please report it");
   return {};
 }
 

@@ -107,7 +107,8 @@ template <typename... Ts>
 tl::unexpected<Error> stepError(const BarrierProblem &problem, size_t index, const StepRecord &step,
                                 const Ts &...what) {
   return makeError(ErrorCode::Internal, what..., ", step ", index, " of the run, of worker ", step.worker, " at ",
-                   step.passNs, " ns under ", barrierText(problem.barrier), ", report this bug");
+                   step.passNs, " ns under ", barrierText(problem.barrier),
+                   ", this is a bug of Sluice, please report it");
 }
 
 /// Checks that each worker's steps follow one another within the run.
@@ -143,7 +144,8 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
   const Barrier &barrier = problem.barrier;
   if (trace.views.size() != trace.steps.size() * view.recorded())
     return makeError(ErrorCode::Internal, trace.views.size(), " sampled workers are not ", view.recorded(),
-                     " for each of ", trace.steps.size(), " steps, barrier simulation, report this bug");
+                     " for each of ", trace.steps.size(),
+                     " steps, barrier simulation, this is a bug of Sluice, please report it");
   Replay before(trace, problem.workers), now(trace, problem.workers);
   std::vector<int64_t> waitsSince(static_cast<size_t>(problem.workers), 0);
   std::vector<int64_t> seen;
@@ -177,7 +179,7 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
         (view.size == 0 || (view.isAll && now.least() >= now.clocks[worker] - barrier.staleness)))
       return makeError(ErrorCode::Internal, "worker ", worker,
                        " still waits at the end although the barrier lets it pass, run under ", barrierText(barrier),
-                       ", report this bug");
+                       ", this is a bug of Sluice, please report it");
   return {};
 }
 
@@ -280,7 +282,7 @@ Status checkTrace(const BarrierProblem &problem, const BarrierRun &run) {
     const auto a = static_cast<double>(claimed), b = static_cast<double>(measured);
     if (status && !(std::abs(a - b) <= 1e-6 * std::max(1.0, std::abs(b))))
       status = makeError(ErrorCode::Internal, "metric ", name, " is ", a, " and the trace gives ", b, ", run under ",
-                         barrierText(problem.barrier), ", report this bug");
+                         barrierText(problem.barrier), ", this is a bug of Sluice, please report it");
   };
   const BarrierMetrics &claimed = run.metrics;
   compare("updates", claimed.updates, expected.updates);

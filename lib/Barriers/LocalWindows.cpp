@@ -76,7 +76,7 @@ Status Member::each(int64_t owner, int64_t first, size_t count, const Body &body
   std::vector<double> &doubles = group.windows[static_cast<size_t>(owner)].doubles;
   if (first < 0 || static_cast<size_t>(first) > doubles.size() || count > doubles.size() - static_cast<size_t>(first))
     return makeError(ErrorCode::Internal, count, " doubles from ", first, " on", " are outside of the window of rank ",
-                     owner, ", report this bug");
+                     owner, ", this is a bug of Sluice, please report it");
   // Which updates a reader sees is decided by the counters. Elements alone need no order.
   for (size_t i = 0; i < count; ++i)
     body(i, std::atomic_ref<double>(doubles[static_cast<size_t>(first) + i]));

@@ -69,7 +69,7 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
   if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),
                      " bytes of parameters and the file has ", parameters.rankBytes(),
-                     ", report this with the model that shows it");
+                     ", this is a bug of Sluice, please report it");
   ManifestInfo info;
   info.name = exec::modelName(program.getSymName()).str();
   info.cpuFeatures = target.required;

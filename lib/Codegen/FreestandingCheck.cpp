@@ -109,7 +109,7 @@ Status checkFreestanding(std::string_view object, std::span<const std::pair<std:
   llvm::Expected<std::pair<std::string, std::string>> foreign = findForeign(object);
   if (!foreign)
     return makeError(ErrorCode::Internal, "a freestanding object cannot be read: ", llvm::toString(foreign.takeError()),
-                     ", report this with the model that shows it");
+                     ", this is a bug of Sluice, please report it");
   const auto &[symbol, user] = *foreign;
   if (symbol.empty())
     return {};

@@ -362,7 +362,7 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
   math.addNestedPass<gpu::GPUFuncOp>(createExpandMathPass());
   if (failed(math.run(device)))
     return makeError(ErrorCode::Internal,
-                     "a kernel has math that cannot be expanded, report this with the model that shows it");
+                     "a kernel has math that cannot be expanded, this is a bug of Sluice, please report it");
   if (!targets.architectures.empty()) {
     SLUICE_ASSIGN_OR_RETURN(codes, emitDevice(device, targets.architectures));
   }

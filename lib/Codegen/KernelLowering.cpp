@@ -42,7 +42,7 @@ static Status runPasses(PassManager &passes, Operation *module) {
   const FirstError problem(module->getContext());
   if (failed(passes.run(module)))
     return makeError(ErrorCode::Internal, "a kernel cannot be lowered: ", problem.message(),
-                     ", report this with the model that shows it");
+                     ", this is a bug of Sluice, please report it");
   return {};
 }
 

@@ -171,7 +171,8 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "sluice"), context);
       if (!module)
         objects[i] =
-            makeError(ErrorCode::Internal, "LLVM rejects its own bitcode: ", llvm::toString(module.takeError()));
+            makeError(ErrorCode::Internal, "LLVM rejects its own bitcode: ", llvm::toString(module.takeError()),
+                      ", this is a bug of Sluice, please report it");
       else
         objects[i] = compile(**module, target, params.optLevel);
     }

@@ -40,8 +40,9 @@ Expected<std::string> optimizeAndEmit(llvm::Module &module, llvm::TargetMachine 
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager emission;
   if (machine.addPassesToEmitFile(emission, stream, nullptr, kind))
-    return makeError(ErrorCode::Internal, "the code generator for '", machine.getTargetTriple().str(),
-                     "' writes no such files");
+    return makeError(ErrorCode::Internal, "LLVM's code generator for '", machine.getTargetTriple().str(),
+                     "' cannot write ", kind == llvm::CodeGenFileType::ObjectFile ? "objects" : "assembly",
+                     ", this is a bug of Sluice, please report it");
   emission.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

@@ -136,7 +136,8 @@ Status writeStatic(const ManifestInfo &info, const TargetSpec &target, const std
   auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab,
                                             llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false);
   if (!archive)
-    return makeError(ErrorCode::Internal, "an archive cannot be made: ", llvm::toString(archive.takeError()));
+    return makeError(ErrorCode::Internal, "an archive cannot be made: ", llvm::toString(archive.takeError()),
+                     ", this is a bug of Sluice, please report it");
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/lib", name, ".a"), (*archive)->getBuffer().str()));
   const std::string package = concat("prefix=${pcfiledir}\n\nName: ", name, "\nDescription: model ", name, " for ",
                                      target.name, ", compiled by ", compilerVersion(),

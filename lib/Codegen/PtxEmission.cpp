@@ -156,7 +156,7 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::sp
     // What code generation itself may have called.
     if (std::vector<std::string> missing = unresolvedInPtx(text); !missing.empty())
       return makeError(ErrorCode::Unsupported, "code for 'sm_", number, "' calls '", missing.front(),
-                       "', which is not there, report this with the model that shows it");
+                       "', which is not there, this is a bug of Sluice, please report it");
     codes.push_back({number, std::move(text)});
   }
   return codes;

@@ -273,7 +273,8 @@ static Expected<std::string> toBytecode(ModuleOp module) {
   BytecodeWriterConfig config("sluice");
   config.setElideResourceDataFlag();
   if (failed(writeBytecodeToFile(module, out, config)))
-    return makeError(ErrorCode::Internal, "a program cannot be written as bytecode");
+    return makeError(ErrorCode::Internal,
+                     "a program cannot be written as bytecode, this is a bug of Sluice, please report it");
   return bytes;
 }
 

@@ -167,7 +167,9 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
     }
     if (failed(modelOf<EvaluateOpInterface>(op).evaluateOnRank(rank, operands, results)))
       return makeError(ErrorCode::InvalidInput, "constant '", nodeName(op->getLoc()), "' (",
-                       op->getName().getStringRef().str(), ") cannot be computed, check its operands' values");
+                       op->getName().getStringRef().str(),
+                       ") cannot be computed: the operator does not accept the values of its operands, such as a zero "
+                       "point or an index that is out of range, correct them");
     for (auto [result, held] : llvm::zip(op->getResults(), made))
       values[result] = std::move(held);
     for (Value operand : op->getOperands())
@@ -193,7 +195,8 @@ static Status append(const Held &held, int64_t wanted, ParameterFileWriter &writ
   constexpr size_t kPiece = 8 << 20;
   SLUICE_ASSIGN_OR_RETURN(int64_t offset, writer.beginTensor());
   if (offset != wanted)
-    return makeError(ErrorCode::Internal, "a parameter lies elsewhere in the file than the program reads it");
+    return makeError(ErrorCode::Internal, "a parameter is at another place of the file than the program reads it, this "
+                                          "is a bug of Sluice, please report it");
   for (auto rest = held.bytes(); !rest.empty();) {
     const auto piece = rest.first(std::min(kPiece, rest.size()));
     rest = rest.subspan(piece.size());

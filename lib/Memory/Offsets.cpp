@@ -129,7 +129,7 @@ Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, Of
 Status memory::withinBound(const OffsetProblem &problem, const LiveBytes &bound) {
   if (!problem.capacityBytes || bound.bytes <= *problem.capacityBytes)
     return {};
-  return makeError(ErrorCode::Infeasible, formatBytes(bound.bytes), " (", bound.bytes, " bytes) are live at time ",
-                   bound.time, ", ", bound.bytes - *problem.capacityBytes, " bytes above the capacity of ",
-                   formatBytes(*problem.capacityBytes));
+  return makeError(ErrorCode::Infeasible, "buffers of ", formatBytes(bound.bytes), " are live at time ", bound.time,
+                   ", which exceeds the capacity of ", formatBytes(*problem.capacityBytes), " by ",
+                   bound.bytes - *problem.capacityBytes, " bytes, give a capacity of at least ", bound.bytes, " bytes");
 }

@@ -275,7 +275,8 @@ Status Binder::bindFromOptions() {
       for (const SymbolUse &use : uses)
         known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
-                       known.empty() ? std::string("all its dimensions are known") : "it has " + known);
+                       known.empty() ? std::string("all its dimensions are known, leave out --dim ") + name
+                                     : "it has " + known + ", give one of these by --dim");
     }
     auto size = given.values.find(name);
     if (size == given.values.end())

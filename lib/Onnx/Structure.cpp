@@ -107,7 +107,8 @@ Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Prod
           if (stack[i].node == producer)
             break;
         }
-        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
+        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle,
+                         ", remove one of these connections, or export the model again");
       }
     }
   }

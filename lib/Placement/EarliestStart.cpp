@@ -157,7 +157,8 @@ private:
     for (OperatorId op : input.topological)
       if (!done[op.index()] && missing[op.index()] == 0)
         return settler.noRoom(op);
-    return makeError(ErrorCode::Internal, "no operator of graph '", input.problem.graph->name, "' is ready");
+    return makeError(ErrorCode::Internal, "no operator of graph '", input.problem.graph->name,
+                     "' is ready, this is a bug of Sluice, please report it");
   }
 
   const SolverInput &input;

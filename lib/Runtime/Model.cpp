@@ -229,7 +229,7 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return copyTable(source->buckets, source->num_buckets, model.buckets, "buckets"); });
   then([&] { return checkBuckets(model); });
   if (!status)
-    return tl::unexpected(status.error());
+    return failure("model '", std::string_view(source->name).substr(0, 80), "': ", status.error());
   return model;
 }
 

@@ -38,7 +38,7 @@ Status checkCertificates(const BoundProblem &problem, const SearchResult &result
       return {};
     return makeError(ErrorCode::Internal, "the certificate of the lower bound proves ", ns, " ns, the bound is ",
                      boundNs, " ns and the plan takes ", result.makespanNs, " ns, graph '", problem.graph.name,
-                     "', report this");
+                     "', this is a bug of Sluice, please report it");
   };
   SLUICE_RETURN_IF_ERROR(check(result.certificate, result.lowerBoundNs, false));
   return check(result.onceCertificate, result.onceBoundNs, !result.plan.computedAgain().empty());

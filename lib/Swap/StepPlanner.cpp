@@ -340,7 +340,8 @@ Status StepPlanner::fetch(const Allocation &allocation, MemoryId memory, Positio
       if (!source.valid() && other != memory)
         source = residentIn(t, other);
     if (!source.valid())
-      return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is lost");
+      return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name,
+                       "' is in no memory, this is a bug of Sluice, please report it");
     SLUICE_RETURN_IF_ERROR(copyOut(source, position));
     source = backingCopy(t);
   }
@@ -402,7 +403,8 @@ Status StepPlanner::runOnHost(Position position) {
   for (TensorId t : op.inputs) {
     const ResidencyId source = hostCopy(t);
     if (!source.valid())
-      return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name, "' is not on the host");
+      return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name,
+                       "' is not on the host, this is a bug of Sluice, please report it");
     waitForWriter(source);
     launch.reads.push_back(source);
   }

@@ -192,7 +192,7 @@ static void cut(HostTensor &tensor, size_t dimension, int64_t count) {
 
 static Status notInRange(const std::string &name, int64_t count, int64_t most, const char *of) {
   return makeError(ErrorCode::Internal, "output '", name, "' holds ", count, " of ", most, " ", of,
-                   ", report this as a bug of sluice");
+                   ", this is a bug of Sluice, please report it");
 }
 
 /// The name without `suffix`, where it ends so.

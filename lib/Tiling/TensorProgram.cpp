@@ -69,18 +69,22 @@ Status checkRules(const TensorProgram &program, const ProgramOperator &op) {
                   [](AxisTiling t) { return !t.isReplicated(); }) ||
       std::any_of(op.rules[0].results.begin(), op.rules[0].results.end(),
                   [](AxisTiling t) { return !t.isReplicated(); }))
-    return makeError(ErrorCode::InvalidInput, "the first rule does not replicate everything");
+    return makeError(ErrorCode::InvalidInput,
+                     "the first rule does not replicate everything, put the rule 'replicated' first");
   std::set<std::string> names;
   for (const TilingRule &rule : op.rules) {
     if (!names.insert(rule.name).second)
-      return makeError(ErrorCode::InvalidInput, "two rules are named '", rule.name, "'");
+      return makeError(ErrorCode::InvalidInput, "two rules are named '", rule.name, "', give each a name of its own");
     SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.operands, rule.operands, false));
     SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.results, rule.results, true));
     if (rule.divisor < 0 || rule.mostParts < 1 || (!rule.halos.empty() && rule.halos.size() != op.operands.size()))
-      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has numbers out of range");
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has the divisor ", rule.divisor, ", at most ",
+                       rule.mostParts, " parts and ", rule.halos.size(), " halos for ", op.operands.size(),
+                       " operands, give a divisor of 0 or more, 1 part or more, and no halos or one per operand");
     for (size_t i = 0; i < rule.halos.size(); ++i)
       if (rule.halos[i].low < 0 || rule.halos[i].high < 0 || (!rule.halos[i].empty() && !rule.operands[i].isSplit()))
-        return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has a halo where nothing is split");
+        return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has a negative halo, or one for operand ", i,
+                         ", which it does not split, remove it");
   }
   return {};
 }

@@ -110,7 +110,7 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
     const size_t columns = problem.nodes[static_cast<size_t>(to)].costs.size();
     if ((*matrices)[e].size() != rows * columns)
       return makeError(ErrorCode::InvalidInput, "edge ", e, " has ", (*matrices)[e].size(), " costs for ", rows, " x ",
-                       columns, " pairs of strategies, ", edges->where(), ", give one a pair");
+                       columns, " pairs of strategies, ", edges->where(), ", give one cost per pair");
     auto [found, isNew] = matrixOf.emplace(
         std::tuple(static_cast<uint32_t>(rows), static_cast<uint32_t>(columns), std::move((*matrices)[e])),
         static_cast<uint32_t>(matrixOf.size()));

@@ -92,7 +92,8 @@ Status Builder::assignHomes() {
   homes.assign(graph->numTensors(), {});
   auto give = [&](TensorId tensor, exec::HomeKind kind, int64_t position) -> Status {
     if (tensor.index() >= homes.size())
-      return makeError(ErrorCode::Internal, "an input or output is bound to a tensor that is not in the graph");
+      return makeError(ErrorCode::Internal, "an input or output is bound to a tensor that is not in the graph, this is "
+                                            "a bug of Sluice, please report it");
     Home &home = homes[tensor.index()];
     if (home.known)
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(tensor).name,
@@ -406,7 +407,8 @@ Expected<exec::ProgramOp> Builder::build() {
   if (status) {
     const FirstError problem(builder.getContext());
     if (failed(mlir::verify(program)))
-      status = makeError(ErrorCode::Internal, "the plan makes no valid program: ", problem.message());
+      status = makeError(ErrorCode::Internal, "the plan makes no valid program: ", problem.message(),
+                         ", this is a bug of Sluice, please report it");
   }
   if (!status) {
     program.erase();

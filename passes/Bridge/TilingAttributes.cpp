@@ -72,8 +72,8 @@ Expected<uint32_t> findRule(const ProgramOperator &op, StringRef name, StringRef
       return static_cast<uint32_t>(i);
     known += concat(known.empty() ? "'" : ", '", rule.name, "'");
   }
-  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no such rule, attribute '", attribute.str(),
-                   "', use one of ", known);
+  return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no rule '", name.take_front(80).str(),
+                   "', attribute '", attribute.str(), "', use one of ", known);
 }
 
 static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attribute attribute, size_t numAxes) {

@@ -177,7 +177,8 @@ Status Converter::bindPorts() {
     std::vector<int8_t> &bytes = binding.inputs.back().fixed;
     bytes.resize(fixed ? static_cast<size_t>(tensorBytes(fixed.getType())) : 0);
     if (fixed && failed(copyConstant(fixed, reinterpret_cast<char *>(bytes.data()))))
-      return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name, "' is missing");
+      return makeError(ErrorCode::Internal, "the value of input '", binding.inputs.back().name,
+                       "' is missing, this is a bug of Sluice, please report it");
     binding.inputs.back().range = function.getArgAttr(number, DataflowDialect::RangeAttrHelper::getNameStr());
   }
   for (auto [i, id, index] : llvm::enumerate(bridge.outputs, outputIndices(function))) {

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --dataflow-split -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{operator 'matmul' has no such rule, attribute 'dataflow.split', use one of 'replicated', 'rows', 'columns', 'contraction'}}
+// expected-error @+1 {{operator 'matmul' has no rule 'row', attribute 'dataflow.split', use one of 'replicated', 'rows', 'columns', 'contraction'}}
 func.func @rule(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
   %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"row", 2>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>

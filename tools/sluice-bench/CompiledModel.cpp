@@ -22,11 +22,13 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
     const sluice_tensor_desc port = tableEntry(model.inputs, i);
     auto given = inputs.find(port.name);
     if (given == inputs.end())
-      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", port.name, "'");
+      return makeError(ErrorCode::InvalidInput, "the test has no data for input '", port.name,
+                       "', add it to the model's test_data_set_0");
     if (static_cast<int32_t>(given->second.type) != port.element_type ||
         static_cast<int64_t>(given->second.bytes.size()) != port.bytes)
       return makeError(ErrorCode::InvalidInput, "the test's data for input '", port.name,
-                       "' is of another type or size than the model declares");
+                       "' has another type or size than the model declares, ", given->second.bytes.size(),
+                       " bytes instead of ", port.bytes, ", correct the file in test_data_set_0");
     opened.from.push_back(given->second.bytes.data());
   }
   for (uint32_t i = 0; i < model.num_outputs; ++i) {

@@ -83,7 +83,8 @@ Status runKernels(const KernelsOptions &options) {
   for (const KernelCase &test : cases) {
     KernelTiming timing = timeKernel(test, targetOf(options.vectors), options.repeats, options.objectPath);
     if (timing.ourSeconds == 0)
-      return makeError(ErrorCode::Internal, "kernel '", test.name, "' does not compile");
+      return makeError(ErrorCode::Internal, "kernel '", test.name,
+                       "' does not compile, this is a bug of Sluice, please report it");
     if (timing.oneDnnSeconds != 0)
       ratios.push_back(timing.ratio);
     if (options.json())

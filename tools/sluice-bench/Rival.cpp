@@ -46,7 +46,8 @@ Expected<std::unique_ptr<Rival>> Rival::start(const std::string &name, const std
 Status Rival::launch() {
   std::array<int, 2> toChild, fromChild;
   if (pipe2(toChild.data(), O_CLOEXEC) != 0 || pipe2(fromChild.data(), O_CLOEXEC) != 0)
-    return makeError(ErrorCode::Io, "cannot make a pipe, ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot make a pipe for package '", package, "', ", std::strerror(errno),
+                     ", raise 'ulimit -n'");
   const int error = spawn(python, package, toChild[0], fromChild[1], process);
   close(toChild[0]);
   close(fromChild[1]);
@@ -83,7 +84,7 @@ Expected<Json> Rival::readAnswer() {
   std::free(line);
   if (!answer.is_object()) {
     end();
-    return makeError(ErrorCode::Internal, "package '", package, "' ended without an answer");
+    return makeError(ErrorCode::Internal, "package '", package, "' ended without an answer, see its messages above");
   }
   if (answer.contains("error"))
     return makeError(ErrorCode::Unsupported, answer["error"].get<std::string>());
@@ -92,7 +93,7 @@ Expected<Json> Rival::readAnswer() {
 
 Expected<Json> Rival::ask(const Json &request) {
   if (process < 0)
-    return makeError(ErrorCode::Internal, "package '", package, "' has ended");
+    return makeError(ErrorCode::Internal, "package '", package, "' has ended, see its messages above");
   std::fprintf(requests, "%s\n", request.dump().c_str());
   std::fflush(requests);
   return readAnswer();

@@ -134,7 +134,8 @@ Expected<SimulatorTiming> timeSimulator(int operators, const SimulatorOptions &o
     timing.evaluationsPerSec.push_back(static_cast<double>(count) * threads / (processSeconds() - start));
   }
   if (differs)
-    return makeError(ErrorCode::Internal, "the same plan of ", operators, " operators took different times");
+    return makeError(ErrorCode::Internal, "the same plan of ", operators,
+                     " operators took different times, this is a bug of Sluice, please report it");
   return timing;
 }
 

@@ -49,7 +49,7 @@ struct Child {
 Expected<Child> start(const std::function<Expected<std::string>(size_t)> &body, size_t index) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return makeError(ErrorCode::Io, "cannot make a pipe: ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot make a pipe for a test, ", std::strerror(errno), ", raise 'ulimit -n'");
   const pid_t process = fork();
   if (process < 0) {
     close(ends[0]);

@@ -339,7 +339,8 @@ Status generate(const std::string &folder) {
   std::filesystem::copy_file(path, scratch.path(), std::filesystem::copy_options::overwrite_existing, problem);
   if (problem)
     return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path(), "', ", problem.message(),
-                     ", make room on its disk");
+                     problem == std::errc::no_space_on_device ? ", make room on its disk"
+                                                              : ", see that both can be read and written");
   {
     SLUICE_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(scratch.path()));
     if (kept.weights.size() != model.num_outputs)

@@ -43,7 +43,8 @@ static std::string readAll(int fd) {
 
 Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
   auto refused = [] {
-    return makeError(ErrorCode::Io, "cannot start a process to compile in, ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot start a process to compile in, ", std::strerror(errno),
+                     ", end other programs, or compile before with 'sluice compile'");
   };
   int ends[2];
   if (pipe(ends) != 0)
@@ -80,7 +81,8 @@ Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
   if (answer.is_object() && answer.contains("result"))
     return std::move(answer["result"]);
   if (!answer.is_object() || !answer.contains("error"))
-    return makeError(ErrorCode::Internal, "the process that compiles gave no answer");
+    return makeError(ErrorCode::Internal,
+                     "the process that compiles gave no answer, this is a bug of Sluice, please report it");
   return makeError(static_cast<ErrorCode>(answer["error"]["code"].get<int>()),
                    answer["error"]["message"].get<std::string>());
 }

@@ -44,7 +44,8 @@ Status writeBytecode(mlir::ModuleOp module, const std::string &path) {
   std::string bytes;
   llvm::raw_string_ostream out(bytes);
   if (failed(mlir::writeBytecodeToFile(module, out, mlir::BytecodeWriterConfig("sluice"))))
-    return makeError(ErrorCode::Internal, "the IR cannot be written as bytecode, '", path, "'");
+    return makeError(ErrorCode::Internal, "the IR cannot be written as bytecode, '", path,
+                     "', this is a bug of Sluice, please report it");
   return writeFileAtomically(path, bytes);
 }
 

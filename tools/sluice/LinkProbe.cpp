@@ -160,7 +160,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
     const std::vector<CommandTime> times = commandTimesOf(session.get());
     if (times.size() != kCommands)
       return makeError(ErrorCode::Internal, "the runtime ran ", times.size(), " copies of ", kCommands,
-                       ", report this as a bug of sluice");
+                       ", this is a bug of Sluice, please report it");
     if (step == 0) // Touches the pages.
       continue;
     // Of one clock, so that copies and what is between add up to the step.

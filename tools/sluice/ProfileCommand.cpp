@@ -115,8 +115,9 @@ Expected<Profile> readEarlier(const ProfileOptions &options, const CompilerOptio
   Expected<Profile> earlier =
       json ? profileFromJson(JsonReader(*json, options.output + ":")) : Expected<Profile>(propagate(json));
   if (!earlier)
-    return makeError(ErrorCode::InvalidInput, earlier.error().message, ": '", options.output,
-                     "' is there and no profile to add to, give another file with -o or --again");
+    return makeError(ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid profile (",
+                     earlier.error().message,
+                     "), so nothing can be added to it, give another file with -o, or --again to replace it");
   return earlier->origin == fresh.origin ? std::move(*earlier) : fresh;
 }
 

@@ -191,16 +191,16 @@ Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
   if (!isPlanned(done.bytes_in, done.planned_bytes_in) || !isPlanned(done.bytes_out, done.planned_bytes_out))
     return makeError(ErrorCode::Internal, "a step copied ", done.bytes_in, " bytes in and ", done.bytes_out,
                      " out, the plan says ", done.planned_bytes_in, " and ", done.planned_bytes_out,
-                     ", report this as a bug of sluice");
+                     ", this is a bug of Sluice, please report it");
   if (!isPlanned(done.bytes_read, done.planned_bytes_read) ||
       !isPlanned(done.bytes_written, done.planned_bytes_written))
     return makeError(ErrorCode::Internal, "a step read ", done.bytes_read, " bytes of files and wrote ",
                      done.bytes_written, ", the plan says ", done.planned_bytes_read, " and ",
-                     done.planned_bytes_written, ", report this as a bug of sluice");
+                     done.planned_bytes_written, ", this is a bug of Sluice, please report it");
   const sluice_communicator *member = ranks.member(rank);
   if (const int64_t planned = member ? model().planned_bytes_sent[member->rank] : 0; done.bytes_sent != planned)
     return makeError(ErrorCode::Internal, "a step sent ", done.bytes_sent, " bytes, the plan says ", planned,
-                     ", report this as a bug of sluice");
+                     ", this is a bug of Sluice, please report it");
   return {};
 }
 
@@ -362,7 +362,7 @@ Status RunSession::takeStates(const RunSession &from) {
         std::find_if(states.begin(), states.end(), [&](const HostTensor &state) { return state.name == name; });
     if (found == states.end())
       return makeError(ErrorCode::Internal, "state '", name,
-                       "' is not in the plan before, report this as a bug of sluice");
+                       "' is not in the plan before, this is a bug of Sluice, please report it");
     SLUICE_RETURN_IF_ERROR(writeState(i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())));
   }
   return {};

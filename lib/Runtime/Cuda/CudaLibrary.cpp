@@ -45,7 +45,7 @@ Result<bool> CudaLibrary::finish(int status, const char *doing) {
   if (status && isRefusal(status))
     return absent(failed(status, doing));
   if (status)
-    return failure(failed(status, doing));
+    return failure(failed(status, doing), ", compile the model with --gpu-libraries off");
   isUsed = true;
   return true;
 }

@@ -143,7 +143,7 @@ func.func @weight_order(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @transposed_channels(%x: tensor<1x4x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
-  // expected-error @+1 {{channels, groups and weight do not match}}
+  // expected-error @+1 {{channels, groups and weight do not match, give a weight of C x M x extents for C input channels and M result channels in each group}}
   %0 = dataflow.conv_transpose %x, %w strides [1, 1] pads_low [0, 0] dilations [1, 1] : (tensor<1x4x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x2x7x7xf32>
   return
 }
@@ -283,7 +283,7 @@ func.func @winograd_bound_of_infinity(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x
 // -----
 
 func.func @kernel_of_plain_weight(%x: tensor<1x4x9x11xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{'kernel' describes a packed weight, its own is not packed}}
+  // expected-error @+1 {{has 'kernel', but its weight is not packed, remove 'kernel' or set 'packed_channels'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 1, 1>} : tensor<1x4x9x11xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }

@@ -155,7 +155,7 @@ func.func @conv_layout(%x: tensor<1x4x9x9xui8>, %w: tensor<640xi8>) {
 // -----
 
 func.func @unsigned_columns(%a: tensor<4x8xui8>, %b: tensor<8x6xui8>) {
-  // expected-error @+1 {{has unsigned bytes without a zero point, for which its panels need zero points}}
+  // expected-error @+1 {{has unsigned bytes without a zero point, but panels without zero points, give a zero point or panels with zero points}}
   %0 = dataflow.integer_matmul %a, %b panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xui8>) -> tensor<4x6xi32>
   return
 }
@@ -163,7 +163,7 @@ func.func @unsigned_columns(%a: tensor<4x8xui8>, %b: tensor<8x6xui8>) {
 // -----
 
 func.func @unsigned_pack(%b: tensor<8x6xui8>) {
-  // expected-error @+1 {{has unsigned bytes without a zero point, for which its panels need zero points}}
+  // expected-error @+1 {{has unsigned bytes without a zero point, but panels without zero points, give a zero point or panels with zero points}}
   %0 = dataflow.pack_integer_rhs %b panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<8x6xui8>) -> tensor<192xi8>
   return
 }

@@ -124,7 +124,8 @@ TEST_CASE("infeasible packings say by how much", "[memory]") {
     Expected<OffsetSolution> solution = solve(problem);
     REQUIRE_FALSE(solution);
     CHECK(solution.error().code == ErrorCode::Infeasible);
-    CHECK(solution.error().message.find("live at time 2, 2 bytes above the capacity") != std::string::npos);
+    CHECK(solution.error().message.find("live at time 2, which exceeds the capacity of 15 B by 2 bytes") !=
+          std::string::npos);
   }
   // The bound allows 8; blocks that never split need 9.
   problem.buffers = {{0, 2, 4}, {0, 2, 4}, {2, 4, 1}, {2, 4, 7}};

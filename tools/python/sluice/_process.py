@@ -53,7 +53,7 @@ def _message(line: str) -> str:
 def _failure(program: str, code: int, stderr: str) -> Error:
     lines = [line for line in stderr.splitlines() if line.strip()]
     if code < 0:
-        return Error(f"'{os.path.basename(program)}' ended by signal {-code}, report this as a bug of sluice")
+        return Error(f"'{os.path.basename(program)}' ended by signal {-code}, this is a bug of Sluice, please report it")
     # An error may have several lines, as one that lists nodes has.
     first = next((i for i, line in enumerate(lines) if line.startswith("error: ")), 0)
     text = _message("\n".join(lines[first:])) or f"'{os.path.basename(program)}' ended with exit code {code}"

@@ -259,7 +259,7 @@ LogicalResult ConvOp::verify() {
   if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
     return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())
-    return emitOpError("'kernel' describes a packed weight, its own is not packed");
+    return emitOpError("has 'kernel', but its weight is not packed, remove 'kernel' or set 'packed_channels'");
   // The result's type is compared after this: what follows reads the operands' extents.
   if ((getPackedChannels() || getAlgorithm()) && failed(shapeOfConv(getLoc(), *this)))
     return failure();

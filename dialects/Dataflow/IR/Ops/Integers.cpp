@@ -74,7 +74,8 @@ LogicalResult PackIntegerRhsOp::inferReturnTypes(MLIRContext *context, std::opti
 /// Unsigned bytes less no zero point are signed ones less -128, which panels without zero points do not have.
 static LogicalResult checkZeroPoints(Operation *op, Value bytes, Value zero, IntegerPanelsAttr panels) {
   if (!zero && !panels.getZeroPoints() && typeOf(bytes).getElementType().isUnsignedInteger())
-    return op->emitOpError("has unsigned bytes without a zero point, for which its panels need zero points");
+    return op->emitOpError("has unsigned bytes without a zero point, but panels without zero points, give a zero point "
+                           "or panels with zero points");
   return success();
 }
 

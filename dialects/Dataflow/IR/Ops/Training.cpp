@@ -108,7 +108,10 @@ LogicalResult ConvWeightGradientOp::verify() {
   size_t spatial = in.size() < 2 ? 0 : in.size() - 2;
   if (spatial < 1 || g.size() != in.size() || weight.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getDilations().size() != spatial)
-    return emitOpError("strides, pads_low, dilations, input, gradient and result differ in rank");
+    return emitOpError("strides, pads_low, dilations, input, gradient and result differ in rank: ")
+           << getStrides().size() << ", " << getPadsLow().size() << " and " << getDilations().size()
+           << " entries for tensors of " << in.size() << ", " << g.size() << " and " << weight.size()
+           << " dimensions, give tensors of one rank and two entries fewer";
   auto groups = static_cast<int64_t>(getGroups());
   if (groups < 1 || in[1] % groups || g[1] % groups || weight[0] != g[1] || weight[1] != in[1] / groups ||
       in[0] != g[0])
@@ -145,7 +148,10 @@ LogicalResult PoolGradientOp::verify() {
   size_t spatial = getKernel().size();
   if (in.size() != spatial + 2 || out.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getPadsHigh().size() != spatial || getDilations().size() != spatial)
-    return emitOpError("kernel, strides, pads, dilations, gradient and result differ in rank");
+    return emitOpError("kernel, strides, pads, dilations, gradient and result differ in rank: ")
+           << spatial << ", " << getStrides().size() << ", " << getPadsLow().size() << ", " << getPadsHigh().size()
+           << " and " << getDilations().size() << " entries for tensors of " << out.size() << " and " << in.size()
+           << " dimensions, give tensors of one rank and two entries fewer";
   if (in[0] != out[0] || in[1] != out[1])
     return emitOpError("changes batch or channels");
   for (size_t d = 0; d < spatial; ++d)

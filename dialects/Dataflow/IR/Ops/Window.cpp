@@ -12,12 +12,14 @@
 using namespace mlir;
 using namespace sluice::dataflow;
 
-/// Strides, pads, dilations and kernel extents beyond 32 bits: positions computed
-/// from them could overflow.
-static bool areWindowNumbers(std::initializer_list<ArrayRef<int64_t>> lists) {
-  return llvm::all_of(lists, [](ArrayRef<int64_t> list) {
-    return llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); });
-  });
+/// The first of some strides, pads, dilations and kernel extents that exceeds 32 bits: positions that are computed from
+/// it could overflow.
+static std::optional<int64_t> findTooLarge(std::initializer_list<ArrayRef<int64_t>> lists) {
+  for (ArrayRef<int64_t> list : lists)
+    for (int64_t value : list)
+      if (!llvm::isInt<32>(value))
+        return value;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -29,9 +31,12 @@ LogicalResult PoolOp::verify() {
   size_t spatial = getKernel().size();
   if (in.size() != spatial + 2 || out.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getPadsHigh().size() != spatial || getDilations().size() != spatial)
-    return emitOpError("kernel, strides, pads, dilations, input and result differ in rank");
-  if (!areWindowNumbers({getKernel(), getStrides(), getPadsLow(), getPadsHigh(), getDilations()}))
-    return emitOpError("kernel, strides, pads or dilations do not fit 32 bits");
+    return emitOpError("kernel, strides, pads, dilations, input and result differ in rank: ")
+           << spatial << ", " << getStrides().size() << ", " << getPadsLow().size() << ", " << getPadsHigh().size()
+           << " and " << getDilations().size() << " entries for tensors of " << in.size() << " and " << out.size()
+           << " dimensions, give tensors of one rank and two entries fewer";
+  if (auto value = findTooLarge({getKernel(), getStrides(), getPadsLow(), getPadsHigh(), getDilations()}))
+    return emitOpError("kernel, strides, pads or dilations do not fit 32 bits: ") << *value << ", give a smaller one";
   if (product(getKernel()).isSaturated())
     return emitOpError("has windows of more elements than 64 bits can count");
   if (typeOf(getInput()).getElementType() != getType().getElementType())
@@ -133,12 +138,17 @@ LogicalResult ConvTransposeOp::verify() {
   size_t spatial = in.size() < 2 ? 0 : in.size() - 2;
   if (spatial < 1 || weight.size() != in.size() || out.size() != in.size() || getStrides().size() != spatial ||
       getPadsLow().size() != spatial || getDilations().size() != spatial)
-    return emitOpError("strides, pads_low, dilations, input, weight and result differ in rank");
-  if (!areWindowNumbers({getStrides(), getPadsLow(), getDilations()}))
-    return emitOpError("strides, pads_low or dilations do not fit 32 bits");
+    return emitOpError("strides, pads_low, dilations, input, weight and result differ in rank: ")
+           << getStrides().size() << ", " << getPadsLow().size() << " and " << getDilations().size()
+           << " entries for tensors of " << in.size() << ", " << weight.size() << " and " << out.size()
+           << " dimensions, give tensors of one rank and two entries fewer";
+  if (auto value = findTooLarge({getStrides(), getPadsLow(), getDilations()}))
+    return emitOpError("strides, pads_low or dilations do not fit 32 bits: ") << *value << ", give a smaller one";
   int64_t groups = getGroups();
   if (groups < 1 || in[1] % groups || weight[0] != in[1] || out[1] != weight[1] * groups || out[0] != in[0])
-    return emitOpError("channels, groups and weight do not match");
+    return emitOpError(
+        "channels, groups and weight do not match, give a weight of C x M x extents for C input channels "
+        "and M result channels in each group");
   Type element = getType().getElementType();
   if (typeOf(getInput()).getElementType() != element || typeOf(getWeight()).getElementType() != element)
     return emitOpError("operands and result differ in element type");
