@@ -176,7 +176,7 @@ Expected<Profile> profileFromJson(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
   if (schema < 1 || schema > kProfileSchema)
     return makeError(ErrorCode::Unsupported, "profile schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kProfileSchema);
+                     "', this version reads 1 to ", kProfileSchema, ", use a newer version of Sluice");
   SLUICE_ASSIGN_OR_RETURN(std::string origin, reader.string("origin", ""));
   Profile profile;
   profile.origin = origin;

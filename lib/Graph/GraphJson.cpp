@@ -190,7 +190,7 @@ Expected<Graph> graphFromJson(const JsonReader &reader) {
     return propagate(status);
   if (schema < 1 || schema > kGraphSchema)
     return makeError(ErrorCode::Unsupported, "graph schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kGraphSchema);
+                     "', this version reads 1 to ", kGraphSchema, ", use a newer version of Sluice");
 
   auto listOf = [&](std::string_view key) {
     return reader.member(key).and_then([](const JsonReader &list) { return list.elements(); });

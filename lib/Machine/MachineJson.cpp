@@ -276,7 +276,7 @@ Expected<Machine> machineFromJson(const JsonReader &reader) {
     return propagate(status);
   if (schema < 1 || schema > kMachineSchema)
     return makeError(ErrorCode::Unsupported, "machine schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kMachineSchema);
+                     "', this version reads 1 to ", kMachineSchema, ", use a newer version of Sluice");
   status = readList(machine.memories, reader, "memories", readMemory)
                .and_then([&] {
                  return readList(machine.devices, reader, "devices",

@@ -78,7 +78,8 @@ Status sluice::repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<c
   int64_t least = totalBytes(minimum, bytes);
   if (least > capacityBytes)
     return makeError(ErrorCode::Infeasible, "the least pool of ", numClasses, " classes takes ", formatBytes(least),
-                     ", ", least - capacityBytes, " bytes above the capacity of ", formatBytes(capacityBytes));
+                     ", ", least - capacityBytes, " bytes above the capacity of ", formatBytes(capacityBytes),
+                     ", raise the capacity");
   for (size_t c = 0; c < numClasses; ++c)
     pool.counts[c] = std::max(pool.counts[c], minimum[c]);
   // Each round takes at least one object while any class is above its minimum,

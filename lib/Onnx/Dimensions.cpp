@@ -282,7 +282,8 @@ Status Binder::bindFromOptions() {
     if (size == given.values.end())
       continue;
     if (value < 0)
-      return makeError(ErrorCode::InvalidInput, "dimension '", name, "' cannot be ", value);
+      return makeError(ErrorCode::InvalidInput, "dimension '", name, "' cannot be ", value,
+                       ", option '--dim', give 0 or more");
     bound.emplace(name, Binding{value, "the option"});
   }
   return {};

@@ -64,8 +64,9 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, const std:
   stream.SetTotalBytesLimit(INT_MAX);
   stream.SetRecursionLimit(kNestingLimit);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    return makeError(ErrorCode::InvalidInput, "'", path,
-                     "' is not an ONNX model, it is truncated, damaged, nested too deeply or of another format");
+    return makeError(
+        ErrorCode::InvalidInput, "'", path,
+        "' is not an ONNX model, it is truncated, damaged, nested too deeply or of another format, export it again");
   if (!small)
     return {};
   for (size_t i = 0; i < small->initializerData.size(); ++i)
@@ -76,10 +77,12 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, const std:
 
 Status ModelFile::State::checkVersions() const {
   if (!proto.has_graph())
-    return makeError(ErrorCode::InvalidInput, "'", path, "' holds no graph, it is not an ONNX model");
+    return makeError(ErrorCode::InvalidInput, "'", path,
+                     "' holds no graph, it is not an ONNX model, give the file of a model");
   if (proto.ir_version() < kOldestIrVersion || proto.ir_version() > kNewestIrVersion)
     return makeError(ErrorCode::Unsupported, "model '", path, "' has IR version ", proto.ir_version(), ", versions ",
-                     kOldestIrVersion, " to ", kNewestIrVersion, " are supported");
+                     kOldestIrVersion, " to ", kNewestIrVersion,
+                     " are supported, export the model with such a version");
   std::unordered_set<std::string_view> domains;
   int64_t opset = 0;
   for (const ::onnx::OperatorSetIdProto &import : proto.opset_import()) {
@@ -228,7 +231,8 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
     Expected<int64_t> value = parseInteger(entry.value());
     if (!value || *value < 0)
       return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' has the ",
-                       entry.key(), " '", excerpt(entry.value()), "', which is not a number of bytes");
+                       entry.key(), " '", excerpt(entry.value()),
+                       "', which is not a number of bytes, export the model again");
     if (entry.key() == "offset")
       offset = *value;
     else
@@ -243,7 +247,8 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
   auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || needed > size - offset)
     return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
-                     " and has ", needed, " bytes, file '", location, "' has only ", size);
+                     " and has ", needed, " bytes, file '", location, "' has only ", size,
+                     ", copy the whole file or export the model again");
   return checkedTensorData(tensor, file->bytes().subspan(offset, needed), file);
 }
 

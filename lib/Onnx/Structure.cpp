@@ -199,13 +199,14 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
         continue;
       if (scope.names.count(output))
         return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", excerpt(output),
-                         "', which is already an input or initializer");
+                         "', which is already an input or initializer, rename one of them");
       auto [first, added] = producers.emplace(output, i);
       // Some converters leave a Constant behind that a later one replaces; ONNX Runtime takes the last, so do we.
       bool constants = graph.node(i).op_type() == "Constant" && graph.node(first->second).op_type() == "Constant";
       if (!added && !constants)
         return makeError(ErrorCode::InvalidInput, "'", excerpt(output), "' is produced twice, by node ",
-                         describeNode(graph, first->second), " and by node ", describeNode(graph, i));
+                         describeNode(graph, first->second), " and by node ", describeNode(graph, i),
+                         ", rename one of the results");
     }
   // A Constant may stand anywhere: it reads nothing.
   for (const ::onnx::NodeProto &node : graph.node())
@@ -216,12 +217,13 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   for (int i : order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
-      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " has no operator type");
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i),
+                       " has no operator type, export the model again");
     for (const std::string &input : node.input()) {
       if (input.empty() || scope.has(input))
         continue;
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", excerpt(input),
-                       "', which nothing defines");
+                       "', which nothing defines, add a node, an input or an initializer of this name");
     }
     SLUICE_RETURN_IF_ERROR(checkAttributes(node, describeNode(graph, i), &scope));
     for (const std::string &output : node.output())
@@ -232,7 +234,8 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> outputs;
   for (const ::onnx::ValueInfoProto &output : graph.output()) {
     if (!scope.has(output.name()))
-      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()), "'");
+      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()),
+                       "', add a node with this result or remove the output");
     // Subgraphs may yield one value twice.
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());

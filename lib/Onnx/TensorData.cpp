@@ -46,7 +46,7 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
   bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0)
-      return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim);
+      return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim, ", export the model again");
     empty |= dim == 0;
     if (__builtin_mul_overflow(bound, dim ? dim : 1, &bound) || bound > INT64_MAX / 16)
       return makeError(ErrorCode::InvalidInput, what, " has more elements than 64 bits can count");
@@ -128,7 +128,8 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   auto what = [&] { return concat("tensor '", excerpt(tensor.name()), "'"); };
   int32_t type = tensor.data_type();
   if (tensor.has_segment())
-    return makeError(ErrorCode::Unsupported, what(), " is a segment of a larger tensor, which is not supported");
+    return makeError(ErrorCode::Unsupported, what(),
+                     " is a segment of a larger tensor, which is not supported, store it whole");
   if (type == onnxtype::String)
     return makeError(ErrorCode::Unsupported, what(), " holds strings, which are not supported here");
   if (!onnxtype::bits(type))
@@ -140,7 +141,7 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   int64_t expected = tensorByteCount(type, count);
   if (bytes != expected)
     return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, its shape and ",
-                     onnxtype::name(type), " elements need ", expected);
+                     onnxtype::name(type), " elements need ", expected, ", correct the data or the shape");
   return result;
 }
 
@@ -215,7 +216,7 @@ Status checkStrings(const ::onnx::TensorProto &tensor) {
   SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(dims, what));
   if (count != tensor.string_data_size())
     return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
-                     count);
+                     count, ", correct the data or the shape");
   return {};
 }
 
@@ -226,11 +227,12 @@ template <typename Message>
 Expected<std::shared_ptr<Message>> readMessage(const std::string &path, const char *kind) {
   SLUICE_ASSIGN_OR_RETURN(OpenedFile file, openRegularFile(path));
   if (file.size > INT_MAX)
-    return makeError(ErrorCode::Unsupported, "'", path, "' is larger than the 2 GiB protobuf allows");
+    return makeError(ErrorCode::Unsupported, "'", path,
+                     "' is larger than the 2 GiB that protobuf allows, give a smaller file");
   SLUICE_ASSIGN_OR_RETURN(auto mapping, MappedFile::map(file.handle, file.size, path));
   auto message = std::make_shared<Message>();
   if (!message->ParseFromArray(mapping->bytes().data(), static_cast<int>(file.size)))
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a protobuf ", kind);
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a protobuf ", kind, ", give another file");
   return message;
 }
 
@@ -255,7 +257,8 @@ Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const st
                                  const std::string &path) {
   if (sequence.elem_type() != ::onnx::SequenceProto::TENSOR && sequence.tensor_values_size() == 0 &&
       sequence.elem_type() != ::onnx::SequenceProto::UNDEFINED)
-    return makeError(ErrorCode::Unsupported, "'", path, "' is a sequence of other than tensors");
+    return makeError(ErrorCode::Unsupported, "'", path,
+                     "' is a sequence of other than tensors, give a sequence of tensors");
   HostValue result{sequence.name(), true, {}};
   for (const ::onnx::TensorProto &tensor : sequence.tensor_values()) {
     SLUICE_ASSIGN_OR_RETURN(HostTensor element,

@@ -74,7 +74,8 @@ Status parseTextModel(std::string_view text, const std::string &path, ::onnx::Mo
     return makeError(ErrorCode::Unsupported, "textual model '", path, "' is larger than 16 MiB, give a binary one");
   // The parser expects ASCII.
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) <= 0; }))
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is not text in ASCII");
+    return makeError(ErrorCode::InvalidInput, "'", path,
+                     "' is not text in ASCII, give an ONNX file or the text of a model");
   if (int depth = deepestBrackets(text); depth > kDeepestBrackets)
     return makeError(ErrorCode::InvalidInput, "textual model '", path, "' is nested too deeply, it has ", depth,
                      " brackets inside each other, give at most ", kDeepestBrackets);

@@ -53,8 +53,9 @@ Status PlacementProblem::check() const {
     if (pinned.empty() || !pinned[i].valid())
       continue;
     if (pinned[i].index() >= machine->devices.size() || !machine->device(pinned[i]).computes)
-      return makeError(ErrorCode::InvalidInput, "operator '", op.name,
-                       "' is pinned to a device that is not in the machine or does not compute");
+      return makeError(
+          ErrorCode::InvalidInput, "operator '", op.name,
+          "' is pinned to a device that is not in the machine or does not compute, pin it to one that computes");
     if (op.colocation < 0)
       continue;
     auto [it, isNew] = firstPinned.emplace(op.colocation, i);

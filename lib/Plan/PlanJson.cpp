@@ -316,7 +316,7 @@ Expected<Plan> planFromJson(const Graph &graph, const Machine &machine, const Js
     return propagate(status);
   if (schema < 1 || schema > kPlanSchema)
     return makeError(ErrorCode::Unsupported, "plan schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kPlanSchema);
+                     "', this version reads 1 to ", kPlanSchema, ", use a newer version of Sluice");
   if (reader.has("seed")) { // All 64 bits, which an integer read would not take.
     JsonReader seed = *reader.member("seed");
     if (!seed.json().is_number_unsigned())

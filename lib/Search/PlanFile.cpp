@@ -254,7 +254,7 @@ static Status checkSchema(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
   if (schema < 1 || schema > kPlanFileSchema)
     return makeError(ErrorCode::Unsupported, "plan file schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kPlanFileSchema);
+                     "', this version reads 1 to ", kPlanFileSchema, ", use a newer version of Sluice");
   return {};
 }
 

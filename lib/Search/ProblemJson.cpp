@@ -100,7 +100,7 @@ Expected<ProblemFile> problemFromJson(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
   if (schema < 1 || schema > kProblemSchema)
     return makeError(ErrorCode::Unsupported, "problem schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads 1 to ", kProblemSchema);
+                     "', this version reads 1 to ", kProblemSchema, ", use a newer version of Sluice");
   ProblemFile problem;
   SLUICE_ASSIGN_OR_RETURN(Graph graph, reader.member("graph").and_then(graphFromJson));
   problem.graph = std::move(graph);

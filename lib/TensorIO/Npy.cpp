@@ -187,7 +187,7 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
   std::string_view data = text.substr(start + length);
   if (data.size() != static_cast<uint64_t>(bytes))
     return makeError(ErrorCode::InvalidInput, "'", origin, "' has ", data.size(), " bytes of data and its shape ",
-                     formatShape(header.shape), " of ", elementTypeName(type), " needs ", bytes);
+                     formatShape(header.shape), " of ", elementTypeName(type), " needs ", bytes, ", save it again");
   Expected<HostTensor> tensor = makeTensor("", type, std::move(header.shape));
   if (!tensor)
     return propagate(tensor);

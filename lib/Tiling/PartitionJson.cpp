@@ -159,7 +159,7 @@ Expected<MeshTiling> partitionFromJson(const TensorProgram &program, const JsonR
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, reader.integer("schema"));
   if (schema != kPartitionSchema)
     return makeError(ErrorCode::Unsupported, "partition schema ", schema, " is not known, at '", reader.where(),
-                     "', this version reads ", kPartitionSchema);
+                     "', this version reads ", kPartitionSchema, ", use a newer version of Sluice");
   MeshTiling read;
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> mesh,
                           reader.member("mesh").and_then([](const JsonReader &member) { return member.elements(); }));

@@ -52,7 +52,7 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
       if (input.name == value.name)
         declared = &input;
     if (!declared)
-      return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model");
+      return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model, remove it");
     addInput(set, declared->name, std::move(value));
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");

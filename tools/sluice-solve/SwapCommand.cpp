@@ -56,7 +56,7 @@ Status runValidate(const SwapOptions &options, const ProblemFile &file) {
     if (used[m] > file.capacities[m])
       return makeError(ErrorCode::Infeasible, "plan takes ", used[m], " bytes of memory '",
                        file.machine.memories[m].name, "', it may take ", file.capacities[m], ", '", options.planFile,
-                       "'");
+                       "', make a plan for this limit");
   const int64_t makespan = simulate(file.graph, file.machine, file.costs, plan).makespanNs;
   const int64_t bound =
       planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan.placement).always().ns;

@@ -44,7 +44,8 @@ Expected<std::unique_ptr<Card>> Card::open(int ordinal) {
     if (!result)
       result = cu.eventCreate(event, 0);
   if (result)
-    return makeError(ErrorCode::InvalidInput, "GPU number ", ordinal, " cannot be used: ", cu.explain(result));
+    return makeError(ErrorCode::InvalidInput, "GPU number ", ordinal, " cannot be used: ", cu.explain(result),
+                     ", see that nvidia-smi lists it");
   card->architecture = major * 10 + minor;
   return card;
 }

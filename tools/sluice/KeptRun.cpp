@@ -34,7 +34,8 @@ static Status writeRun(const std::filesystem::path &path, Compilation &compilati
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error)
-    return makeError(ErrorCode::Io, "cannot make directory '", path.string(), "', ", error.message());
+    return makeError(ErrorCode::Io, "cannot make directory '", path.string(), "', ", error.message(),
+                     ", choose another path");
   // Last of all: an older one must not vouch for new files.
   std::filesystem::remove(path / "run.json", error);
   SLUICE_RETURN_IF_ERROR(linkToRun(compilation, (path / "model").string()));
@@ -50,7 +51,8 @@ static Status keepWeights(const std::filesystem::path &path, Compilation &compil
     std::error_code error;
     std::filesystem::remove_all(path, error);
     if (error)
-      return makeError(ErrorCode::Io, "cannot remove '", path.string(), "', ", error.message());
+      return makeError(ErrorCode::Io, "cannot remove '", path.string(), "', ", error.message(),
+                       ", remove it or choose another path");
     return {};
   }
   Json run = emptyRun();

@@ -243,7 +243,8 @@ Status writeOutputs(const std::string &directory, const std::vector<HostTensor> 
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
-    return makeError(ErrorCode::Io, "cannot make directory '", directory, "', ", error.message());
+    return makeError(ErrorCode::Io, "cannot make directory '", directory, "', ", error.message(),
+                     ", choose another path");
   const std::vector<std::string> names = fileNames(outputs);
   for (size_t i = 0; i < outputs.size(); ++i)
     SLUICE_RETURN_IF_ERROR(writeNpy((std::filesystem::path(directory) / names[i]).string(), outputs[i]));

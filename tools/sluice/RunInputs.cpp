@@ -32,7 +32,8 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
     if (entries->path().filename().string().starts_with(prefix) && entries->path().extension() == ".pb")
       paths.push_back(entries->path().string());
   if (error)
-    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message());
+    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message(),
+                     ", check the path and its permissions");
   std::sort(paths.begin(), paths.end());
 
   std::map<size_t, HostTensor> tensors;

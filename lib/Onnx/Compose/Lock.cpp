@@ -31,7 +31,7 @@ Expected<Pins> readPins(const std::string &lock) {
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, root.integer("schema"));
   if (schema != kSchema)
     return makeError(ErrorCode::Unsupported, "lock files of schema ", schema, " are not known, in '", lock,
-                     "', this version reads schema ", kSchema);
+                     "', this version reads schema ", kSchema, ", use a newer version of Sluice");
   SLUICE_ASSIGN_OR_RETURN(JsonReader services, root.member("services"));
   Pins pins;
   for (const auto &[id, value] : services.json().items()) {

@@ -192,7 +192,7 @@ Status PipelineReader::read(const JsonReader &root) {
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, root.integer("schema"));
   if (schema != kSchema)
     return makeError(ErrorCode::Unsupported, "pipelines of schema ", schema, " are not known, in '", pipeline.path,
-                     "', this version reads schema ", kSchema);
+                     "', this version reads schema ", kSchema, ", use a newer version of Sluice");
   SLUICE_ASSIGN_OR_RETURN(pipeline.name, root.string("name", pipeline.name));
   auto elementsOf = [&](std::string_view key, size_t most) -> Expected<std::vector<JsonReader>> {
     SLUICE_ASSIGN_OR_RETURN(JsonReader member, root.member(key));

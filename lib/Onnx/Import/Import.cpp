@@ -41,7 +41,7 @@ Status GraphImporter::declareInputs(const BoundInputs &bound, std::vector<Port> 
     Type elementType = elementTypeFromOnnx(builder.getContext(), number);
     if (!elementType)
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",
-                       onnxtype::name(number), " elements, which are not supported");
+                       onnxtype::name(number), " elements, which are not supported, cast it in the model");
     if (!bound.sequences[i]) {
       ports.push_back({input.name, RankedTensorType::get(bound.shapes[i], elementType), i});
       continue;
@@ -62,10 +62,10 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
     if (static_cast<int32_t>(data->type) != input.elementType || data->shape != bound.shapes[i])
       return makeError(ErrorCode::InvalidInput, "the data given for input '", input.name, "' is ",
                        elementTypeName(data->type), " ", formatShape(data->shape), ", the model declares ",
-                       onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]));
+                       onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]), ", convert the data");
     if (data->type == ElementType::String)
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' holds strings, model '", model.path(),
-                       "' cannot be compiled for one value of it");
+                       "' cannot be compiled for one value of it, leave out '--fix' for this input");
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
     ElementsAttr value = constantAttribute(builder.getContext(), view, input.name);
@@ -489,7 +489,7 @@ Status GraphImporter::finish(func::FuncOp function) {
     for (auto [i, result] : llvm::enumerate(parts)) {
       if (!isTensor(result))
         return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
-                         "' is a sequence of other than tensors, which is not supported");
+                         "' is a sequence of other than tensors, which is not supported, remove it from the outputs");
       if (Value held = found && extents.isBounded(result) ? takeFound(result) : Value())
         result = held;
       for (int64_t d = 0; d < rankOf(result); ++d)
@@ -590,7 +590,8 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
       if (size < least || size > most || (size - least) % step != 0)
         return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ", size,
                          " in dimension ", axis, ", and option '--dim' gives '", excerpt(dim.symbol), "' the sizes ",
-                         least, " to ", most, step == 1 ? "" : concat(" by ", step));
+                         least, " to ", most, step == 1 ? "" : concat(" by ", step),
+                         ", make one of them fit the other");
       hasRange = true;
     }
     if (!hasRange)
@@ -599,7 +600,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
       if (auto [known, added] = dims.values.emplace(symbol, size); !added && known->second != size)
         return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(symbol), "' is ", known->second,
                          " by option '--dim' or another input, and ", size, " by the data of input '",
-                         excerpt(input.name), "'");
+                         excerpt(input.name), "', make one of them fit the other");
     dims.inputShapes.erase(shape);
   }
   return {};
