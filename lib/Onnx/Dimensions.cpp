@@ -275,7 +275,7 @@ Status Binder::bindFromOptions() {
       for (const SymbolUse &use : uses)
         known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
-                       known.empty() ? std::string("all its dimensions are known, leave out --dim ") + name
+                       known.empty() ? std::string("all its dimensions are known, leave out this --dim")
                                      : "it has " + known + ", give one of these by --dim");
     }
     auto size = given.values.find(name);

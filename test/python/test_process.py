@@ -35,7 +35,7 @@ def test_a_program_that_dies_is_a_bug(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\nkill -SEGV $$\n")
     program.chmod(0o755)
     monkeypatch.setenv("SLUICE_BUILD", str(tmp_path))
-    with pytest.raises(Error, match="'sluice-solve' ended by signal 11, report this as a bug"):
+    with pytest.raises(Error, match="'sluice-solve' ended by signal 11, this is a bug of Sluice"):
         _solve.pack([_solve.Buffer(0, 1, 1)])
 
 
