@@ -121,7 +121,7 @@ struct PartitionSolution {
 ///                  the graph, or by solveTiling where levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.
 ///  spartan         Spartan's greedy algorithm (Huang's thesis, 3.4): one split over all
-///                  devices; groups with the most neighbours are decided first.
+///                  devices. Tensors with the most neighbours are decided first.
 ///  data-parallel   Weights and optimizer states are replicated. Tensors that carry the batch
 ///                  (TilingPropagation from the first dimension of the inputs) are split along
 ///                  it, and their operators run on a share of it. Gradients are summed over
