@@ -126,18 +126,19 @@ Status checkStates(const Model &model) {
   return {};
 }
 
-Status checkNames(const char *const *names, uint32_t count, const char *what) {
+Status checkNames(const sluice_model &source, const char *const *names, uint32_t count, const char *what) {
   if (count > 0 && !names)
-    return failure("model has ", count, " ", what, " names and no table of them, compile the model again");
+    return failure("model '", source.name, "' has ", count, " ", what,
+                   " names and no table of them, compile the model again");
   for (uint32_t i = 0; i < count; ++i)
     if (!names[i])
-      return failure("model's ", what, " ", i, " has no name, compile the model again");
+      return failure(what, " ", i, " of model '", source.name, "' has no name, compile the model again");
   return {};
 }
 
 Status checkMachine(const Model &model) {
   if (model.memories.empty())
-    return failure("model has no memories, compile the model again");
+    return failure("model '", model.source->name, "' has no memories, compile the model again");
   for (size_t i = 0; i < model.memories.size(); ++i) {
     const sluice_memory_desc &memory = model.memories[i];
     if (!memory.name || memory.arena_bytes < 0)
@@ -223,13 +224,13 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return copyTable(source->symbols, source->num_symbols, model.symbols, "symbols"); });
   then([&] { return checkSymbols(model); });
   then([&] { return checkStates(model); });
-  then([&] { return checkNames(source->op_names, source->num_ops, "operator"); });
-  then([&] { return checkNames(source->tensor_names, source->num_tensors, "tensor"); });
+  then([&] { return checkNames(*source, source->op_names, source->num_ops, "operator"); });
+  then([&] { return checkNames(*source, source->tensor_names, source->num_tensors, "tensor"); });
   then([&] { return checkMachine(model); });
   then([&] { return copyTable(source->buckets, source->num_buckets, model.buckets, "buckets"); });
   then([&] { return checkBuckets(model); });
   if (!status)
-    return failure("model '", std::string_view(source->name).substr(0, 80), "': ", status.error());
+    return tl::unexpected(status.error());
   return model;
 }
 
