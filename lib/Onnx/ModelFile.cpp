@@ -231,8 +231,7 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
     Expected<int64_t> value = parseInteger(entry.value());
     if (!value || *value < 0)
       return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' has the ",
-                       entry.key(), " '", excerpt(entry.value()),
-                       "', which is not a number of bytes, export the model again");
+                       entry.key(), " '", excerpt(entry.value()), "', which is not a number of bytes");
     if (entry.key() == "offset")
       offset = *value;
     else
@@ -247,8 +246,7 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
   auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || needed > size - offset)
     return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
-                     " and has ", needed, " bytes, file '", location, "' has only ", size,
-                     ", copy the whole file or export the model again");
+                     " and has ", needed, " bytes, file '", location, "' has only ", size);
   return checkedTensorData(tensor, file->bytes().subspan(offset, needed), file);
 }
 
@@ -269,7 +267,8 @@ Expected<ModelFile> ModelFile::check(std::shared_ptr<State> state) {
     return {};
   });
   if (!status)
-    return makeError(status.error().code, status.error().message, ", in model '", state->path, "'");
+    return makeError(status.error().code, status.error().message, ", in model '", state->path,
+                     "', correct the model or export it again");
   state->declare();
   return ModelFile(std::move(state));
 }

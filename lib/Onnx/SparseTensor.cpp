@@ -37,8 +37,7 @@ Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTenso
   const size_t perValue = isLinear ? 1 : result.dims.size();
   if (values->dims.size() != 1 || positions->dims.empty() || positions->dims[0] != stored ||
       indices->size() != static_cast<size_t>(stored) * perValue)
-    return makeError(ErrorCode::InvalidInput, what(),
-                     " has indices that do not fit its values, export the model again");
+    return makeError(ErrorCode::InvalidInput, what(), " has indices that do not fit its values");
   auto dense = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*count * width));
   for (int64_t i = 0; i < stored; ++i) {
     int64_t at = 0;
@@ -46,8 +45,7 @@ Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTenso
       const int64_t index = (*indices)[static_cast<size_t>(i) * perValue + d],
                     extent = isLinear ? *count : result.dims[d];
       if (index < 0 || index >= extent)
-        return makeError(ErrorCode::InvalidInput, what(), " has the index ", index,
-                         ", which is out of range, export the model again");
+        return makeError(ErrorCode::InvalidInput, what(), " has the index ", index, ", out of range");
       at = at * extent + index;
     }
     std::memcpy(dense->data() + at * width, values->bytes.data() + i * width, static_cast<size_t>(width));

@@ -107,8 +107,7 @@ Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Prod
           if (stack[i].node == producer)
             break;
         }
-        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle,
-                         ", remove one of these connections, or export the model again");
+        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
       }
     }
   }
@@ -199,14 +198,13 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
         continue;
       if (scope.names.count(output))
         return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " produces '", excerpt(output),
-                         "', which is already an input or initializer, rename one of them");
+                         "', which is already an input or initializer");
       auto [first, added] = producers.emplace(output, i);
       // Some converters leave a Constant behind that a later one replaces; ONNX Runtime takes the last, so do we.
       bool constants = graph.node(i).op_type() == "Constant" && graph.node(first->second).op_type() == "Constant";
       if (!added && !constants)
         return makeError(ErrorCode::InvalidInput, "'", excerpt(output), "' is produced twice, by node ",
-                         describeNode(graph, first->second), " and by node ", describeNode(graph, i),
-                         ", rename one of the results");
+                         describeNode(graph, first->second), " and by node ", describeNode(graph, i));
     }
   // A Constant may stand anywhere: it reads nothing.
   for (const ::onnx::NodeProto &node : graph.node())
@@ -217,13 +215,12 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   for (int i : order) {
     const ::onnx::NodeProto &node = graph.node(i);
     if (node.op_type().empty())
-      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i),
-                       " has no operator type, export the model again");
+      return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " has no operator type");
     for (const std::string &input : node.input()) {
       if (input.empty() || scope.has(input))
         continue;
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", excerpt(input),
-                       "', which nothing defines, add a node, an input or an initializer of this name");
+                       "', which nothing defines");
     }
     SLUICE_RETURN_IF_ERROR(checkAttributes(node, describeNode(graph, i), &scope));
     for (const std::string &output : node.output())
@@ -234,8 +231,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> outputs;
   for (const ::onnx::ValueInfoProto &output : graph.output()) {
     if (!scope.has(output.name()))
-      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()),
-                       "', add a node with this result or remove the output");
+      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()), "'");
     // Subgraphs may yield one value twice.
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());

@@ -46,7 +46,7 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
   bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0)
-      return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim, ", export the model again");
+      return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim);
     empty |= dim == 0;
     if (__builtin_mul_overflow(bound, dim ? dim : 1, &bound) || bound > INT64_MAX / 16)
       return makeError(ErrorCode::InvalidInput, what, " has more elements than 64 bits can count");
@@ -128,8 +128,7 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   auto what = [&] { return concat("tensor '", excerpt(tensor.name()), "'"); };
   int32_t type = tensor.data_type();
   if (tensor.has_segment())
-    return makeError(ErrorCode::Unsupported, what(),
-                     " is a segment of a larger tensor, which is not supported, store it whole");
+    return makeError(ErrorCode::Unsupported, what(), " is a segment of a larger tensor, which is not supported");
   if (type == onnxtype::String)
     return makeError(ErrorCode::Unsupported, what(), " holds strings, which are not supported here");
   if (!onnxtype::bits(type))
@@ -141,7 +140,7 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   int64_t expected = tensorByteCount(type, count);
   if (bytes != expected)
     return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, its shape and ",
-                     onnxtype::name(type), " elements need ", expected, ", correct the data or the shape");
+                     onnxtype::name(type), " elements need ", expected);
   return result;
 }
 
@@ -216,7 +215,7 @@ Status checkStrings(const ::onnx::TensorProto &tensor) {
   SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(dims, what));
   if (count != tensor.string_data_size())
     return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
-                     count, ", correct the data or the shape");
+                     count);
   return {};
 }
 

@@ -126,8 +126,9 @@ Expected<Tuning> readEarlier(const TuneOptions &options, const Tuning &fresh) {
     return fresh;
   Expected<Tuning> earlier = readTuning(options.output);
   if (!earlier)
-    return makeError(ErrorCode::InvalidInput, earlier.error().message, ": '", options.output,
-                     "' is there and no tuning to add to, give another file with -o or --again");
+    return makeError(ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid tuning file (",
+                     earlier.error().message,
+                     "), so nothing can be added to it, give another file with -o, or --again to replace it");
   if (Status same = checkTuning(*earlier, fresh.origin, fresh.device, options.output); !same)
     return makeError(ErrorCode::InvalidInput, "the file has another machine's or compiler's tuning, '", options.output,
                      "', give another file with -o, or --again to replace it: ", same.error().message);
