@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 PURE = ["Support", "TensorIO", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator", "Tiling", "Placement", "Memory",
-        "Swap", "Search", "Explain", "Barriers"]
+        "Swap", "Search", "Explain", "Barriers", "Pipeline"]
 SOLVERS = ["Tiling", "Placement", "Memory", "Swap"]
 _PLANNER = {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan", "Simulator"}
 # The dialect, what is done with its operators, each a library, and what registers them all.
@@ -35,6 +35,7 @@ ALLOWED = {
     "Cost": {"Support", "Graph", "Machine", "Optimize"},
     "Plan": {"Support", "Graph", "Machine", "Optimize"},
     "Barriers": {"Support", "Machine", "Cost"},
+    "Pipeline": {"Support"},
     "Simulator": {"Support", "Graph", "Machine", "Optimize", "Cost", "Plan"},
     "Tiling": _PLANNER,
     "Placement": _PLANNER,

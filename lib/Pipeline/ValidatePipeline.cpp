@@ -1,0 +1,157 @@
+//===- ValidatePipeline.cpp - Checks of cuts, schedules and timelines -----===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "sluice/Pipeline/Cuts.h"
+#include "sluice/Pipeline/Schedule.h"
+#include "sluice/Support/Units.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <tuple>
+
+namespace sluice {
+
+Status validateCuts(const CutProblem &problem, const CutSolution &solution) {
+  auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "cuts are wrong: ", what...); };
+  const std::vector<size_t> &firsts = solution.firsts;
+  if (firsts.size() != static_cast<size_t>(problem.stages) || firsts.front() != 0)
+    return bad(firsts.size(), " stages of ", problem.stages, ", or the first does not begin with the program");
+  int64_t pace = 0, bytes = 0;
+  for (size_t s = 0; s < firsts.size(); ++s) {
+    const size_t end = s + 1 < firsts.size() ? firsts[s + 1] : problem.workNs.size();
+    if (firsts[s] >= end || end > problem.workNs.size())
+      return bad("stage ", s, " has no operators");
+    int64_t work = 0;
+    for (size_t i = firsts[s]; i < end; ++i)
+      work = saturatingAdd(work, problem.workNs[i]);
+    pace = std::max({pace, work, s > 0 ? problem.transferNs(firsts[s]) : int64_t(0)});
+    bytes = saturatingAdd(bytes, s > 0 ? problem.crossingBytes[firsts[s]] : 0);
+  }
+  if (pace != solution.paceNs || bytes != solution.bytes)
+    return bad("a pace of ", solution.paceNs, " ns and ", solution.bytes, " bytes, not ", pace, " ns and ", bytes);
+  return {};
+}
+
+static std::string nameOf(const PipelineTask &task) {
+  return concat(task.isBackward ? "B" : "F", task.microbatch, " of stage ", task.stage);
+}
+
+Status validateSchedule(const PipelineSchedule &schedule) {
+  auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a schedule is wrong: ", what...); };
+  using Key = std::tuple<uint32_t, uint32_t, bool>; // Stage, microbatch, backward.
+  auto keyOf = [](const PipelineTask &task) { return Key(task.stage, task.microbatch, task.isBackward); };
+  if (schedule.groups == 0 || schedule.tasks.size() != schedule.groups)
+    return bad(schedule.tasks.size(), " lists of tasks for ", schedule.groups, " groups");
+  std::map<Key, size_t> number;
+  for (uint32_t group = 0; group < schedule.groups; ++group)
+    for (const PipelineTask &task : schedule.tasks[group]) {
+      if (task.stage >= schedule.stages || task.microbatch >= schedule.microbatches ||
+          task.stage % schedule.groups != group)
+        return bad(nameOf(task), " is in group ", group, " of ", schedule.groups);
+      if (!number.emplace(keyOf(task), number.size()).second)
+        return bad(nameOf(task), " is there twice");
+    }
+  const size_t all = size_t(2) * schedule.stages * schedule.microbatches;
+  if (number.size() != all)
+    return bad(number.size(), " tasks of ", all);
+  // Kahn's algorithm on dependencies and on the order within groups: a task left over is in a cycle of waits.
+  std::vector<std::vector<size_t>> next(all);
+  std::vector<size_t> waits(all);
+  auto edge = [&](const Key &from, const Key &to) {
+    next[number.at(from)].push_back(number.at(to));
+    ++waits[number.at(to)];
+  };
+  for (const std::vector<PipelineTask> &tasks : schedule.tasks)
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      const auto [stage, microbatch, isBackward] = keyOf(tasks[i]);
+      if (i > 0)
+        edge(keyOf(tasks[i - 1]), keyOf(tasks[i]));
+      if (!isBackward && stage > 0)
+        edge({stage - 1, microbatch, false}, keyOf(tasks[i]));
+      if (isBackward)
+        edge({stage, microbatch, false}, keyOf(tasks[i]));
+      if (isBackward && stage + 1 < schedule.stages)
+        edge({stage + 1, microbatch, true}, keyOf(tasks[i]));
+    }
+  std::queue<size_t> ready;
+  for (size_t i = 0; i < all; ++i)
+    if (waits[i] == 0)
+      ready.push(i);
+  size_t ran = 0;
+  for (; !ready.empty(); ready.pop(), ++ran)
+    for (size_t i : next[ready.front()])
+      if (--waits[i] == 0)
+        ready.push(i);
+  return ran == all ? Status() : bad(all - ran, " tasks wait for each other");
+}
+
+Status PipelineCosts::check(const PipelineSchedule &schedule) const {
+  const size_t stages = schedule.stages, cuts = stages - 1;
+  const std::pair<const std::vector<int64_t> *, size_t> lists[] = {{&forwardNs, stages},
+                                                                   {&backwardNs, stages},
+                                                                   {&keptBytes, stages},
+                                                                   {&forwardTransferNs, cuts},
+                                                                   {&backwardTransferNs, cuts}};
+  for (const auto &[list, size] : lists)
+    if (list->size() != size || std::any_of(list->begin(), list->end(), [](int64_t number) { return number < 0; }))
+      return makeError(ErrorCode::InvalidInput, "the costs of a pipeline are not those of ", stages,
+                       " stages, or one is negative, give a number from 0 for each stage and cut");
+  return {};
+}
+
+/// Whether the group's tasks have their durations and are one after the other.
+static Status checkGroup(const std::vector<PipelineTask> &tasks, const PipelineCosts &costs,
+                         const std::vector<PipelineTimeline::Span> &spans, int64_t busyNs) {
+  auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
+  int64_t last = 0, busy = 0;
+  if (spans.size() != tasks.size())
+    return bad(spans.size(), " times of ", tasks.size(), " tasks");
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const int64_t ns = tasks[i].isBackward ? costs.backwardNs[tasks[i].stage] : costs.forwardNs[tasks[i].stage];
+    if (spans[i].startNs < last || spans[i].endNs != saturatingAdd(spans[i].startNs, ns))
+      return bad(nameOf(tasks[i]), " runs from ", spans[i].startNs, " to ", spans[i].endNs, " ns");
+    last = spans[i].endNs, busy = saturatingAdd(busy, ns);
+  }
+  return busy == busyNs ? Status() : bad("a group works for ", busyNs, " ns, not ", busy);
+}
+
+Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs,
+                        const PipelineTimeline &timeline) {
+  auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
+  if (timeline.spans.size() != schedule.groups || timeline.busyNs.size() != schedule.groups)
+    return bad(timeline.spans.size(), " groups of ", schedule.groups);
+  std::map<std::tuple<uint32_t, uint32_t, bool>, PipelineTimeline::Span> spans;
+  int64_t makespan = 0;
+  for (uint32_t group = 0; group < schedule.groups; ++group) {
+    const std::vector<PipelineTask> &tasks = schedule.tasks[group];
+    SLUICE_RETURN_IF_ERROR(checkGroup(tasks, costs, timeline.spans[group], timeline.busyNs[group]));
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      spans[{tasks[i].stage, tasks[i].microbatch, tasks[i].isBackward}] = timeline.spans[group][i];
+      makespan = std::max(makespan, timeline.spans[group][i].endNs);
+    }
+  }
+  if (makespan != timeline.makespanNs)
+    return bad("a makespan of ", timeline.makespanNs, " ns, not ", makespan);
+  for (const auto &[key, span] : spans) {
+    const auto [stage, microbatch, isBackward] = key;
+    auto endOf = [&](uint32_t of, bool backward, int64_t transferNs) {
+      return saturatingAdd(spans.at({of, microbatch, backward}).endNs, schedule.groups > 1 ? transferNs : 0);
+    };
+    int64_t ready = 0;
+    if (!isBackward && stage > 0)
+      ready = endOf(stage - 1, false, costs.forwardTransferNs[stage - 1]);
+    if (isBackward)
+      ready = spans.at({stage, microbatch, false}).endNs;
+    if (isBackward && stage + 1 < schedule.stages)
+      ready = std::max(ready, endOf(stage + 1, true, costs.backwardTransferNs[stage]));
+    if (span.startNs < ready)
+      return bad(nameOf({stage, microbatch, isBackward}), " starts at ", span.startNs,
+                 " ns and its operands are there at ", ready, " ns");
+  }
+  return {};
+}
+
+} // namespace sluice
