@@ -75,6 +75,8 @@ class ParameterTest(unittest.TestCase):
         self.check(13_015_864_320, "llama-13b")
         # Four layers of 4 x 512 x 512 and 3 x 512 x 1408, two tables of 32,000 rows, nine norms.
         self.check(4 * (4 * 512 * 512 + 3 * 512 * 1408) + 2 * 32000 * 512 + 9 * 512, "llama")
+        # Eight times the three matrices of a layer, and a router of eight rows.
+        self.check(4 * (4 * 512 * 512 + 8 * 3 * 512 * 1408 + 8 * 512) + 2 * 32000 * 512 + 9 * 512, "llama", experts=8)
 
     def test_wide_layers_of_the_papers(self) -> None:
         self.check(4 * 8192 * 8192, "mlp-4-8k")
@@ -196,6 +198,18 @@ class FileTest(unittest.TestCase):
                 self.assertNotEqual(first, drawn("c.onnx", *model, "--seed", "1"))
         self.assertTrue((self.folder / "a.data").is_file())
 
+    def test_a_decoder_of_experts_has_a_router_and_a_mixture_in_each_layer(self) -> None:
+        graph = catalogue.build("llama", layers=2, heads=4, hidden=64, vocabulary=40, block=16, feed_forward=96, experts=4,
+                                experts_per_token=3).model().graph
+        mixtures = [node for node in graph.node if node.op_type == "QMoE"]
+        self.assertEqual([attribute.i for node in mixtures for attribute in node.attribute if attribute.name == "k"], [3, 3])
+        shapes = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
+        # Input, scores, then weights, scales and biases of both layers.
+        self.assertEqual([shapes.get(name) for name in mixtures[0].input],
+                         [None, None, [4, 192, 32], [4, 192, 4], None, [4, 64, 48], [4, 64, 6]])
+        counts = collections.Counter(node.op_type for node in graph.node)
+        self.assertEqual((counts["MatMulNBits"], counts["Sigmoid"]), (11, 0))
+
     def test_wrong_usage(self) -> None:
         output = ("-o", str(self.folder / "x.onnx"))
         for arguments, status, words in (
@@ -211,6 +225,9 @@ class FileTest(unittest.TestCase):
                 (("llama", "--bits", "3", *output), 1, "option '--bits' is 3"),
                 (("llama", "--block", "24", *output), 1, "option '--block' is 24"),
                 (("llama", "--accuracy-level", "5", *output), 1, "option '--accuracy-level' is 5"),
+                (("llama", "--experts", "2", "--experts-per-token", "3", *output), 1, "cannot choose 3 of 2 experts"),
+                (("llama", "--experts", "2", "--feed-forward", "100", *output), 1, "whole blocks of 32"),
+                (("llama", "--experts", "8", "--gguf", *output), 1, "option '--gguf' has no experts"),
                 (("resnet-50", "--batch", "-1", *output), 2, "neither a positive number nor a name"),
                 (("resnet-50",), 2, "-o PATH"),
                 (("resnet-50", "-o", "/proc/none/x.onnx"), 1, "cannot write")):

@@ -116,7 +116,8 @@ FAMILIES = (
     Family("llama", "llama", "a LLaMA of any size with quantized weights and caches, as ONNX Runtime GenAI's builder "
            "writes it", _quantized_llama,
            {"layers": 4, "heads": 8, "kv_heads": None, "hidden": 512, "feed_forward": None, "vocabulary": 32000,
-            "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0, "gguf": False}),
+            "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0, "experts": 0, "experts_per_token": 2,
+            "gguf": False}),
     Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
            lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
            {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),

@@ -31,6 +31,8 @@ MODEL_OPTIONS = (
     ("bits", int, "llama: of a weight, 2, 4 or 8"),
     ("block", int, "llama: weights that share a scale"),
     ("accuracy-level", int, "llama: how far ONNX Runtime may round the input of a product; 0: not said, 4: to bytes"),
+    ("experts", int, "llama: experts of a layer, of which a token chooses some; 0: one feed-forward network for all"),
+    ("experts-per-token", int, "llama: experts that a token chooses"),
     ("gguf", bool, "llama: also writes the weights as FILE.gguf, which llama.cpp reads"),
     ("rate", float, "mnist-softmax: learning rate"),
 )

@@ -39,6 +39,8 @@ class QuantizedSize:
     bits: int
     block: int
     accuracy_level: int
+    experts: int
+    experts_per_token: int
     gguf: bool
 
     def check(self) -> None:
@@ -53,6 +55,13 @@ class QuantizedSize:
             raise ModelError(f"option '--block' is {self.block}, give a power of two from 16 to 256")
         if self.accuracy_level > 4:
             raise ModelError(f"option '--accuracy-level' is {self.accuracy_level}, give 0 to 4")
+        if self.experts and self.experts_per_token > self.experts:
+            raise ModelError(f"a token cannot choose {self.experts_per_token} of {self.experts} experts, "
+                             "change --experts-per-token")
+        if self.experts and (self.hidden % self.block or self.feed_forward % self.block):
+            raise ModelError(f"experts need whole blocks of {self.block} weights, change --block, --hidden or --feed-forward")
+        if self.gguf and self.experts:
+            raise ModelError("option '--gguf' has no experts, leave out --experts")
         if self.gguf and (self.bits, self.block) != (4, gguf.BLOCK):
             raise ModelError(f"option '--gguf' needs weights of 4 bits in blocks of {gguf.BLOCK}, give --bits 4 --block 32")
         for name, depth in (("hidden", self.hidden), ("feed-forward", self.feed_forward)):
@@ -77,13 +86,25 @@ class QuantizedDecoder:
         blocks = -(-depth // size.block)
         with self.writer.scope(name):
             weight = self.writer.quantized("weight", (features, blocks, size.block * size.bits // 8), size.bits)
-            # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
-            deviation = (((2.0 ** size.bits - 1) ** 2 - 1) / 12) ** 0.5
-            scale = self.writer.parameter("scales", (features, blocks), SPREAD / deviation / 10, SPREAD / deviation,
-                                          trainable=False, is_half=size.gguf)
+            scale = self.writer.parameter("scales", (features, blocks), *self.scale_range(), trainable=False,
+                                          is_half=size.gguf)
             return self.writer.node("MatMulNBits", [x, weight, scale], (*self.rows, features), "MatMulNBits",
                                     domain=CONTRIB, K=depth, N=features, bits=size.bits, block_size=size.block,
                                     accuracy_level=size.accuracy_level)
+
+    def expert_weights(self, name: str, features: int, depth: int) -> list[Value]:
+        """Weights and scales of all experts, as QMoE takes them."""
+        size = self.size
+        with self.writer.scope(name):
+            weight = self.writer.quantized("weight", (size.experts, features, depth * size.bits // 8), size.bits)
+            return [weight, self.writer.parameter("scales", (size.experts, features, depth // size.block),
+                                                  *self.scale_range(), trainable=False)]
+
+    def scale_range(self) -> tuple[float, float]:
+        """Spread and mean of scales."""
+        # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
+        deviation = (((2.0 ** self.size.bits - 1) ** 2 - 1) / 12) ** 0.5
+        return SPREAD / deviation / 10, SPREAD / deviation
 
     def skip_norm(self, x: Value, residual: Optional[Value], name: str, keeps: bool = True) -> tuple[Value, Value]:
         """The normalized sum of both, and that sum, where something reads it."""
@@ -146,6 +167,20 @@ class QuantizedDecoder:
             mixed = writer.node("Mul", [swish, up], gate.shape, "Mul")
         return self.product(mixed, self.size.hidden, f"{name}/down_proj")
 
+    def mixture(self, x: Value, layer: int) -> Value:
+        """Experts with SwiGLU, of which the router chooses some for each token."""
+        writer, size, name = self.writer, self.size, f"/model/layers.{layer}/moe"
+        scores = self.product(x, size.experts, f"{name}/router")
+        rows = writer.constant(f"{name}/router/rows", [-1, size.experts], "int64")
+        logits = writer.node("Reshape", [scores, rows], ("tokens", size.experts), f"{name}/router/Reshape")
+        # Gate and up alternate in the rows of the first layer.
+        first = self.expert_weights(f"{name}/experts/gate_up_proj", 2 * size.feed_forward, size.hidden)
+        second = self.expert_weights(f"{name}/experts/down_proj", size.hidden, size.feed_forward)
+        return writer.node("QMoE", [x, logits, *first, NONE, *second], x.shape, f"{name}/QMoE", domain=CONTRIB,
+                           k=size.experts_per_token, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.0,
+                           activation_beta=0.0, expert_weight_bits=size.bits, block_size=size.block,
+                           normalize_routing_weights=1)
+
     def build(self) -> None:
         writer, size = self.writer, self.size
         ids = writer.input("input_ids", self.rows, TensorProto.INT64)
@@ -159,7 +194,7 @@ class QuantizedDecoder:
             normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/input_layernorm")
             x = self.attention(normal, layer, lengths, angles)
             normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/post_attention_layernorm")
-            x = self.feed_forward(normal, layer)
+            x = (self.mixture if size.experts else self.feed_forward)(normal, layer)
         normal, _ = self.skip_norm(x, residual, f"/model/layers.{size.layers}/final_norm_layernorm", keeps=False)
         writer.rename(self.product(normal, size.vocabulary, "/lm_head"), logits)
         if size.gguf:
