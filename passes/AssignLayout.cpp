@@ -64,7 +64,8 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
 /// Which convolutions go by Winograd's algorithm.
 struct WinogradChoice {
   bool isAllowed = false, isWanted = false;
-  double tolerance = 0; ///< The largest error bound of one convolution.
+  bool ofHalves = false; ///< Of f16 and bf16 too, whose convolutions otherwise multiply in f32 as well.
+  double tolerance = 0;  ///< The largest error bound of one convolution.
 
   /// Whether it takes less time over a range of sizes: the mean of what it gains at the bounds.
   static bool gainsOverRange(ConvOp op, const emit::WinogradSpec &tiles, const emit::VectorTarget &target) {
@@ -82,9 +83,11 @@ struct WinogradChoice {
       const int64_t count = elementCount(type);
       return count > 0 && count < int64_t(1) << 46;
     };
-    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
-        !op.getType().getElementType().isF32() || !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) ||
-        !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
+    const Type element = op.getType().getElementType();
+    const bool isKnown = element.isF32() || (ofHalves && (element.isF16() || element.isBF16()));
+    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 || !isKnown ||
+        !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) || !isEstimated(op.getInput().getType()) ||
+        !isEstimated(op.getWeight().getType()))
       return std::nullopt;
     const emit::ConvSpec spec = describeConv(op);
     if (!isWanted && spec.tuning.algorithm == sluice::TunedAlgorithm::Direct)
@@ -137,8 +140,10 @@ struct PackConv : OpRewritePattern<ConvOp> {
                                emit::prefersShiftAdd(describeLeastConv(op), target);
     if (tiles && (winograd.isWanted || !shiftsAndAdds)) {
       ConvAlgorithmAttr algorithm = named(tiles->outputs == 2 ? ConvAlgorithm::winograd2 : ConvAlgorithm::winograd4);
-      Value packed =
-          PackWinogradWeightOp::create(b, loc, op.getWeight(), algorithm.getValue(), tiles->depth, tiles->panel);
+      Value filters = op.getWeight();
+      if (!typeOf(filters).getElementType().isF32())
+        filters = CastOp::create(b, loc, typeOf(filters).clone(b.getF32Type()), filters);
+      Value packed = PackWinogradWeightOp::create(b, loc, filters, algorithm.getValue(), tiles->depth, tiles->panel);
       return {packed, algorithm, b.getF64FloatAttr(shortened(emit::winogradErrorBound(*tiles)))};
     }
     auto pack = [&](Value weight, const emit::ConvSpec &of) -> Value {
@@ -459,11 +464,11 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
 
   /// The errors of the convolutions that go by Winograd's algorithm may add: each has its share of the tolerance.
   WinogradChoice chooseWinograd(func::FuncOp function, const emit::VectorTarget &target) {
-    const WinogradChoice any{conv != "direct", conv == "winograd", HUGE_VAL};
+    const WinogradChoice any{conv != "direct", conv == "winograd", half == "none", HUGE_VAL};
     int64_t count = 0;
     function.walk([&](ConvOp op) { count += any.choose(op, target).has_value(); });
     function.walk([&](ConvTransposeOp) { ++count; }); // It may become one.
-    return {any.isAllowed, any.isWanted, tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
+    return {any.isAllowed, any.isWanted, any.ofHalves, tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
   }
 
   void runOnOperation() override {

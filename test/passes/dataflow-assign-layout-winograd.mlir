@@ -2,6 +2,7 @@
 // RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd' | FileCheck %s --check-prefixes=CHECK,WANTED
 // RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd tolerance=1e-6' | FileCheck %s --check-prefix=DIRECT
 // RUN: sluice-opt %s --dataflow-assign-layout | FileCheck %s --check-prefix=DIRECT
+// RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd half=pairs' | FileCheck %s --check-prefix=PAIRS
 // RUN: not sluice-opt %s --dataflow-assign-layout='conv=fast' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NAME: error: conv = fast of dataflow-assign-layout is unknown, use direct, auto or winograd
@@ -30,18 +31,28 @@ func.func @small(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
   return %0 : tensor<1x1x3x3xf32>
 }
 
-// Strides, groups, f16 and weights that are not constant are direct.
+// Strides, groups and weights that are not constant are direct.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: winograd
-func.func @others(%x: tensor<1x64x56x56xf32>, %h: tensor<1x64x56x56xf16>, %v: tensor<64x64x3x3xf32>) -> (tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf16>, tensor<1x64x56x56xf32>) {
+func.func @others(%x: tensor<1x64x56x56xf32>, %v: tensor<64x64x3x3xf32>) -> (tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>) {
   %w = dataflow.constant dense<1.0> : tensor<64x64x3x3xf32>
   %g = dataflow.constant dense<1.0> : tensor<64x32x3x3xf32>
-  %k = dataflow.constant dense<1.0> : tensor<64x64x3x3xf16>
   %0 = dataflow.conv %x, %w strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x28x28xf32>
   %1 = dataflow.conv %x, %g strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 2 : i64} : tensor<1x64x56x56xf32>, tensor<64x32x3x3xf32> -> tensor<1x64x56x56xf32>
-  %2 = dataflow.conv %h, %k strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16> -> tensor<1x64x56x56xf16>
   %3 = dataflow.conv %x, %v strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
-  return %0, %1, %2, %3 : tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf16>, tensor<1x64x56x56xf32>
+  return %0, %1, %3 : tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
+}
+
+// Halves are transformed as f32, unless instructions multiply them. Weights are f32.
+// CHECK-LABEL: func.func @halves
+// CHECK: dataflow.conv %{{.*}} {{.*}}algorithm = #dataflow<conv_algorithm winograd4>{{.*}} : tensor<1x56x56x64xf16>, tensor<{{[0-9x]+}}xf32> -> tensor<1x56x56x64xf16>
+// PAIRS-LABEL: func.func @halves
+// PAIRS-NOT: winograd
+// PAIRS: return
+func.func @halves(%x: tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf16> {
+  %w = dataflow.constant dense<1.0> : tensor<64x64x3x3xf16>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16> -> tensor<1x64x56x56xf16>
+  return %0 : tensor<1x64x56x56xf16>
 }
 
 // Nothing to compute.

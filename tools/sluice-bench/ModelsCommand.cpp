@@ -63,8 +63,9 @@ Expected<int> stepsOfTurn(const Runner &runner) {
 
 /// All of them in turns, so that what disturbs the machine disturbs all.
 std::vector<Measured> measureInTurns(const std::vector<Runner> &runners, std::vector<Measured> measured, int turns) {
-  // A thread pool that has nothing to do spins a while before it sleeps: ONNX Runtime's takes a core for 25 ms.
-  constexpr std::chrono::milliseconds kPause(40);
+  // A thread pool that has nothing to do spins a while before it sleeps: ONNX Runtime's takes a core for 25 ms on one
+  // machine, and for more than 40 ms on a slower one.
+  constexpr std::chrono::milliseconds kPause(120);
   std::vector<int> steps(runners.size(), 1);
   auto take = [&](size_t i, const auto &result) {
     if (!result)

@@ -62,8 +62,12 @@ static unsigned alignmentOf(Type type) { return std::max(1u, getElementTypeOrSel
 
 Type Ir::vectorOf(int64_t lanes) { return vectorType(elementType, lanes); }
 Value Ir::zero(int64_t lanes) { return arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorOf(lanes))); }
-Value Ir::load(Value pointer, int64_t lanes) {
-  return LLVM::LoadOp::create(b, loc, vectorOf(lanes), pointer, alignmentOf(elementType));
+Value Ir::zero(Type element, int64_t lanes) {
+  return arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType(element, lanes)));
+}
+Value Ir::load(Value pointer, int64_t lanes) { return load(elementType, pointer, lanes); }
+Value Ir::load(Type element, Value pointer, int64_t lanes) {
+  return LLVM::LoadOp::create(b, loc, vectorType(element, lanes), pointer, alignmentOf(element));
 }
 void Ir::store(Value value, Value pointer) {
   LLVM::StoreOp::create(b, loc, value, pointer, alignmentOf(value.getType()));
@@ -71,8 +75,7 @@ void Ir::store(Value value, Value pointer) {
 Value Ir::load(const Source &source, Value pointer, int64_t lanes) {
   if (source.load)
     return source.load(b, loc, pointer, lanes);
-  Value value =
-      LLVM::LoadOp::create(b, loc, vectorType(source.elementType, lanes), pointer, alignmentOf(source.elementType));
+  Value value = load(source.elementType, pointer, lanes);
   return source.elementType == elementType ? value : Value(arith::ExtFOp::create(b, loc, vectorOf(lanes), value));
 }
 void Ir::widen(const Source &source, Value from, Value to, Value count, int64_t lanes) {

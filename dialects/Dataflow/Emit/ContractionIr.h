@@ -54,7 +54,11 @@ public:
   /// The accumulator type for `lanes`: a scalar when 1.
   Type vectorOf(int64_t lanes);
   Value zero(int64_t lanes);
+  /// Of a type other than the accumulator's.
+  Value zero(Type element, int64_t lanes);
   Value load(Value pointer, int64_t lanes);
+  /// Without a conversion.
+  Value load(Type element, Value pointer, int64_t lanes);
   void store(Value value, Value pointer);
   /// Reads through the source's hook, or widens.
   Value load(const Source &source, Value pointer, int64_t lanes);

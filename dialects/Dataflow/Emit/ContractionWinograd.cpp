@@ -268,18 +268,21 @@ void WinogradEmitter::emitInputTile(Value local, Value firstChannel, int64_t dep
 
 void WinogradEmitter::emitPatch(Value row, Value column, Value source, int64_t depth) {
   const int64_t extent = spec.extent();
+  // The patch is read as the image is: its elements have the image's type.
+  const Type element = input.elementType;
   ir.loop(ir.constant(0), ir.constant(spec.points()), 1, [&](Value point) {
-    Value to = ir.at(patchScratch, ir.mul(point, spec.depth));
-    ir.forLanes(depth, lanes, [&](Value c, int64_t width) { ir.store(ir.zero(width), ir.at(to, c)); });
+    Value to = ir.at(patchScratch, ir.mul(point, spec.depth), element);
+    ir.forLanes(depth, lanes,
+                [&](Value c, int64_t width) { ir.store(ir.zero(element, width), ir.at(to, c, element)); });
   });
   auto [rowBegin, rowEnd] = clipTaps(ir, row, extent, 1, inH());
   auto [columnBegin, columnEnd] = clipTaps(ir, column, extent, 1, inW());
   ir.loop(rowBegin, rowEnd, 1, [&, first = columnBegin, last = columnEnd](Value i) {
     ir.loop(first, last, 1, [&](Value j) {
-      Value from = ir.at(source, ir.mul(ir.add(timesInW(i), j), image.inC), input.elementType);
-      Value to = ir.at(patchScratch, ir.mul(ir.add(ir.mul(i, extent), j), spec.depth));
+      Value from = ir.at(source, ir.mul(ir.add(timesInW(i), j), image.inC), element);
+      Value to = ir.at(patchScratch, ir.mul(ir.add(ir.mul(i, extent), j), spec.depth), element);
       ir.forLanes(depth, lanes, [&](Value c, int64_t width) {
-        ir.store(ir.load(input, ir.at(from, c, input.elementType), width), ir.at(to, c));
+        ir.store(ir.load(element, ir.at(from, c, element), width), ir.at(to, c, element));
       });
     });
   });

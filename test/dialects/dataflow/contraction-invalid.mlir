@@ -160,7 +160,7 @@ func.func @large_numbers(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @winograd_plain(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
-  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32, f16 or bf16 images, of stride 1, dilation 1 and one group, with packed weights}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @winograd_plain(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
 // -----
 
 func.func @winograd_strides(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32, f16 or bf16 images, of stride 1, dilation 1 and one group, with packed weights}}
   %0 = dataflow.conv %x, %w strides [2, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x5x11x6xf32>
   return
 }
@@ -176,7 +176,8 @@ func.func @winograd_strides(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf3
 // -----
 
 func.func @winograd_half(%x: tensor<1x9x11x40xf16>, %w: tensor<2x1x36x32x8xf16>) {
-  // expected-error @+1 {{'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, with packed weights}}
+  // expected-error @+2 {{conv by Winograd's algorithm has weights of 'f16', transform them to f32}}
+  // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf16>, tensor<2x1x36x32x8xf16> -> tensor<1x9x11x6xf16>
   return
 }

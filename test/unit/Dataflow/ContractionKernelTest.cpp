@@ -199,6 +199,8 @@ TEST_CASE("convolution of images by transformed tiles", "[dataflow]") {
       plainConv({{1, 7, 7, 40}, {9, 40, 3, 3}, "1, 1", "2, 2, 2, 2", "1, 1"}, true),
       plainConv({{1, 8, 9, 2}, {3, 2, 3, 3}, "1, 1", "-1, -2, 0, -1", "1, 1"}, true),
       plainConv({{1, 20, 19, 70}, {24, 70, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1"}, true),
+      plainConv({{1, 11, 10, 37}, {21, 37, 3, 3}, "1, 1", "1, 1, 1, 1", "1, 1", 1, "f16"}, true),
+      plainConv({{2, 9, 7, 5}, {9, 5, 3, 3}, "1, 1", "0, 2, 1, 1", "1, 1", 1, "bf16"}, true),
   };
   for (std::string algorithm : {"winograd2", "winograd4"})
     for (int64_t lanes : {4, 8, 16}) {

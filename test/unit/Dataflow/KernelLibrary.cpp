@@ -80,7 +80,10 @@ Operation *packWeights(Operation *op, const VectorTarget &target, const std::str
                                           /*depthwise=*/false);
       } else {
         emit::WinogradSpec tiles = emit::describeWinograd(spec, *named == ConvAlgorithm::winograd2 ? 2 : 4, target);
-        blocks = PackWinogradWeightOp::create(outside, loc, weight, *named, tiles.depth, tiles.panel);
+        Value filters = weight;
+        if (auto type = cast<RankedTensorType>(weight.getType()); !type.getElementType().isF32())
+          filters = CastOp::create(outside, loc, type.clone(outside.getF32Type()), weight);
+        blocks = PackWinogradWeightOp::create(outside, loc, filters, *named, tiles.depth, tiles.panel);
       }
     } else {
       blocks = PackConvWeightOp::create(outside, loc, weight, conv.getGroups(), emit::convOutputBlock(spec, target),

@@ -342,7 +342,7 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
     emitPlainConv(op, kernel);
     return;
   }
-  Type element = op.getType().getElementType();
+  const Type element = op.getType().getElementType(), weightElement = typeOf(op.getWeight()).getElementType();
   emit::ConvSpec spec = describeConv(op);
   const ConvSizes sizes(op, spec);
   auto ofStep = [&](const Extent &extent) -> Value {
@@ -356,13 +356,13 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
       OpBuilder &b = kernel.builder();
       const emit::ConvExtents extents = {ofStep(sizes.batch), ofStep(sizes.inH), ofStep(sizes.inW), ofStep(sizes.outH),
                                          ofStep(sizes.outW)};
-      emitKernel(b, kernel.loc(), form, kernel.target(),
-                 emit::ConvOperands{
-                     {kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), element}, extents},
-                 emit::WorkItems{begin, end},
-                 [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
-                   kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
-                 });
+      emitKernel(
+          b, kernel.loc(), form, kernel.target(),
+          emit::ConvOperands{
+              {kernel.pointer(op.getInput()), element}, {kernel.pointer(op.getWeight()), weightElement}, extents},
+          emit::WorkItems{begin, end}, [&](OpBuilder &inner, Location, Value value, ValueRange indices, int64_t lanes) {
+            kernel.inSink(inner, [&] { kernel.storeLanes(value, indices, lanes); });
+          });
     });
   };
   if (op.isWinograd()) {
@@ -429,8 +429,9 @@ static void describeConvSpace(ConvOp op, const emit::VectorTarget &target, Tunab
   kernel.columns = spec.groupOutC();
   kernel.depth = spec.groupInC() * spec.kernelH * spec.kernelW;
   kernel.hasTile = !emit::isDepthwise(spec) && emit::convGroupsTogether(spec, target) == 1;
-  kernel.allowsWinograd =
-      emit::allowsWinograd(spec) && op.getType().getElementType().isF32() && isConstantExpression(op.getWeight());
+  kernel.allowsWinograd = emit::allowsWinograd(spec) && isa<FloatType>(op.getType().getElementType()) &&
+                          op.getType().getElementType().getIntOrFloatBitWidth() <= 32 &&
+                          isConstantExpression(op.getWeight());
   kernel.allowsShiftAdd = emit::prefersShiftAdd(spec, target);
   kernel.chosen.rows = tile.rows;
   kernel.chosen.vectors = tile.vectors;

@@ -167,7 +167,13 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
   bool isPacked = conv.getPackedChannels().has_value();
   if (spatial < 1 || spatial > 3 || (!isPacked && weight.getRank() != input.getRank()))
     return emitOptionalError(loc, "conv of input rank ", input.getRank(), " and weight rank ", weight.getRank());
-  if (input.getElementType() != weight.getElementType())
+  // Transformed weights are f32 whatever the image is.
+  const std::optional<ConvAlgorithm> algorithm = conv.getAlgorithm();
+  const bool isTransformed = algorithm && *algorithm != ConvAlgorithm::shift_add;
+  if (isTransformed && !weight.getElementType().isF32())
+    return emitOptionalError(loc, "conv by Winograd's algorithm has weights of ", weight.getElementType(),
+                             ", transform them to f32");
+  if (!isTransformed && input.getElementType() != weight.getElementType())
     return emitOptionalError(loc, "conv input and weight have different element types");
   if (isPacked && (!conv.getKernel() || static_cast<int64_t>(conv.getKernel()->size()) != spatial))
     return emitOptionalError(loc, "a packed weight needs the 'kernel' attribute");
@@ -221,10 +227,12 @@ static LogicalResult verifyPackedWeight(ConvOp op) {
 static LogicalResult verifyWinograd(ConvOp op) {
   auto isOnes = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 1; }); };
   const int64_t three[] = {3, 3};
-  if (!op.getPackedChannels() || op.getGroups() != 1 || !op.getType().getElementType().isF32() ||
+  const Type element = op.getType().getElementType();
+  if (!op.getPackedChannels() || op.getGroups() != 1 || !(element.isF32() || element.isF16() || element.isBF16()) ||
       ArrayRef(op.getKernelShape()) != ArrayRef(three) || !isOnes(op.getStrides()) || !isOnes(op.getDilations()))
-    return op.emitOpError("'algorithm' is for 3x3 convolutions of f32 images, of stride 1, dilation 1 and one group, "
-                          "with packed weights");
+    return op.emitOpError(
+        "'algorithm' is for 3x3 convolutions of f32, f16 or bf16 images, of stride 1, dilation 1 and one group, "
+        "with packed weights");
   ArrayRef<int64_t> weight = shapeOf(op.getWeight());
   const int64_t outputs = outputsOf(*op.getAlgorithm()), channels = shapeOf(op.getInput()).back();
   if (weight.size() != 5 || weight[3] > emit::kWinogradMostDepth || weight[4] > emit::kWinogradMostPanel ||
