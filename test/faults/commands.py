@@ -100,6 +100,7 @@ COMMANDS = [
     Command("solve-placement", tool("sluice-solve", "placement", "{fixtures}/problem.json", "-o", "{out}/placed.json")),
     Command("solve-swap", tool("sluice-solve", "swap", "{fixtures}/problem.json", "--evals", "4", "--memory", "100%",
                                "-o", "{out}/plan.json")),
+    Command("solve-pipeline", tool("sluice-solve", "pipeline", "--groups", "2", "--microbatches", "4")),
     Command("solve-check", tool("sluice-solve", "check", "{fixtures}/small.json")),
     Command("opt", tool("sluice-opt", "--dataflow-simplify", "{fixtures}/import.mlir", "-o", "{out}/simple.mlir")),
     Command("translate", tool("sluice-translate", "--import-onnx", "{models}/jumperhard/model.onnx", "--dim", "batch_size=1",

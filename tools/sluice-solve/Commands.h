@@ -18,6 +18,7 @@ using driver::Action, driver::addFormatOption, driver::joined, driver::printJson
 /// `interrupt` is raised by SIGINT.
 void addCheckCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addMemoryCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
+void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addPlacementCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addSwapCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);
 void addTilingCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt);

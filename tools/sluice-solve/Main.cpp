@@ -46,6 +46,7 @@ static int runMain(int argc, char **argv) {
   using sluice::driver::interrupted;
   addCheckCommand(app, action, interrupted);
   addMemoryCommand(app, action, interrupted);
+  addPipelineCommand(app, action, interrupted);
   addPlacementCommand(app, action, interrupted);
   addSwapCommand(app, action, interrupted);
   addTilingCommand(app, action, interrupted);

@@ -1,0 +1,119 @@
+//===- PipelineCommand.cpp - sluice-solve pipeline ------------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Schedules of pipelines with equal stages: their bubbles beside the closed forms
+// of their papers, and the microbatches that the first stage keeps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "sluice/Pipeline/Schedule.h"
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice::solve {
+namespace {
+
+struct PipelineOptions {
+  std::vector<int> groups = {2, 4, 8}, microbatches = {4, 8, 16, 32, 64}, chunks = {2};
+  std::string format = "text";
+};
+
+struct PipelineRow {
+  PipelineKind kind;
+  uint32_t groups, chunks, microbatches;
+
+  /// The share of bubbles in the step, from their ratio to the work of a group, (p - 1) / (v m).
+  double closedForm() const {
+    const double ratio =
+        static_cast<double>(groups - 1) / (static_cast<double>(chunks) * static_cast<double>(microbatches));
+    return ratio / (1 + ratio);
+  }
+};
+
+std::vector<PipelineRow> rowsOf(const PipelineOptions &options) {
+  std::vector<PipelineRow> rows;
+  auto add = [&](PipelineKind kind, int groups, int chunks, int microbatches) {
+    rows.push_back(
+        {kind, static_cast<uint32_t>(groups), static_cast<uint32_t>(chunks), static_cast<uint32_t>(microbatches)});
+  };
+  for (int groups : options.groups)
+    for (int microbatches : options.microbatches) {
+      add(PipelineKind::GPipe, groups, 1, microbatches);
+      add(PipelineKind::OneForward, groups, 1, microbatches);
+      for (int chunks : options.chunks)
+        if (chunks > 1 && microbatches % groups == 0)
+          add(PipelineKind::Interleaved, groups, chunks, microbatches);
+    }
+  return rows;
+}
+
+std::string formatRow(const PipelineRow &row, const std::string &name, double share, double kept) {
+  char text[160];
+  std::snprintf(text, sizeof text, "| %s | %u | %u | %u | %.4f | %.4f | %.3g |\n", name.c_str(), row.groups, row.chunks,
+                row.microbatches, share, row.closedForm(), kept);
+  return text;
+}
+
+Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
+  const bool isText = options.format == "text";
+  if (isText)
+    std::cout << "| schedule | groups | stages a group | microbatches | bubbles, simulated | closed form | kept "
+                 "microbatches of the first group |\n|---|---:|---:|---:|---:|---:|---:|\n";
+  Json rows = Json::array();
+  for (const PipelineRow &row : rowsOf(options)) {
+    if (interrupt)
+      return makeError(ErrorCode::Interrupted, "the simulation was stopped before its last row, run it again");
+    SLUICE_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
+                            makeSchedule(row.kind, row.groups, row.groups * row.chunks, row.microbatches));
+    // A microbatch keeps a byte in each stage, and as many in a group as it has stages.
+    constexpr int64_t kForwardNs = 1'000'000;
+    const PipelineCosts costs = PipelineCosts::equal(schedule.stages, kForwardNs, /*keptBytes=*/1);
+    SLUICE_ASSIGN_OR_RETURN(const PipelineTimeline timeline, simulatePipeline(schedule, costs));
+    const double kept = static_cast<double>(timeline.keptBytes.front()) / row.chunks;
+    const std::string &name = pipelineKindNames()[static_cast<size_t>(row.kind)];
+    if (isText)
+      std::cout << formatRow(row, name, timeline.bubbleShare(), kept);
+    rows.push_back({{"schedule", name},
+                    {"groups", row.groups},
+                    {"stagesPerGroup", row.chunks},
+                    {"microbatches", row.microbatches},
+                    {"bubbleShare", timeline.bubbleShare()},
+                    {"closedForm", row.closedForm()},
+                    {"keptMicrobatches", kept}});
+  }
+  if (!isText)
+    printJson(Json{{"rows", std::move(rows)}});
+  return {};
+}
+
+} // namespace
+
+void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &interrupt) {
+  auto options = std::make_shared<PipelineOptions>();
+  CLI::App *command = driver::addCommand(
+      app, "pipeline",
+      "Simulate schedules of pipelines with equal stages, and compare their bubbles with closed forms");
+  auto addNumbers = [&](const char *name, std::vector<int> &numbers, const char *description) {
+    driver::addOption(*command, name, numbers, description)
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N,...")
+        ->capture_default_str();
+  };
+  addNumbers("--groups", options->groups, "numbers of groups of ranks, each with stages of its own");
+  addNumbers("--microbatches", options->microbatches, "numbers of microbatches of a step");
+  addNumbers("--stages-per-group", options->chunks,
+             "numbers of stages of a group in interleaved schedules, which need a multiple of the groups as "
+             "microbatches");
+  addFormatOption(*command, options->format);
+  command->callback(
+      [options, &action, &interrupt] { action = [options, &interrupt] { return runPipeline(*options, interrupt); }; });
+}
+
+} // namespace sluice::solve
