@@ -368,6 +368,10 @@ int rename(const char *from, const char *to) noexcept {
   NEXT(rename);
   return fails(kRename) ? -1 : real(from, to);
 }
+int renameat2(int fromFolder, const char *from, int toFolder, const char *to, unsigned flags) noexcept {
+  NEXT(renameat2);
+  return fails(kRename) ? -1 : real(fromFolder, from, toFolder, to, flags);
+}
 int mkdir(const char *path, mode_t mode) noexcept {
   NEXT(mkdir);
   return fails(kFolder) ? -1 : real(path, mode);

@@ -45,6 +45,8 @@ PREPARE = [
     sluice("compile", JUMPER, QUICK, "--machine", "emulated:2", "--devices", "2", "-o", "{out}/ranks"),
     sluice("compile", BERT, QUICK, "--machine", "emulated", "--memory", "accel0=0%", "-o", "{out}/limited"),
     sluice("compile", "{fixtures}/states.onnxtxt", "--state", "total=next", QUICK, "-o", "{out}/states"),
+    sluice("compile", JUMPER, QUICK, "--train", "loss=mse", "-o", "{out}/step"),
+    sluice("run", "{out}/step", "--threads", "1", "--steps", "2", "--output-dir", "{out}/trained"),
     sluice("compile", JUMPER, "--compile-to", "import", "-o", "{out}/import.mlir"),
     sluice("plan", JUMPER, QUICK, EMULATED, "-o", "{out}/small.json", "--dump-problem", "{out}/problem.json"),
     sluice("plan", JUMPER, QUICK, "--machine", "emulated", "-o", "{out}/large.json"),
@@ -52,6 +54,7 @@ PREPARE = [
            "--keep", "{out}/kept"),
 ]
 
+KEEP = sluice("run", "{fixtures}/step", "--threads", "1", "--keep-every", "2", "--output-dir", "{out}/results", "--steps")
 REDUCE = tool("sluice-reduce", "{models}/jumperhard/model.onnx", "--test", "test -s {}", "-o", "{out}/small.onnx")
 
 COMMANDS = [
@@ -77,6 +80,9 @@ COMMANDS = [
     Command("run-spill", sluice("run", "{fixtures}/limited", "--threads", "1", "--spill", "{out}",
                                 "--output-dir", "{out}/results")),
     Command("run-ranks", sluice("run", "{fixtures}/ranks", "--threads", "1", "--output-dir", "{out}/results")),
+    Command("run-states", [*KEEP, "4"], earlier=(*KEEP, "2")),
+    Command("run-from-states", sluice("run", "{fixtures}/step", "--threads", "1", "--from-states",
+                                      "{fixtures}/trained/states", "--steps", "3", "--output-dir", "{out}/results")),
     Command("run-model", sluice("run", JUMPER, QUICK, "--output-dir", "{out}/results", "--trace", "{out}/trace.json")),
     Command("run-keep", sluice("run", JUMPER, QUICK, "--expect", "{models}/jumperhard/test_data_set_0",
                                "--keep", "{out}/kept")),

@@ -20,6 +20,7 @@
 #include <set>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 namespace sluice::driver {
 namespace {
@@ -100,15 +101,26 @@ public:
 
   Status prepare(std::vector<GivenInput> given, const std::map<std::string, int64_t> &sizes) {
     SLUICE_ASSIGN_OR_RETURN(StepInputs made,
-                            StepInputs::create(session, std::move(given), options.steps * options.numRanks, sizes));
+                            StepInputs::create(session, std::move(given), batchesAfter(options.steps), sizes));
     inputs.emplace(std::move(made));
     SLUICE_ASSIGN_OR_RETURN(outputs, session.makeOutputs());
     return {};
   }
 
+  /// Batches that all ranks have used when each has done so many steps.
+  int64_t batchesAfter(int64_t steps) const { return first.batches + (steps - first.steps) * options.numRanks; }
+
   const std::vector<GradientRun> &gradientRuns() const { return runs; }
 
-  Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) override {
+  Status restore(const SavedStates &saved) {
+    first = saved.progress;
+    isRestored = true;
+    return session.writeStates(saved.states);
+  }
+  Expected<std::vector<StateType>> stateTypes() const { return session.stateTypes(); }
+
+  Status step(int64_t clock, std::span<const double> sum, std::span<double> gradients, double &loss) override {
+    const int64_t step = first.steps + clock;
     const auto begin = std::chrono::steady_clock::now();
     SLUICE_RETURN_IF_ERROR(runStep(step, sum, outputs));
     loss = outputs.front().valueAt(0);
@@ -134,7 +146,7 @@ public:
           session.writeState(states.models[i], saved[i].data(), static_cast<int64_t>(saved[i].size())));
     const std::vector<double> zeros(sum.size());
     SLUICE_RETURN_IF_ERROR(writeSum(zeros, 0));
-    return setTrainingStep(options.steps * options.numRanks);
+    return setTrainingStep(batchesAfter(options.steps));
   }
 
 private:
@@ -150,13 +162,38 @@ private:
   }
 
   Status runStep(int64_t step, std::span<const double> sum, std::vector<HostTensor> &to) {
-    const int64_t batch = step * options.numRanks + rank;
-    if (sum.empty())
+    const int64_t batch = batchesAfter(step) + rank;
+    if (std::exchange(isRestored, false))
+      SLUICE_RETURN_IF_ERROR(addToRestored(sum));
+    else if (sum.empty())
       SLUICE_RETURN_IF_ERROR(writeScale(0));
     else
       SLUICE_RETURN_IF_ERROR(writeSum(sum, 1.0 / static_cast<double>(options.numRanks)));
     SLUICE_RETURN_IF_ERROR(setTrainingStep(batch));
+    if (rank == 0 && options.keepEvery > 0 && step % options.keepEvery == 0 && step > first.steps &&
+        step < options.steps) {
+      // The update by `sum` is still to come: it is part of the states, and the first that a restored run applies.
+      SLUICE_ASSIGN_OR_RETURN(const std::vector<HostTensor> kept, session.readStates());
+      SLUICE_RETURN_IF_ERROR(options.keep({step, batchesAfter(step)}, kept));
+    }
     return session.step(inputs->at(batch), to);
+  }
+
+  /// Before its first step a restored rank has the sum that was kept with its states. Without a barrier that keeps
+  /// ranks in step, others may have pushed gradients since the restart.
+  Status addToRestored(std::span<const double> sum) {
+    if (sum.empty())
+      return {};
+    double scale = 0;
+    SLUICE_RETURN_IF_ERROR(session.readState(states.scale, &scale, sizeof scale));
+    std::vector<double> both(sum.begin(), sum.end());
+    if (scale != 0) {
+      std::vector<double> kept(sum.size());
+      SLUICE_RETURN_IF_ERROR(readGradients(kept));
+      for (size_t i = 0; i < both.size(); ++i)
+        both[i] += kept[i] * scale * static_cast<double>(options.numRanks);
+    }
+    return writeSum(both, 1.0 / static_cast<double>(options.numRanks));
   }
 
   Status setTrainingStep(int64_t step) {
@@ -213,6 +250,8 @@ private:
   const BarrierRunOptions &options;
   const int64_t rank;
   int64_t slowRank = -1;
+  RunProgress first;             ///< When this run began.
+  bool isRestored = false;       ///< The next step begins with the restored sum.
   std::vector<GradientRun> runs; ///< One for each of states.gradients.
   std::optional<StepInputs> inputs;
   std::vector<HostTensor> outputs;
@@ -259,6 +298,21 @@ trainThreads(LocalWindows &windows, const BarrierTraining &training,
   if (!first)
     return propagate(first);
   return records;
+}
+
+/// Gives all replicas the saved states, if the run begins with some, and returns the steps that they have done.
+Expected<int64_t> restore(const std::string &directory, const BarrierRunOptions &options,
+                          const std::vector<std::unique_ptr<SessionReplica>> &replicas) {
+  if (options.fromStates.empty())
+    return 0;
+  SLUICE_ASSIGN_OR_RETURN(const ModelIdentity identity, identityOf(directory));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<StateType> wanted, replicas.front()->stateTypes());
+  SLUICE_ASSIGN_OR_RETURN(const SavedStates saved,
+                          loadStates(options.fromStates, identity, wanted, options.isCompatible));
+  SLUICE_RETURN_IF_ERROR(checkStepsLeft(options.fromStates, saved.progress, options.steps));
+  for (const auto &replica : replicas)
+    SLUICE_RETURN_IF_ERROR(replica->restore(saved));
+  return saved.progress.steps;
 }
 
 /// The records of all processes, in the first one.
@@ -367,11 +421,12 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
                      barrierText(options.barrier), "' with adam or adamw, option '--barrier', ",
                      "train with sgd or momentum, or give bsp");
   SLUICE_ASSIGN_OR_RETURN(const std::vector<GivenInput> given, readInputs(inputNames(replicas.front()->model())));
+  BarrierOutcome outcome;
+  SLUICE_ASSIGN_OR_RETURN(outcome.firstStep, restore(directory, options, replicas));
+  training.steps = options.steps - outcome.firstStep;
   for (const auto &replica : replicas)
     SLUICE_RETURN_IF_ERROR(replica->prepare(given, sizes));
   training.gradients = replicas.front()->gradientRuns();
-
-  BarrierOutcome outcome;
   const int64_t doubles = training.windowDoubles(options.numRanks);
   outcome.windowBytes = (doubles + static_cast<int64_t>(kNumRankCounters)) * 8;
   outcome.isFirst = !isProcess || processes->rank == 0;
@@ -386,6 +441,7 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
   if (!outcome.isFirst)
     return outcome;
   outcome.outputs = replicas.front()->lastOutputs();
+  outcome.progress = {options.steps, replicas.front()->batchesAfter(options.steps)};
   SLUICE_ASSIGN_OR_RETURN(outcome.states, replicas.front()->readStates());
   return outcome;
 }
@@ -398,7 +454,7 @@ void printBarrierOutcome(const BarrierRunOptions &options, const BarrierOutcome 
     const size_t rows = std::min(losses.size(), kMostRows);
     for (size_t row = 0; row < rows; ++row) {
       const size_t step = row * (losses.size() - 1) / (rows - 1);
-      table.add({concat(step + 1), concat(losses[step])});
+      table.add({concat(outcome.firstStep + static_cast<int64_t>(step) + 1), concat(losses[step])});
     }
     table.print();
   }
@@ -428,6 +484,7 @@ Json barrierOutcomeToJson(const BarrierRunOptions &options, const BarrierOutcome
   Json json;
   json["barrier"] = barrierText(options.barrier);
   json["steps"] = options.steps;
+  json["firstStep"] = outcome.firstStep;
   json["windowBytes"] = outcome.windowBytes;
   for (size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
     const RankSummary summary = summaryOf(outcome.ranks[rank], staleness[rank]);

@@ -6,6 +6,7 @@
 #define SLUICE_TOOLS_SLUICE_BARRIERRUN_H
 
 #include "AdaptiveRun.h"
+#include "SavedStates.h"
 #include "StepInputs.h"
 #include "sluice/Barriers/Training.h"
 
@@ -17,20 +18,29 @@
 
 namespace sluice::driver {
 
+/// What keeps the states of a run while it goes on.
+using KeepStates = std::function<Status(RunProgress, const std::vector<HostTensor> &)>;
+
 struct BarrierRunOptions {
   Barrier barrier;
-  int64_t steps = 1;               ///< Of each rank.
+  int64_t steps = 1;               ///< Of each rank, from the begin of the training on.
   int64_t numRanks = 1;            ///< Threads of this process, or the processes that mpirun started.
   int64_t stepNs = 0;              ///< The least time of a step.
   int64_t retestNs = 200'000;      ///< As BarrierTraining has it.
   std::optional<Disturbance> slow; ///< Its device is "rank0", "rank1" and so on.
   int threads = 0;                 ///< Of each rank; 0: the ranks here share the cores.
   std::string spill;
-  uint64_t seed = 0; ///< Of samples.
+  uint64_t seed = 0;         ///< Of samples.
+  std::string fromStates;    ///< The folder of states that the run begins with; may be empty.
+  bool isCompatible = false; ///< As loadStates() has it.
+  int64_t keepEvery = 0;     ///< Rank 0 calls `keep` after each multiple of it; 0: never.
+  KeepStates keep;
 };
 
 struct BarrierOutcome {
-  bool isFirst = true; ///< Whether this process reports. The other processes have no records, outputs and states.
+  int64_t firstStep = 0; ///< Steps that the run began with.
+  RunProgress progress;  ///< At the end.
+  bool isFirst = true;   ///< Whether this process reports. The other processes have no records, outputs and states.
   std::vector<std::vector<RankStep>> ranks;
   std::vector<HostTensor> outputs; ///< Rank 0's, of its last step.
   std::vector<HostTensor> states;  ///< Rank 0's, when all gradients are applied.
@@ -43,10 +53,11 @@ bool exchangesGradients(const sluice_model &model);
 /// Reads the data of the inputs with these names.
 using ReadInputs = std::function<Expected<std::vector<GivenInput>>(const std::vector<std::string> &)>;
 
-/// Trains the compiled model in `directory` on all ranks. Step t of rank r uses batch t * numRanks + r. Fails where the
-/// model does not exchange gradients, where the barrier or the straggler asks for ranks that there are not, and, except
-/// under a bulk barrier, with an optimizer whose update is not linear in the gradients. `sizes` as StepInputs::create
-/// has it.
+/// Trains the compiled model in `directory` on all ranks. Step t of rank r uses batch t * numRanks + r; a run that
+/// begins with saved states uses the batches that follow those of the states. Fails where the states do not fit, where
+/// the model does not exchange gradients, where the barrier or the straggler asks for ranks that there are not, and,
+/// except under a bulk barrier, with an optimizer whose update is not linear in the gradients. `sizes` as
+/// StepInputs::create has it.
 Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const BarrierRunOptions &options,
                                          const ReadInputs &readInputs, const std::map<std::string, int64_t> &sizes);
 

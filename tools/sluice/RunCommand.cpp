@@ -7,11 +7,13 @@
 #include "BarrierRun.h"
 #include "ChildProcess.h"
 #include "Commands.h"
+#include "ElasticRun.h"
 #include "KeptRun.h"
 #include "MeasuredMappings.h"
 #include "QuantizedModels.h"
 #include "RunInputs.h"
 #include "RunSession.h"
+#include "SavedStates.h"
 #include "SharedOptions.h"
 #include "StepWatch.h"
 #include "sluice/Onnx/Compose.h"
@@ -26,7 +28,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace sluice::driver {
 namespace {
@@ -40,7 +41,12 @@ struct RunOptions {
   DriftParams drift;
   std::string slow, spill, barrier;
   int64_t stepNs = 0, retestNs = BarrierTraining().retestNs;
+  std::string fromStates, launcher = "mpirun";
+  bool isCompatible = false, isElastic = false;
+  int64_t keepEvery = 0; ///< 0: only the states after the last step are kept.
 
+  /// The folder of states below --output-dir.
+  std::string statesFolder() const { return (std::filesystem::path(outputDirectory) / "states").string(); }
   bool traces() const { return adaptive || watches || !trace.empty(); }
   CompileOptions compile;
   size_t measured = 0; ///< Mappings.
@@ -61,6 +67,7 @@ struct OpenModel {
   std::vector<MeasuredMapping> mappings = {};
   std::vector<PrunedLayer> pruned = {};
   bool quantized = false;
+  ModelIdentity identity = {}; ///< Of the model that the run begins with.
 };
 
 std::vector<std::string> namesOf(const sluice_tensor_desc *ports, uint32_t count) {
@@ -217,50 +224,36 @@ Status compileAndKeep(const RunOptions &options) {
   return keepRun(options.keep, *compilation, std::move(open.given), options.expect, open.quantized);
 }
 
-/// A file's name of a tensor's: no separators, each once.
-std::string fileName(const std::string &name, std::set<std::string> &used) {
-  std::string base;
-  for (char c : name.substr(0, 200))
-    base += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ? c : '_';
-  if (base.empty() || base.front() == '.')
-    base = "output" + base;
-  std::string unique = base;
-  for (int i = 2; !used.insert(unique).second; ++i)
-    unique = concat(base, "_", i);
-  return unique + ".npy";
-}
-
-/// The names of the files that --output-dir writes, one a tensor.
-std::vector<std::string> fileNames(const std::vector<HostTensor> &tensors) {
-  std::vector<std::string> names;
-  std::set<std::string> used;
-  for (const HostTensor &tensor : tensors)
-    names.push_back(fileName(tensor.name, used));
-  return names;
-}
-
-Status writeOutputs(const std::string &directory, const std::vector<HostTensor> &outputs) {
+Status makeDirectory(const std::string &directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return makeError(ErrorCode::Io, "cannot make directory '", directory, "', ", error.message(),
                      ", choose another path");
-  const std::vector<std::string> names = fileNames(outputs);
+  return {};
+}
+
+Status writeOutputs(const std::string &directory, const std::vector<HostTensor> &outputs) {
+  SLUICE_RETURN_IF_ERROR(makeDirectory(directory));
+  const std::vector<std::string> names = tensorFileNames(outputs);
   for (size_t i = 0; i < outputs.size(); ++i)
     SLUICE_RETURN_IF_ERROR(writeNpy((std::filesystem::path(directory) / names[i]).string(), outputs[i]));
   return {};
 }
 
-/// The last step's outputs, and below "states" what it leaves to the next. All
-/// ranks' processes call it.
-Status writeResults(const std::string &directory, const std::vector<HostTensor> &outputs, const RunSession &session) {
-  SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> states, session.readStates());
-  if (!session.isFirst())
+/// Before the first step: refuses a folder in which states could not be kept later.
+Status prepareToKeep(const RunOptions &options) {
+  if (options.keepEvery == 0)
     return {};
-  Status status = writeOutputs(directory, outputs);
-  if (!status || states.empty())
-    return status;
-  return writeOutputs((std::filesystem::path(directory) / "states").string(), states);
+  SLUICE_RETURN_IF_ERROR(makeDirectory(options.outputDirectory));
+  return checkReplaceable(options.statesFolder());
+}
+
+/// The last step's outputs, and below "states" what it leaves to the next.
+Status writeResults(const RunOptions &options, const std::vector<HostTensor> &outputs, const ModelIdentity &model,
+                    RunProgress progress, const std::vector<HostTensor> &states) {
+  SLUICE_RETURN_IF_ERROR(writeOutputs(options.outputDirectory, outputs));
+  return states.empty() ? Status() : saveStates(options.statesFolder(), model, progress, states);
 }
 
 struct Checked {
@@ -320,6 +313,7 @@ struct Accuracy {
 };
 
 struct Outcome {
+  int64_t firstStep = 0; ///< Steps that the run began with.
   std::vector<Series> series;
   std::vector<std::string> files; ///< Of the outputs, in their order, where they are written.
   std::vector<Checked> checked;
@@ -339,7 +333,7 @@ struct Outcome {
 };
 
 /// The first step, the last, and some between them.
-void printSeries(const std::vector<Series> &series) {
+void printSeries(const std::vector<Series> &series, int64_t firstStep) {
   if (series.empty() || series.front().values.size() < 2)
     return;
   constexpr size_t kMostRows = 11;
@@ -350,7 +344,7 @@ void printSeries(const std::vector<Series> &series) {
   const size_t steps = series.front().values.size(), rows = std::min(steps, kMostRows);
   for (size_t row = 0; row < rows; ++row) {
     const size_t step = row * (steps - 1) / (rows - 1);
-    std::vector<std::string> cells = {concat(step + 1)};
+    std::vector<std::string> cells = {concat(firstStep + static_cast<int64_t>(step) + 1)};
     for (const Series &one : series)
       cells.push_back(concat(one.values[step]));
     table.add(std::move(cells));
@@ -359,7 +353,7 @@ void printSeries(const std::vector<Series> &series) {
 }
 
 void printOutcome(const sluice_model &model, const Outcome &outcome, const std::vector<HostTensor> &outputs) {
-  printSeries(outcome.series);
+  printSeries(outcome.series, outcome.firstStep);
   if (outcome.checked.empty())
     for (const HostTensor &output : outputs)
       printLine("output", preview(output));
@@ -417,6 +411,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
 Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adaptive) {
   Json json;
   json["stepNs"] = outcome.stats.step_ns;
+  if (outcome.firstStep > 0)
+    json["firstStep"] = outcome.firstStep;
   if (!outcome.repeatNs.empty()) {
     json["medianNs"] = outcome.medianNs();
     json["leastNs"] = outcome.repeatNs.front();
@@ -542,10 +538,11 @@ public:
     return slow ? Disturbance{slow->device, 1, 0}.apply(session) : Status();
   }
 
-  /// Opens the inputs and makes room for the outputs.
+  /// Opens the inputs, restores the states and makes room for the outputs.
   Status prepare() {
+    SLUICE_RETURN_IF_ERROR(restore());
     if (options.watches && session.isFirst()) {
-      SLUICE_ASSIGN_OR_RETURN(StepWatch started, StepWatch::start(options.steps + options.repeat));
+      SLUICE_ASSIGN_OR_RETURN(StepWatch started, StepWatch::start(options.steps - first.steps + options.repeat));
       watch.emplace(started);
     }
     SLUICE_ASSIGN_OR_RETURN(StepInputs made,
@@ -571,9 +568,10 @@ public:
         outcome.series.push_back({outputs[i].name, {}});
         scalars.push_back(i);
       }
-    for (int64_t step = 0; step < options.steps && outcome.passes; ++step) {
-      SLUICE_RETURN_IF_ERROR(step > 0 ? adapt() : Status());
-      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(step)));
+    outcome.firstStep = first.steps;
+    for (int64_t step = first.steps; step < options.steps && outcome.passes; ++step) {
+      SLUICE_RETURN_IF_ERROR(step > first.steps ? adapt() : Status());
+      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(progressAfter(step).batches)));
       for (size_t k = 0; k < scalars.size(); ++k)
         if (isScalar(outputs[scalars[k]]))
           outcome.series[k].values.push_back(outputs[scalars[k]].valueAt(0));
@@ -586,8 +584,16 @@ public:
       outcome.passes =
           !outcome.pruned.empty() || std::all_of(outcome.checked.begin(), outcome.checked.end(),
                                                  [](const Checked &check) { return check.comparison.matches; });
+      SLUICE_RETURN_IF_ERROR(keep(step + 1));
     }
     return {};
+  }
+
+  /// All ranks' processes call it.
+  Status writeAll() const {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<HostTensor> states, session.readStates());
+    return session.isFirst() ? writeResults(options, results, open.identity, progressAfter(stepsDone), states)
+                             : Status();
   }
 
   Status measurePruned(Outcome &outcome) const {
@@ -602,7 +608,7 @@ public:
   Status repeat(Outcome &outcome) {
     for (int64_t i = 0; i < options.repeat; ++i) {
       SLUICE_RETURN_IF_ERROR(adapt());
-      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(options.steps + i)));
+      SLUICE_RETURN_IF_ERROR(runStep(inputs->at(progressAfter(options.steps + i).batches)));
       outcome.inOrderNs.push_back(session.stats().step_ns);
     }
     if (watch)
@@ -616,8 +622,36 @@ public:
   const std::vector<HostTensor> &lastResults() const { return results; }
 
 private:
+  RunProgress progressAfter(int64_t steps) const { return {steps, first.batches + steps - first.steps}; }
+
+  Status restore() {
+    if (options.keepEvery > 0 && session.model().num_states == 0)
+      return makeError(ErrorCode::InvalidInput, "the model has no states to keep, option '--keep-every', leave it out");
+    if (options.fromStates.empty())
+      return session.isFirst() ? prepareToKeep(options) : Status();
+    if (session.model().num_states == 0)
+      return makeError(ErrorCode::InvalidInput, "the model has no states, option '--from-states', leave it out");
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<StateType> wanted, session.stateTypes());
+    SLUICE_ASSIGN_OR_RETURN(const SavedStates saved,
+                            loadStates(options.fromStates, open.identity, wanted, options.isCompatible));
+    SLUICE_RETURN_IF_ERROR(checkStepsLeft(options.fromStates, saved.progress, options.steps));
+    first = saved.progress;
+    stepsDone = first.steps;
+    SLUICE_RETURN_IF_ERROR(session.writeStates(saved.states));
+    return session.isFirst() ? prepareToKeep(options) : Status();
+  }
+
+  /// After a step that --keep-every names. The states of the last step are written with its outputs.
+  Status keep(int64_t steps) const {
+    if (options.keepEvery == 0 || steps % options.keepEvery != 0 || steps == options.steps)
+      return {};
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<HostTensor> states, session.readStates());
+    return session.isFirst() ? saveStates(options.statesFolder(), open.identity, progressAfter(steps), states)
+                             : Status();
+  }
+
   Status runStep(const std::vector<HostTensor> &from) {
-    if (slow && slow->step == stepsDone)
+    if (slow && std::max(slow->step, first.steps) == stepsDone)
       SLUICE_RETURN_IF_ERROR(slow->apply(session));
     ++stepsDone;
     SLUICE_RETURN_IF_ERROR(session.step(from, outputs));
@@ -643,7 +677,8 @@ private:
   OpenModel &open;
   RunSession &session;
   const std::optional<Disturbance> slow;
-  int64_t stepsDone = 0;
+  int64_t stepsDone = 0; ///< Also those before the run.
+  RunProgress first;     ///< When this run began.
   std::optional<StepWatch> watch;
   std::optional<StepInputs> inputs;
   std::vector<HostTensor> outputs, results;
@@ -707,6 +742,14 @@ Expected<int64_t> ranksForBarrier(const RunOptions &options) {
   return devices;
 }
 
+/// Whether this process reads and writes for all ranks.
+Expected<bool> isFirstProcess() {
+  if (!isMpiProcess())
+    return true;
+  SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *const ranks, mpiCommunicator());
+  return ranks->rank == 0;
+}
+
 Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Disturbance> slow) {
   BarrierRunOptions run;
   SLUICE_ASSIGN_OR_RETURN(run.barrier, parseBarrier(options.barrier));
@@ -732,16 +775,23 @@ Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Dist
     SLUICE_RETURN_IF_ERROR(linkToRun(*compilation, directory));
   }
   auto read = [&](const std::vector<std::string> &names) { return readGivenInputs(names, options.inputs, {}); };
+  SLUICE_ASSIGN_OR_RETURN(const ModelIdentity identity, identityOf(directory));
+  run.fromStates = options.fromStates;
+  run.isCompatible = options.isCompatible;
+  run.keepEvery = options.keepEvery;
+  run.keep = [&](RunProgress progress, const std::vector<HostTensor> &states) {
+    return saveStates(options.statesFolder(), identity, progress, states);
+  };
+  SLUICE_ASSIGN_OR_RETURN(const bool isFirst, isFirstProcess());
+  if (isFirst)
+    SLUICE_RETURN_IF_ERROR(prepareToKeep(options));
   SLUICE_ASSIGN_OR_RETURN(const BarrierOutcome outcome, runUnderBarrier(directory, run, read,
                                                                         isCompiled ? options.compile.dims().values
                                                                                    : std::map<std::string, int64_t>()));
-  if (!outcome.isFirst)
+  if (!isFirst)
     return {};
-  if (!options.outputDirectory.empty()) {
-    SLUICE_RETURN_IF_ERROR(writeOutputs(options.outputDirectory, outcome.outputs));
-    SLUICE_RETURN_IF_ERROR(
-        writeOutputs((std::filesystem::path(options.outputDirectory) / "states").string(), outcome.states));
-  }
+  if (!options.outputDirectory.empty())
+    SLUICE_RETURN_IF_ERROR(writeResults(options, outcome.outputs, identity, outcome.progress, outcome.states));
   if (options.format == "json")
     printJson(barrierOutcomeToJson(run, outcome));
   else
@@ -750,9 +800,40 @@ Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Dist
   return {};
 }
 
+/// The ranks that --elastic starts: those of a model that is split, or of a barrier.
+Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
+  if (!isCompiled)
+    return makeError(ErrorCode::InvalidInput,
+                     "ranks of their own processes run one compiled model, option '--elastic', ",
+                     "run 'sluice compile' on '", options.model, "' first");
+  if (isMpiProcess())
+    return makeError(ErrorCode::InvalidInput, "--elastic starts mpirun itself, option '--elastic', ",
+                     "run the command without mpirun, and give its options with --launcher");
+  if (!options.barrier.empty()) {
+    if (options.compile.devices() < 2)
+      return makeError(ErrorCode::InvalidInput, "the number of ranks is missing, option '--elastic', ",
+                       "give --devices N");
+    return options.compile.devices();
+  }
+  return ranksOf(options.model);
+}
+
+Status runElastically(const RunOptions &options, bool isCompiled) {
+  ElasticRun run;
+  SLUICE_ASSIGN_OR_RETURN(run.numRanks, ranksForElastic(options, isCompiled));
+  SLUICE_RETURN_IF_ERROR(prepareToKeep(options));
+  run.launcher = options.launcher;
+  run.steps = options.steps;
+  run.states = options.statesFolder();
+  run.fromStates = options.fromStates;
+  return runElastic(run);
+}
+
 Status runRun(const RunOptions &options) {
   std::error_code ignored;
   const bool isCompiled = std::filesystem::is_directory(options.model, ignored);
+  if (options.isElastic)
+    return runElastically(options, isCompiled);
   if (!isCompiled && isMpiProcess())
     return makeError(ErrorCode::InvalidInput, "ranks that mpirun starts run one compiled model together, '",
                      options.model, "' is not compiled, run 'sluice compile' on it first");
@@ -771,6 +852,9 @@ Status runRun(const RunOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(OpenModel open, isCompiled ? openCompiled(options)
                                           : isApart  ? compileApartAndOpen(options)
                                                      : compileAndOpen(options));
+  if (!options.outputDirectory.empty() || !options.fromStates.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(open.identity, identityOf(open.made ? open.made->path() : options.model));
+  }
   StepRunner runner(options, open, std::move(slow));
   SLUICE_RETURN_IF_ERROR(runner.check());
   SLUICE_RETURN_IF_ERROR(runner.prepare());
@@ -782,8 +866,8 @@ Status runRun(const RunOptions &options) {
   SLUICE_RETURN_IF_ERROR(runner.measurePruned(outcome));
   const RunSession &session = *open.session;
   if (!options.outputDirectory.empty()) {
-    SLUICE_RETURN_IF_ERROR(writeResults(options.outputDirectory, runner.lastResults(), session));
-    outcome.files = fileNames(runner.lastResults());
+    SLUICE_RETURN_IF_ERROR(runner.writeAll());
+    outcome.files = tensorFileNames(runner.lastResults());
   }
   SLUICE_RETURN_IF_ERROR(runner.repeat(outcome));
   if (open.adaptive)
@@ -792,6 +876,33 @@ Status runRun(const RunOptions &options) {
   outcome.traffic = session.traffic();
   outcome.notes = session.notes();
   return reportOutcome(options, session, outcome, runner.lastResults());
+}
+
+void addStatesOptions(CLI::App &command, RunOptions &options) {
+  CLI::Option *from =
+      addOption(command, "--from-states", options.fromStates,
+                "begin with the states in this folder, which an earlier run wrote as states/ below --output-dir, and "
+                "with the step and the batch after them")
+          ->type_name("DIR");
+  addFlag(command, "--compatible-states", options.isCompatible,
+          "accept for --from-states also states that another compiled model wrote, if names, types and shapes agree")
+      ->needs(from);
+  CLI::Option *every =
+      addOption(command, "--keep-every", options.keepEvery,
+                "write the states also after each multiple of N steps, whole and in place of those before")
+          ->type_name("N")
+          ->check(CLI::PositiveNumber)
+          ->needs(command.get_option("--output-dir"));
+  CLI::Option *elastic =
+      addFlag(command, "--elastic", options.isElastic,
+              "start the ranks of a compiled model as processes by --launcher, and all of them again from the kept "
+              "states when one dies")
+          ->needs(every);
+  addOption(command, "--launcher", options.launcher,
+            "command that starts the ranks of --elastic, with its options; -n and the number of ranks follow")
+      ->type_name("COMMAND")
+      ->needs(elastic)
+      ->capture_default_str();
 }
 
 } // namespace
@@ -814,7 +925,8 @@ void addRunCommand(CLI::App &app, Action &action) {
             "tolerance of floating-point outputs: greatest difference divided by greatest value")
       ->check(CLI::NonNegativeNumber);
   addOption(*command, "--steps", options->steps,
-            "number of steps to run, all of which are compared; states are kept between steps")
+            "number of steps to run, all of which are compared; states are kept between steps; steps before "
+            "--from-states count")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   addOption(*command, "--repeat", options->repeat, "afterwards, time this number of steps and print the median")
@@ -864,13 +976,14 @@ void addRunCommand(CLI::App &app, Action &action) {
   addOption(*command, "--trace", options->trace,
             "write the timeline of the last step, for Perfetto or chrome://tracing")
       ->type_name("FILE");
+  addStatesOptions(*command, *options);
   CLI::Option *keep =
       addOption(
           *command, "--keep", options->keep,
           "compile, and write into this directory a run for sluice-runner with inputs and references; run nothing")
           ->type_name("DIR");
   for (const char *name : {"--output-dir", "--tolerance", "--steps", "--repeat", "--spill", "--adaptive", "--slow",
-                           "--trace", "--watch", "--barrier"})
+                           "--trace", "--watch", "--barrier", "--from-states", "--keep-every"})
     keep->excludes(command->get_option(name));
   for (const char *name : {"--expect", "--tolerance", "--repeat", "--adaptive", "--trace", "--watch"})
     barrier->excludes(command->get_option(name));

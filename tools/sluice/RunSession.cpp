@@ -46,8 +46,8 @@ static sluice_stats statsOf(const sluice_session *session) {
   return stats;
 }
 
-/// What a compiled model's manifest says; the runtime checks it all.
-static uint32_t ranksOf(const std::string &directory) {
+// The runtime checks all of the manifest.
+uint32_t ranksOf(const std::string &directory) {
   Expected<Json> manifest = readJsonFile((std::filesystem::path(directory) / kManifestFile).string());
   if (!manifest || !manifest->is_object() || !manifest->contains("ranks"))
     return 1;
@@ -268,23 +268,31 @@ static std::vector<int64_t> indicesInWhole(const sluice_tensor_desc &state, uint
   return indices;
 }
 
-/// Copies each element to where it is in the whole.
-static void placePart(const sluice_tensor_desc &state, int64_t rank, const std::byte *part, HostTensor &whole) {
+/// Calls `visit(element of a rank's part, element of the whole)`.
+template <typename Visit>
+static void forEachElement(const sluice_tensor_desc &state, int64_t rank, const std::vector<int64_t> &whole,
+                           const Visit &visit) {
   int64_t elements = 1;
   std::vector<std::vector<int64_t>> indices;
   for (uint32_t d = 0; d < state.rank; ++d) {
     elements *= state.shape[d];
     indices.push_back(indicesInWhole(state, d, rank));
   }
-  const int64_t width = state.bytes / std::max<int64_t>(1, elements);
   for (int64_t i = 0; i < elements; ++i) {
     int64_t left = i, at = 0, stride = 1;
-    for (uint32_t d = state.rank; d-- > 0; stride *= whole.shape[d]) {
+    for (uint32_t d = state.rank; d-- > 0; stride *= whole[d]) {
       at += indices[d][static_cast<size_t>(left % state.shape[d])] * stride;
       left /= state.shape[d];
     }
-    std::copy_n(part + i * width, width, whole.bytes.data() + at * width);
+    visit(i, at);
   }
+}
+
+static std::vector<int64_t> wholeShape(const sluice_tensor_desc &state) {
+  std::vector<int64_t> shape(state.shape, state.shape + state.rank);
+  for (uint32_t i = 0; i < state.num_cuts; ++i)
+    shape[state.cuts[i].dimension] *= state.cuts[i].count;
+  return shape;
 }
 
 /// Every rank's part comes to the first, and there to its place.
@@ -318,12 +326,12 @@ Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const
     if (!isFirst())
       return own;
   }
-  for (uint32_t i = 0; i < state.num_cuts; ++i)
-    own.shape[state.cuts[i].dimension] *= state.cuts[i].count;
-  Expected<HostTensor> whole = makeTensor(own.name, own.type, own.shape);
-  if (whole)
-    for (uint32_t rank = 0; rank < numRanks; ++rank)
-      placePart(state, rank, parts[rank].data(), *whole);
+  Expected<HostTensor> whole = makeTensor(own.name, own.type, wholeShape(state));
+  const int64_t width = elementBytes(own.type);
+  for (uint32_t rank = 0; whole && rank < numRanks; ++rank)
+    forEachElement(state, rank, whole->shape, [&](int64_t from, int64_t to) {
+      std::copy_n(parts[rank].data() + from * width, width, whole->bytes.data() + to * width);
+    });
   return whole;
 }
 
@@ -352,6 +360,41 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
     (*states)[i] = std::move(whole);
   }
   return states;
+}
+
+Expected<std::vector<StateType>> RunSession::stateTypes() const {
+  std::vector<StateType> types;
+  for (uint32_t i = 0; i < model().num_states; ++i) {
+    const sluice_tensor_desc state = tableEntry(model().states, i);
+    SLUICE_ASSIGN_OR_RETURN(const ElementType type, elementTypeFromOnnx(state.element_type));
+    types.push_back({state.name, type, wholeShape(state)});
+  }
+  return types;
+}
+
+Status RunSession::writeStates(const std::vector<HostTensor> &states) {
+  for (uint32_t s = 0; s < model().num_symbols; ++s)
+    if (const sluice_symbol_desc symbol = tableEntry(model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
+      return makeError(ErrorCode::Unsupported, "state '", tableEntry(model().states, symbol.dimension).name,
+                       "' grows, option '--from-states' is for states of one length, leave it out");
+  for (size_t i = 0; i < sessions.size(); ++i)
+    for (uint32_t number = 0; number < model().num_states; ++number) {
+      const sluice_tensor_desc state = tableEntry(model().states, number);
+      const HostTensor &whole = states[number];
+      const void *data = whole.bytes.data();
+      std::vector<std::byte> part;
+      if (state.num_cuts > 0) {
+        part.resize(static_cast<size_t>(state.bytes));
+        const int64_t width = elementBytes(whole.type);
+        forEachElement(state, ranks.member(i)->rank, whole.shape, [&](int64_t to, int64_t from) {
+          std::copy_n(whole.bytes.data() + from * width, width, part.data() + to * width);
+        });
+        data = part.data();
+      }
+      if (sluice_write_state(sessions[i].get(), number, data, state.bytes) != 0)
+        return makeError(ErrorCode::Internal, sluice_last_error());
+    }
+  return {};
 }
 
 Status RunSession::takeStates(const RunSession &from) {

@@ -27,8 +27,18 @@ std::vector<CommandTime> commandTimesOf(const sluice_session *session);
 /// How long a command ran: by its device's own clock where it has one, else by the host's.
 int64_t tookNs(const CommandTime &time);
 
+/// A state of a model. If ranks have parts of it, it is the whole.
+struct StateType {
+  std::string name;
+  ElementType type = ElementType::Float32;
+  std::vector<int64_t> shape;
+};
+
 /// The extents of each of a model's inputs.
 using InputShapes = std::vector<std::vector<int64_t>>;
+
+/// The number of ranks that an artifact is for; 1 where it does not say.
+uint32_t ranksOf(const std::string &directory);
 
 /// The C API with our errors. Of a model of several ranks it is those that are in
 /// this process; what is said of one is then the first's.
@@ -56,6 +66,10 @@ public:
   /// The model's states, as they are between steps, ranks' parts joined where
   /// isFirst(); others get tensors of no meaning. All processes call it together.
   Expected<std::vector<HostTensor>> readStates() const;
+  Expected<std::vector<StateType>> stateTypes() const;
+  /// Gives the states of all ranks here the values of `states`, whole ones in the order and of the types of
+  /// stateTypes(). A model whose states grow is refused.
+  Status writeStates(const std::vector<HostTensor> &states);
   /// Copies state number `index` out of the first rank here, or into it; `bytes` is the state's size.
   Status readState(uint32_t index, void *data, int64_t bytes) const;
   Status writeState(uint32_t index, const void *data, int64_t bytes);

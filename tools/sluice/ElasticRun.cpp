@@ -1,0 +1,188 @@
+//===- ElasticRun.cpp - Ranks that begin again when one dies --------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "ElasticRun.h"
+
+#include "SavedStates.h"
+#include "sluice/Support/Json.h"
+#include "tools/common/Driver.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace sluice::driver {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Ranks that die this often without a new state in between would die for ever.
+constexpr int kMostInVain = 3;
+
+/// The arguments of this process, without the program and the options that are the launcher's.
+Expected<Words> ownArguments() {
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile("/proc/self/cmdline"));
+  std::istringstream stream(text);
+  Words all, kept;
+  for (std::string word; std::getline(stream, word, '\0');)
+    all.push_back(word);
+  for (size_t i = 1; i < all.size(); ++i) {
+    bool isOwn = all[i] == "--elastic";
+    for (const char *option : {"--launcher", "--from-states"}) {
+      isOwn |= all[i].starts_with(concat(option, "="));
+      if (all[i] == option) {
+        isOwn = true;
+        ++i;
+        break;
+      }
+    }
+    if (!isOwn)
+      kept.push_back(all[i]);
+  }
+  return kept;
+}
+
+Words wordsOf(const std::string &text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;)
+    words.push_back(word);
+  return words;
+}
+
+tl::unexpected<Error> cannotStart(const std::string &program, int code) {
+  return makeError(ErrorCode::Io, "cannot start '", program, "', ", std::strerror(code),
+                   ", option '--elastic', install OpenMPI (openmpi-bin) or give --launcher");
+}
+
+/// What became of a launcher.
+struct LauncherEnd {
+  int status = 0; ///< Of its exit; 128 and the signal where one ended it.
+};
+
+/// The launcher ends with this process, and with it the ranks.
+[[noreturn]] void becomeLauncher(const Words &words, pid_t parent, int report) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  std::vector<char *> pointers;
+  for (const std::string &word : words)
+    pointers.push_back(const_cast<char *>(word.c_str()));
+  pointers.push_back(nullptr);
+  // The parent may have died before the call above.
+  if (getppid() == parent)
+    execvp(pointers.front(), pointers.data());
+  const int code = errno;
+  (void)!write(report, &code, sizeof code);
+  _exit(1);
+}
+
+Expected<LauncherEnd> runLauncher(const Words &words) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return cannotStart(words.front(), errno);
+  std::cout << std::flush;
+  const pid_t parent = getpid(), child = fork();
+  if (child == 0)
+    becomeLauncher(words, parent, ends[1]);
+  const int forkCode = errno;
+  close(ends[1]);
+  int code = 0;
+  const bool isRefused = child > 0 && read(ends[0], &code, sizeof code) == sizeof code;
+  close(ends[0]);
+  if (child < 0)
+    return cannotStart(words.front(), forkCode);
+  int status = 0;
+  bool isTold = false;
+  constexpr timespec kPause{0, 20'000'000};
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (interrupted && !std::exchange(isTold, true))
+      kill(child, SIGINT);
+    nanosleep(&kPause, nullptr);
+  }
+  if (isRefused)
+    return cannotStart(words.front(), code);
+  return LauncherEnd{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+}
+
+/// Tells one folder of a name from another.
+using FolderIdentity = std::optional<std::tuple<dev_t, ino_t, time_t, long>>;
+FolderIdentity identityOfFolder(const std::string &path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0)
+    return std::nullopt;
+  return std::tuple(found.st_dev, found.st_ino, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+}
+
+std::string describe(const LauncherEnd &end) {
+  return end.status > 128 ? concat("by signal ", end.status - 128, " (", strsignal(end.status - 128), ")")
+                          : concat("with status ", end.status);
+}
+
+} // namespace
+
+Status runElastic(const ElasticRun &run) {
+  const Words launcher = wordsOf(run.launcher);
+  if (launcher.empty())
+    return makeError(ErrorCode::InvalidInput, "option '--launcher' names no program, give a command such as 'mpirun'");
+  SLUICE_ASSIGN_OR_RETURN(const Words arguments, ownArguments());
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  const FolderIdentity before = identityOfFolder(run.states);
+  std::string from = run.fromStates;
+  int64_t done = -1;
+  for (int inVain = 0;;) {
+    Words words = launcher;
+    words.insert(words.end(), {"-n", std::to_string(run.numRanks), program});
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    if (!from.empty())
+      words.insert(words.end(), {"--from-states", from});
+    SLUICE_ASSIGN_OR_RETURN(const LauncherEnd end, runLauncher(words));
+    if (interrupted)
+      return makeError(ErrorCode::Interrupted, "stopped, option '--elastic', continue with --from-states");
+    if (end.status == 0)
+      return {};
+    if (end.status <= 2)
+      return makeError(ErrorCode::InvalidInput, "the ranks ended with an error of their own, option '--elastic', ",
+                       "see the message above, correct its cause and continue with --from-states");
+    // States that were there before are those of another run.
+    int64_t now = -1;
+    if (identityOfFolder(run.states) != before) {
+      SLUICE_ASSIGN_OR_RETURN(const RunProgress progress, savedProgress(run.states));
+      now = progress.steps;
+      from = run.states;
+    }
+    inVain = now > done ? 0 : inVain + 1;
+    done = std::max(done, now);
+    if (inVain == kMostInVain)
+      return makeError(ErrorCode::Io, "ranks were lost ", kMostInVain, " times and kept no states in between, ",
+                       "the last time ", describe(end),
+                       ", option '--elastic', free memory, or keep states more often with --keep-every");
+    if (done >= run.steps) {
+      std::cerr << "note: a rank was lost " << describe(end) << " after the last step, '" << run.states
+                << "' has its states\n";
+      return {};
+    }
+    std::cerr << "note: a rank was lost " << describe(end) << ", all ranks begin again "
+              << (done < 0 ? std::string(from.empty() ? "with the first step" : "with the given states")
+                           : concat("after step ", done))
+              << '\n'
+              << std::flush;
+  }
+}
+
+} // namespace sluice::driver

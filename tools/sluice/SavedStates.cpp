@@ -1,0 +1,329 @@
+//===- SavedStates.cpp - The states of a run in a folder ------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "SavedStates.h"
+
+#include "lib/Runtime/Sha256.h"
+#include "sluice/Codegen/Artifact.h"
+#include "sluice/Support/Text.h"
+#include "sluice/TensorIO/Npy.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace sluice::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kStatesFile = "states.json";
+constexpr int64_t kMostStatesBytes = int64_t(1) << 40;
+/// Steps and batches are added up.
+constexpr int64_t kMostProgress = int64_t(1) << 60;
+
+/// Beside a folder: its successor while it is written, and its predecessor where a file system exchanges no names.
+std::string besideOf(const std::string &folder, const char *suffix) { return folder + suffix; }
+std::string pendingOf(const std::string &folder) { return besideOf(folder, ".tmp"); }
+std::string replacedOf(const std::string &folder) { return besideOf(folder, ".old"); }
+
+/// The path without links and trailing separators: a link to a folder is not itself replaced.
+std::string resolved(const std::string &folder) {
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(folder, error);
+  std::string text = error ? folder : path.string();
+  while (text.size() > 1 && text.ends_with('/'))
+    text.pop_back();
+  return text;
+}
+
+tl::unexpected<Error> refused(const char *what, const std::string &path, int code) {
+  return makeError(ErrorCode::Io, "cannot ", what, " '", path, "', ", std::strerror(code),
+                   code == ENOSPC || code == EDQUOT || code == EIO
+                       ? ", make room on its disk or choose another --output-dir"
+                       : ", check the path and its permissions");
+}
+
+/// What a file or folder holds is on the disk after this.
+Status sync(const std::string &path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Some file systems have nothing to wait for, and say EINVAL.
+  const bool isDone = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  const int code = errno;
+  if (descriptor >= 0)
+    close(descriptor);
+  return isDone ? Status() : Status(refused("write", path, code));
+}
+
+Status writeDurably(const std::string &path, const std::string &text) {
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, text));
+  return sync(path);
+}
+
+Status writeFiles(const std::string &folder, const ModelIdentity &model, RunProgress progress,
+                  const std::vector<HostTensor> &states) {
+  Json json = {{"schema", 1},
+               {"model", model.name},
+               {"digest", model.digest},
+               {"steps", progress.steps},
+               {"batches", progress.batches},
+               {"states", Json::array()}};
+  const std::vector<std::string> names = tensorFileNames(states);
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states[i].type == ElementType::String)
+      return makeError(ErrorCode::Unsupported, "strings are not written as .npy, state '", states[i].name, "', '",
+                       folder, "', leave --output-dir out");
+    const std::string text = formatNpy(states[i]);
+    SLUICE_RETURN_IF_ERROR(writeDurably((fs::path(folder) / names[i]).string(), text));
+    json["states"].push_back(
+        {{"name", states[i].name}, {"file", names[i]}, {"digest", runtime::sha256Hex(text.data(), text.size())}});
+  }
+  return writeDurably((fs::path(folder) / kStatesFile).string(),
+                      json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+/// Holds a folder by flock, so that nobody who waits for its name takes it for one that a killed process left.
+class HeldFolder {
+public:
+  explicit HeldFolder(const std::string &path) : descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor >= 0)
+      flock(descriptor, LOCK_EX | LOCK_NB);
+  }
+  HeldFolder(const HeldFolder &) = delete;
+  HeldFolder &operator=(const HeldFolder &) = delete;
+  ~HeldFolder() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+
+private:
+  const int descriptor;
+};
+
+/// Gives `pending` the name `folder`. What had that name is then `pending`, `replaced`, or gone.
+Status exchange(const std::string &pending, const std::string &folder) {
+  const std::string replaced = replacedOf(folder);
+  if (renameat2(AT_FDCWD, pending.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0)
+    return {};
+  if (errno == EINVAL || errno == ENOSYS) {
+    // For a moment the folder has the other name only, where loadStates() finds it.
+    std::error_code ignored;
+    if (fs::exists(folder, ignored)) {
+      fs::remove_all(replaced, ignored);
+      if (std::rename(folder.c_str(), replaced.c_str()) != 0)
+        return refused("replace", folder, errno);
+    }
+  } else if (errno != ENOENT) {
+    return refused("replace", folder, errno);
+  }
+  return std::rename(pending.c_str(), folder.c_str()) == 0 ? Status() : Status(refused("replace", folder, errno));
+}
+
+/// The folder, or its predecessor where the process was killed between two renames.
+std::string presentFolder(const std::string &given) {
+  std::string folder = resolved(given), replaced = replacedOf(folder);
+  std::error_code ignored;
+  return !fs::exists(folder, ignored) && fs::exists(replaced, ignored) ? replaced : folder;
+}
+
+struct ListedState {
+  std::string name, file, digest;
+};
+
+/// What states.json says.
+struct StatesList {
+  std::string folder;
+  ModelIdentity model;
+  RunProgress progress;
+  std::vector<ListedState> states;
+};
+
+Expected<StatesList> readList(const std::string &given) {
+  StatesList list;
+  list.folder = presentFolder(given);
+  const std::string path = (fs::path(list.folder) / kStatesFile).string();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    return makeError(ErrorCode::NotFound, "folder '", given, "' holds no ", kStatesFile, ", option '--from-states', ",
+                     "give a folder 'states' that --output-dir wrote");
+  SLUICE_ASSIGN_OR_RETURN(const Json json, readJsonFile(path));
+  const JsonReader reader(json, concat("'", path, "'"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t schema, reader.integer("schema"));
+  if (schema != 1)
+    return makeError(ErrorCode::Unsupported, "schema ", schema, " is not supported, in '", path,
+                     "', write the states with this release");
+  SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "model", "digest", "steps", "batches", "states"}));
+  SLUICE_ASSIGN_OR_RETURN(list.model.name, reader.string("model"));
+  SLUICE_ASSIGN_OR_RETURN(list.model.digest, reader.string("digest"));
+  SLUICE_ASSIGN_OR_RETURN(list.progress.steps, reader.integer("steps"));
+  SLUICE_ASSIGN_OR_RETURN(list.progress.batches, reader.integer("batches"));
+  for (int64_t number : {list.progress.steps, list.progress.batches})
+    if (number < 0 || number > kMostProgress)
+      return makeError(ErrorCode::InvalidInput, "a run cannot have done ", number, " steps or batches, in '", path,
+                       "', give an undamaged copy");
+  SLUICE_ASSIGN_OR_RETURN(const JsonReader states, reader.member("states"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<JsonReader> elements, states.elements());
+  std::set<std::string> names;
+  for (const JsonReader &element : elements) {
+    ListedState &state = list.states.emplace_back();
+    SLUICE_RETURN_IF_ERROR(element.onlyKeys({"name", "file", "digest"}));
+    SLUICE_ASSIGN_OR_RETURN(state.name, element.string("name"));
+    SLUICE_ASSIGN_OR_RETURN(state.file, element.string("file"));
+    SLUICE_ASSIGN_OR_RETURN(state.digest, element.string("digest"));
+    if (state.file.empty() || state.file.find('/') != std::string::npos || state.file.front() == '.')
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(state.file), "' is not a file of the folder, in '", path,
+                       "', give an undamaged copy");
+    if (!names.insert(state.name).second)
+      return makeError(ErrorCode::InvalidInput, "state '", excerpt(state.name), "' appears twice, in '", path,
+                       "', give an undamaged copy");
+  }
+  return list;
+}
+
+Expected<HostTensor> readState(const StatesList &list, const ListedState &listed, const StateType &wanted) {
+  const std::string path = (fs::path(list.folder) / listed.file).string();
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, kMostStatesBytes));
+  if (runtime::sha256Hex(text.data(), text.size()) != listed.digest)
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is truncated or changed: its SHA-256 is not that of ",
+                     kStatesFile, ", option '--from-states', give an undamaged copy");
+  SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, parseNpy(text, path));
+  if (tensor.type != wanted.type || tensor.shape != wanted.shape)
+    return makeError(ErrorCode::InvalidInput, "state '", wanted.name, "' is ", elementTypeName(tensor.type), " ",
+                     formatShape(tensor.shape), " in '", path, "' and ", elementTypeName(wanted.type), " ",
+                     formatShape(wanted.shape), " in the model, option '--from-states', give states of this model");
+  tensor.name = wanted.name;
+  return tensor;
+}
+
+/// A file's name of a tensor's: no separators, each once.
+std::string fileName(const std::string &name, std::set<std::string> &used) {
+  std::string base;
+  for (char c : name.substr(0, 200))
+    base += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ? c : '_';
+  if (base.empty() || base.front() == '.')
+    base = "output" + base;
+  std::string unique = base;
+  for (int i = 2; !used.insert(unique).second; ++i)
+    unique = concat(base, "_", i);
+  return unique + ".npy";
+}
+
+} // namespace
+
+std::vector<std::string> tensorFileNames(const std::vector<HostTensor> &tensors) {
+  std::vector<std::string> names;
+  std::set<std::string> used;
+  for (const HostTensor &tensor : tensors)
+    names.push_back(fileName(tensor.name, used));
+  return names;
+}
+
+Expected<ModelIdentity> identityOf(const std::string &directory) {
+  const std::string path = (fs::path(directory) / kManifestFile).string();
+  SLUICE_ASSIGN_OR_RETURN(const Json json, readJsonFile(path));
+  const JsonReader manifest(json, concat("'", path, "'"));
+  ModelIdentity identity;
+  SLUICE_ASSIGN_OR_RETURN(identity.name, manifest.string("name"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string code, manifest.string("model_hash"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string parameters, manifest.string("parameter_hash"));
+  const std::string both = code + parameters;
+  identity.digest = runtime::sha256Hex(both.data(), both.size());
+  return identity;
+}
+
+Status checkReplaceable(const std::string &given) {
+  const std::string folder = resolved(given), parent = fs::path(folder).parent_path().string();
+  std::error_code error;
+  if (access(parent.c_str(), W_OK) != 0)
+    return refused("write to", parent, errno);
+  if (!fs::exists(folder, error))
+    return {};
+  if (!fs::is_directory(folder, error))
+    return makeError(ErrorCode::InvalidInput, "'", given,
+                     "' is a file, and states are written to a folder of this name, remove it");
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!it->is_regular_file(error) || (name != kStatesFile && !name.ends_with(".npy")))
+      return makeError(
+          ErrorCode::InvalidInput, "folder '", given, "' holds '", excerpt(name),
+          "', which is not a state, and states replace the folder, move it or choose another --output-dir");
+  }
+  return error ? Status(refused("read", folder, error.value())) : Status();
+}
+
+Status saveStates(const std::string &given, const ModelIdentity &model, RunProgress progress,
+                  const std::vector<HostTensor> &states) {
+  SLUICE_RETURN_IF_ERROR(checkReplaceable(given));
+  const std::string folder = resolved(given), pending = pendingOf(folder);
+  std::error_code ignored;
+  SLUICE_ASSIGN_OR_RETURN(OutputDirectory directory, OutputDirectory::open(pending, &interrupted));
+  // What a killed process left.
+  for (fs::directory_iterator it(pending, ignored), end; it != end; it.increment(ignored))
+    fs::remove_all(it->path(), ignored);
+  Status written = writeFiles(pending, model, progress, states);
+  if (written)
+    written = sync(pending);
+  const HeldFolder older(folder);
+  if (written) {
+    // From here on a signal must not empty it.
+    directory.keep();
+    written = exchange(pending, folder);
+  }
+  if (written)
+    written = sync(fs::path(folder).parent_path().string());
+  fs::remove_all(pending, ignored);
+  if (written)
+    fs::remove_all(replacedOf(folder), ignored);
+  return written;
+}
+
+Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity &model,
+                                 const std::vector<StateType> &wanted, bool isCompatible) {
+  SLUICE_ASSIGN_OR_RETURN(const StatesList list, readList(folder));
+  constexpr size_t kShown = 12;
+  if (list.model.digest != model.digest && !isCompatible)
+    return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are of compiled model '",
+                     excerpt(list.model.name), "' with digest ", excerpt(list.model.digest.substr(0, kShown)),
+                     ", and this is '", model.name, "' with digest ", model.digest.substr(0, kShown),
+                     ", option '--from-states', give states of this model, or --compatible-states for those of the "
+                     "same training compiled with other options");
+  SavedStates saved;
+  saved.progress = list.progress;
+  for (const StateType &type : wanted) {
+    const auto found = std::find_if(list.states.begin(), list.states.end(),
+                                    [&](const ListedState &state) { return state.name == type.name; });
+    if (found == list.states.end())
+      return makeError(ErrorCode::InvalidInput, "state '", type.name, "' of the model is missing, in '", folder, "/",
+                       kStatesFile, "', give states of this model");
+    SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readState(list, *found, type));
+    saved.states.push_back(std::move(tensor));
+  }
+  for (const ListedState &state : list.states)
+    if (std::none_of(wanted.begin(), wanted.end(), [&](const StateType &type) { return type.name == state.name; }))
+      return makeError(ErrorCode::InvalidInput, "state '", excerpt(state.name), "' is not a state of the model, in '",
+                       folder, "/", kStatesFile, "', give states of this model");
+  return saved;
+}
+
+Status checkStepsLeft(const std::string &folder, RunProgress progress, int64_t steps) {
+  if (progress.steps < steps)
+    return {};
+  return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are after step ", progress.steps,
+                   ", and the run is to end after step ", steps, ", option '--steps', give more");
+}
+
+Expected<RunProgress> savedProgress(const std::string &folder) {
+  SLUICE_ASSIGN_OR_RETURN(const StatesList list, readList(folder));
+  return list.progress;
+}
+
+} // namespace sluice::driver
