@@ -45,7 +45,7 @@ PREPARE = [
     sluice("compile", JUMPER, QUICK, "--machine", "emulated:2", "--devices", "2", "-o", "{out}/ranks"),
     sluice("compile", BERT, QUICK, "--machine", "emulated", "--memory", "accel0=0%", "-o", "{out}/limited"),
     sluice("compile", "{fixtures}/states.onnxtxt", "--state", "total=next", QUICK, "-o", "{out}/states"),
-    sluice("compile", JUMPER, QUICK, "--train", "loss=mse", "-o", "{out}/step"),
+    sluice("compile", JUMPER, QUICK, "--train", "loss=mse,of=output", "-o", "{out}/step"),
     sluice("run", "{out}/step", "--threads", "1", "--steps", "2", "--output-dir", "{out}/trained"),
     sluice("compile", JUMPER, "--compile-to", "import", "-o", "{out}/import.mlir"),
     sluice("plan", JUMPER, QUICK, EMULATED, "-o", "{out}/small.json", "--dump-problem", "{out}/problem.json"),

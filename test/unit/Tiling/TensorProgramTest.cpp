@@ -77,8 +77,8 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   refused("1 tilings for 2 operands", [](TensorProgram &p) { p.operators[0].rules[1].operands.pop_back(); });
   refused("takes partial results",
           [](TensorProgram &p) { p.operators[0].rules[1].operands[1] = AxisTiling::partial(PartialKind::Sum); });
-  refused("halo where nothing is split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
-  refused("out of range", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
+  refused("which it does not split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
+  refused("1 part or more", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
 }
 
 TEST_CASE("meshes are bounded, and number devices with the last axis fastest", "[tiling]") {
