@@ -155,8 +155,11 @@ class Kills:
         out = self.root / "out"
         shutil.rmtree(out, ignore_errors=True)
         elastic = ["--elastic", "--launcher", str(MPIRUN)] + (["--devices", str(RANKS)] if form == "barrier" else [])
-        process = subprocess.Popen(self.run_command(form, out, *(elastic if is_elastic else []), ranks=not is_elastic),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # Files: a run that waits for the reader of a full pipe would not end.
+        streams = [self.root / "output.txt", self.root / "errors.txt"]
+        with streams[0].open("w") as printed, streams[1].open("w") as failed:
+            process = subprocess.Popen(self.run_command(form, out, *(elastic if is_elastic else []), ranks=not is_elastic),
+                                       stdout=printed, stderr=failed)
         time.sleep(took * share)
         victims: dict[int, int] = {}
         while process.poll() is None and rank not in victims:
@@ -164,10 +167,11 @@ class Kills:
         if rank in victims:
             os.kill(victims[rank], signal.SIGKILL)
         try:
-            output, errors = process.communicate(timeout=TIMEOUT_SEC)
+            process.wait(timeout=TIMEOUT_SEC)
         except subprocess.TimeoutExpired:
             process.kill()
             return "hangs", "the run hangs"
+        output, errors = (stream.read_text() for stream in streams)
         deadline = time.monotonic() + 10
         while any(map(is_left, victims.values())) and time.monotonic() < deadline:
             time.sleep(0.05)
