@@ -270,6 +270,12 @@ void declareFunctions(std::ostringstream &out, const HeaderFunctions &functions)
   out << "#ifdef __cplusplus\n}\n#endif\n\n";
 }
 
+/// The lines of a header's example that declare the addresses of inputs and outputs.
+std::string declareArrays(const std::string &prefix) {
+  return concat(" *   const void *inputs[", prefix, "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n",
+                " *   void *outputs[", prefix, "NUM_OUTPUTS];\n");
+}
+
 } // namespace
 
 Status writeFreestandingHeader(const std::string &directory, const ManifestInfo &info,
@@ -281,16 +287,8 @@ Status writeFreestandingHeader(const std::string &directory, const ManifestInfo 
   out << "/* Model '" << inComment(info.name) << "' without a runtime, written by " << compilerVersion()
       << ".\n *\n"
          " *   "
-      << init
-      << "();\n"
-         " *   const void *inputs["
-      << prefix
-      << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
-         " *   void *outputs["
-      << prefix
-      << "NUM_OUTPUTS];\n"
-         " *   int32_t status = "
-      << run
+      << init << "();\n"
+      << declareArrays(prefix) << " *   int32_t status = " << run
       << "(inputs, outputs);\n"
          " *   if (status) puts("
       << message
@@ -327,13 +325,8 @@ Status writeCHeader(const std::string &directory, const ManifestInfo &info, cons
           : !functions.model.empty() ? "sluice_open_model(" + functions.model + "(), parameters, bytes, NULL)"
                                      : std::string("sluice_open(\"DIR\", NULL)"))
       << ";\n"
-         " *   const void *inputs["
-      << prefix
-      << "NUM_INPUTS];   ...each where its bytes are, dense, row-major\n"
-         " *   void *outputs["
-      << prefix
-      << "NUM_OUTPUTS];\n"
-         " *   if (sluice_run(session, inputs, outputs)) puts(sluice_last_error());\n"
+      << declareArrays(prefix)
+      << " *   if (sluice_run(session, inputs, outputs)) puts(sluice_last_error());\n"
          " */\n"
       << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <sluice/Runtime/sluice.h>\n\n";
   describePorts(out, names, prefix, "INPUT", info.inputs);

@@ -135,7 +135,7 @@ Status fillLayout(const std::string &directory, const std::string &name, const T
 }
 
 /// Gives the whole image its name, in the place of an image of an earlier compilation and of no other folder. Between
-/// the two renames there is none.
+/// the two renames neither image has the name.
 Status replaceOlder(const std::string &made, const std::string &path, const std::string &older) {
   auto renamed = [&](const std::string &from, const std::string &to) -> Status {
     if (std::error_code error = llvm::sys::fs::rename(from, to))
@@ -149,8 +149,12 @@ Status replaceOlder(const std::string &made, const std::string &path, const std:
     return makeError(ErrorCode::InvalidInput, "folder '", path, "' has no ", kLayoutFile,
                      " and is no image, remove it or choose another directory with -o");
   SLUICE_RETURN_IF_ERROR(renamed(path, older));
-  Temporary replaced(older);
-  return renamed(made, path);
+  if (Status status = renamed(made, path); !status) {
+    (void)llvm::sys::fs::rename(older, path);
+    return status;
+  }
+  llvm::sys::fs::remove_directories(older);
+  return {};
 }
 
 } // namespace
@@ -164,18 +168,20 @@ Status writeOciLayout(const std::string &path, const std::string &name, const Ta
                      "', rename the model's file");
   // Of this process only.
   const std::string made = concat(path, ".new.", llvm::sys::Process::getProcessId());
-  auto failed = [&](std::error_code error) {
-    return makeError(ErrorCode::Io, "cannot create directory '", made, "': ", error.message(),
-                     ", choose another with -o");
+  auto create = [&](const char *folder) -> Expected<Temporary> {
+    if (std::error_code error = llvm::sys::fs::create_directory(made + folder, /*IgnoreExisting=*/false))
+      return makeError(ErrorCode::Io, "cannot create directory '", made, folder, "': ", error.message(),
+                       ", choose another with -o");
+    return Temporary(made + folder);
   };
-  if (std::error_code error = llvm::sys::fs::create_directory(made, /*IgnoreExisting=*/false))
-    return failed(error);
-  Temporary unfinished(made);
-  if (std::error_code error = llvm::sys::fs::create_directories(made + "/blobs/sha256"))
-    return failed(error);
+  // Each folder stays open, so that it can be emptied when the system refuses to open more.
+  SLUICE_ASSIGN_OR_RETURN(Temporary image, create(""));
+  SLUICE_ASSIGN_OR_RETURN(Temporary blobs, create("/blobs"));
+  SLUICE_ASSIGN_OR_RETURN(Temporary contents, create("/blobs/sha256"));
   SLUICE_RETURN_IF_ERROR(fillLayout(made, name, target, program));
   SLUICE_RETURN_IF_ERROR(replaceOlder(made, path, concat(path, ".old.", llvm::sys::Process::getProcessId())));
-  unfinished.keep();
+  for (Temporary *folder : {&contents, &blobs, &image})
+    folder->keep();
   return {};
 }
 

@@ -113,7 +113,7 @@ private:
     Device *device;
   };
   enum class KeptCopy { ToHome, FromHome };
-  /// Of all kept states, or of the one with that home.
+  /// Copies all kept states, or the one with that home.
   Status copyKept(KeptCopy direction, const char *home = nullptr) const;
   char *homeOf(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
   /// A step as it is planned for all values of the symbols up to some bounds.

@@ -18,8 +18,8 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 namespace {
 
-/// Weights in blocks. Of all experts, they have the dimensions of the model. Of one expert, they have those of
-/// block_matmul: bytes [outputs, blocks, bytes of a block], scales [outputs, blocks], zero points [outputs, bytes].
+/// Weights in blocks. The tensors of all experts have the dimensions of the model. The tensors of one expert have those
+/// of block_matmul: bytes [outputs, blocks, bytes of a block], scales [outputs, blocks], zero points [outputs, bytes].
 struct PackedExperts {
   Value bytes, scales, zeros; ///< `zeros` is null where there are none.
   int64_t bits = 0, block = 0;

@@ -411,6 +411,27 @@ TEST_CASE("the search equals brute force on 500 random graphs; SoyBean's cuts sa
             << 100 * gap / kGraphs << " %\n";
 }
 
+/// Compares the solution of least ghost bytes with brute force over tilings in up to `mostBlocks` blocks, and returns
+/// that of least volume. Both are validated.
+static PartitionSolution solveBothCosts(const TensorProgram &program, const std::vector<int64_t> &sizes,
+                                        uint32_t mostBlocks = 1) {
+  REQUIRE(program.check());
+  PartitionMachine machine;
+  for (int64_t size : sizes)
+    machine.mesh.axes.push_back({"axis" + std::to_string(machine.mesh.axes.size()), size});
+  PartitionParams params;
+  params.cost = PartitionCost::Ghost;
+  auto best = solvePartition(program, machine, params);
+  REQUIRE(best);
+  REQUIRE(validatePartition(program, machine, *best));
+  CHECK(best->chargedCost == BruteForce(program, machine.mesh, mostBlocks).solve(best->chargedCost + 1));
+  params.cost = PartitionCost::Volume;
+  auto volume = solvePartition(program, machine, params);
+  REQUIRE(volume);
+  REQUIRE(validatePartition(program, machine, *volume));
+  return *volume;
+}
+
 TEST_CASE("uneven parts: the search equals brute force on 200 random graphs, and bytes are those of the devices",
           "[tiling][partition]") {
   Rng rng(7);
@@ -420,24 +441,11 @@ TEST_CASE("uneven parts: the search equals brute force on 200 random graphs, and
     const std::vector<int64_t> &sizes = meshes[static_cast<size_t>(graph) % meshes.size()];
     CAPTURE(graph, sizes);
     TensorProgram program = randomProgram(sizes.size() == 1 ? 8 : 6, rng, {5, 7, 10, 11}, true);
-    REQUIRE(program.check());
-    PartitionMachine machine;
-    for (int64_t size : sizes)
-      machine.mesh.axes.push_back({"axis" + std::to_string(machine.mesh.axes.size()), size});
-    PartitionParams params;
-    params.cost = PartitionCost::Ghost;
-    auto best = solvePartition(program, machine, params);
-    REQUIRE(best);
-    REQUIRE(validatePartition(program, machine, *best));
-    CHECK(best->chargedCost == BruteForce(program, machine.mesh).solve(best->chargedCost + 1));
-    params.cost = PartitionCost::Volume;
-    auto volume = solvePartition(program, machine, params);
-    REQUIRE(volume);
-    REQUIRE(validatePartition(program, machine, *volume));
+    const PartitionSolution volume = solveBothCosts(program, sizes);
     // All extents but 10 in 2 or 5 parts and 5 in 5 parts leave a remainder.
     for (size_t t = 0; t < program.tensors.size(); ++t)
       for (size_t axis = 0; axis < sizes.size(); ++axis)
-        if (AxisTiling held = volume->tiling.tensors[t][axis]; held.isSplit())
+        if (AxisTiling held = volume.tiling.tensors[t][axis]; held.isSplit())
           unevenAnswers += program.tensors[t].shape[held.dim] % sizes[axis] != 0;
   }
   CHECK(unevenAnswers > 200);
@@ -452,21 +460,8 @@ TEST_CASE("strided parts: the search equals brute force on 150 random graphs, an
     const std::vector<int64_t> &sizes = meshes[static_cast<size_t>(graph) % meshes.size()];
     CAPTURE(graph, sizes);
     TensorProgram program = randomProgram(sizes.size() == 1 ? 7 : 5, rng, {8, 16, 24, 32}, false, 2);
-    REQUIRE(program.check());
-    PartitionMachine machine;
-    for (int64_t size : sizes)
-      machine.mesh.axes.push_back({"axis" + std::to_string(machine.mesh.axes.size()), size});
-    PartitionParams params;
-    params.cost = PartitionCost::Ghost;
-    auto best = solvePartition(program, machine, params);
-    REQUIRE(best);
-    REQUIRE(validatePartition(program, machine, *best));
-    CHECK(best->chargedCost == BruteForce(program, machine.mesh, 2).solve(best->chargedCost + 1));
-    params.cost = PartitionCost::Volume;
-    auto volume = solvePartition(program, machine, params);
-    REQUIRE(volume);
-    REQUIRE(validatePartition(program, machine, *volume));
-    for (const std::vector<AxisTiling> &tilings : volume->tiling.tensors)
+    const PartitionSolution volume = solveBothCosts(program, sizes, 2);
+    for (const std::vector<AxisTiling> &tilings : volume.tiling.tensors)
       for (AxisTiling held : tilings)
         stridedAnswers += held.blocks > 1;
   }
