@@ -75,6 +75,7 @@ Expected<PipelineSchedule> makeSchedule(PipelineKind kind, uint32_t groups, uint
       warmup = total;
     schedule.tasks.push_back(inTurns(forward, backward, std::min(warmup, total)));
   }
+  SLUICE_RETURN_IF_ERROR(validateSchedule(schedule));
   return schedule;
 }
 
@@ -82,8 +83,9 @@ PipelineCosts PipelineCosts::equal(uint32_t stages, int64_t forwardNs, int64_t k
   PipelineCosts costs;
   costs.forwardNs.assign(stages, forwardNs);
   costs.backwardNs.assign(stages, 2 * forwardNs);
-  costs.forwardTransferNs.assign(stages - 1, 0);
-  costs.backwardTransferNs.assign(stages - 1, 0);
+  const uint32_t cuts = stages > 0 ? stages - 1 : 0;
+  costs.forwardTransferNs.assign(cuts, 0);
+  costs.backwardTransferNs.assign(cuts, 0);
   costs.keptBytes.assign(stages, keptBytes);
   return costs;
 }
@@ -98,8 +100,9 @@ double PipelineTimeline::bubbleRatio() const {
   return share < 1 ? share / (1 - share) : 0;
 }
 
-double equalBubbleShare(uint32_t groups, uint32_t microbatches) {
-  return static_cast<double>(groups - 1) / static_cast<double>(microbatches + groups - 1);
+double equalBubbleShare(uint32_t groups, uint32_t microbatches, uint32_t stagesPerGroup) {
+  const double waits = static_cast<double>(groups) - 1;
+  return waits / (static_cast<double>(stagesPerGroup) * static_cast<double>(microbatches) + waits);
 }
 
 } // namespace sluice

@@ -103,7 +103,32 @@ Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, co
   return timeline;
 }
 
+/// Whether an order has all tasks, each group's in the group's own order, and each task behind what it reads.
+static Status validateOrder(const PipelineSchedule &schedule, const std::vector<PipelineTask> &order) {
+  auto bad = [](const auto &...what) {
+    return makeError(ErrorCode::Internal, "an order of tasks is wrong: ", what...);
+  };
+  Ends places(schedule);
+  std::vector<size_t> done(schedule.groups);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const PipelineTask &task = order[i];
+    const uint32_t group = schedule.groupOf(task.stage);
+    if (done[group] == schedule.tasks[group].size() || !(schedule.tasks[group][done[group]++] == task))
+      return bad("task ", i, " is not the next one of group ", group);
+    auto isMissing = [&](uint32_t stage, bool isBackward) {
+      return !places.of({stage, task.microbatch, isBackward}).has_value();
+    };
+    if ((!task.isBackward && task.stage > 0 && isMissing(task.stage - 1, false)) ||
+        (task.isBackward && isMissing(task.stage, false)) ||
+        (task.isBackward && task.stage + 1 < schedule.stages && isMissing(task.stage + 1, true)))
+      return bad("task ", i, " comes before one that it reads");
+    places.of(task) = static_cast<int64_t>(i);
+  }
+  return order.size() == size_t(2) * schedule.stages * schedule.microbatches ? Status() : bad("tasks are missing");
+}
+
 Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule) {
+  SLUICE_RETURN_IF_ERROR(validateSchedule(schedule));
   SLUICE_ASSIGN_OR_RETURN(const PipelineTimeline timeline,
                           simulatePipeline(schedule, PipelineCosts::equal(schedule.stages, 1)));
   struct Ended {
@@ -119,6 +144,7 @@ Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule) 
   std::vector<PipelineTask> order;
   for (const Ended &each : all)
     order.push_back(each.task);
+  SLUICE_RETURN_IF_ERROR(validateOrder(schedule, order));
   return order;
 }
 

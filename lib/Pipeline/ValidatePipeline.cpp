@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <queue>
 #include <tuple>
 
@@ -16,6 +17,7 @@ namespace sluice {
 
 Status validateCuts(const CutProblem &problem, const CutSolution &solution) {
   auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "cuts are wrong: ", what...); };
+  SLUICE_RETURN_IF_ERROR(problem.check());
   const std::vector<size_t> &firsts = solution.firsts;
   if (firsts.size() != static_cast<size_t>(problem.stages) || firsts.front() != 0)
     return bad(firsts.size(), " stages of ", problem.stages, ", or the first does not begin with the program");
@@ -43,8 +45,10 @@ Status validateSchedule(const PipelineSchedule &schedule) {
   auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a schedule is wrong: ", what...); };
   using Key = std::tuple<uint32_t, uint32_t, bool>; // Stage, microbatch, backward.
   auto keyOf = [](const PipelineTask &task) { return Key(task.stage, task.microbatch, task.isBackward); };
-  if (schedule.groups == 0 || schedule.tasks.size() != schedule.groups)
-    return bad(schedule.tasks.size(), " lists of tasks for ", schedule.groups, " groups");
+  if (schedule.groups == 0 || schedule.stages == 0 || schedule.microbatches == 0 ||
+      schedule.tasks.size() != schedule.groups)
+    return bad(schedule.tasks.size(), " lists of tasks for ", schedule.groups, " groups, ", schedule.stages,
+               " stages and ", schedule.microbatches, " microbatches");
   std::map<Key, size_t> number;
   for (uint32_t group = 0; group < schedule.groups; ++group)
     for (const PipelineTask &task : schedule.tasks[group]) {
@@ -118,18 +122,46 @@ static Status checkGroup(const std::vector<PipelineTask> &tasks, const PipelineC
   return busy == busyNs ? Status() : bad("a group works for ", busyNs, " ns, not ", busy);
 }
 
+/// Whether the most microbatches and bytes that are kept at one time are those of the tasks. What a forward pass makes
+/// is kept from its place in the group's list to the place of its backward pass.
+static Status checkKept(const PipelineSchedule &schedule, const PipelineCosts &costs, uint32_t group,
+                        const PipelineTimeline &timeline) {
+  const std::vector<PipelineTask> &tasks = schedule.tasks[group];
+  auto mostOf = [&](uint32_t stage, bool ofGroup) {
+    std::vector<int64_t> change(tasks.size());
+    for (size_t i = 0; i < tasks.size(); ++i)
+      if (ofGroup || tasks[i].stage == stage)
+        change[i] = (tasks[i].isBackward ? -1 : 1) * (ofGroup ? costs.keptBytes[tasks[i].stage] : 1);
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    return change.empty() ? int64_t(0) : std::max<int64_t>(0, *std::max_element(change.begin(), change.end()));
+  };
+  auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
+  if (const int64_t most = mostOf(0, true); timeline.keptBytes[group] != most)
+    return bad("group ", group, " keeps ", timeline.keptBytes[group], " bytes, not ", most);
+  for (uint32_t stage = group; stage < schedule.stages; stage += schedule.groups)
+    if (const int64_t most = mostOf(stage, false); timeline.keptMicrobatches[stage] != most)
+      return bad("stage ", stage, " keeps ", timeline.keptMicrobatches[stage], " microbatches, not ", most);
+  return {};
+}
+
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs,
                         const PipelineTimeline &timeline) {
   auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
-  if (timeline.spans.size() != schedule.groups || timeline.busyNs.size() != schedule.groups)
+  SLUICE_RETURN_IF_ERROR(costs.check(schedule));
+  if (timeline.spans.size() != schedule.groups || timeline.busyNs.size() != schedule.groups ||
+      timeline.keptBytes.size() != schedule.groups || timeline.keptMicrobatches.size() != schedule.stages)
     return bad(timeline.spans.size(), " groups of ", schedule.groups);
   std::map<std::tuple<uint32_t, uint32_t, bool>, PipelineTimeline::Span> spans;
+  std::map<std::tuple<uint32_t, uint32_t, bool>, int64_t> freeAt; // When its group has done what comes before.
   int64_t makespan = 0;
   for (uint32_t group = 0; group < schedule.groups; ++group) {
     const std::vector<PipelineTask> &tasks = schedule.tasks[group];
     SLUICE_RETURN_IF_ERROR(checkGroup(tasks, costs, timeline.spans[group], timeline.busyNs[group]));
+    SLUICE_RETURN_IF_ERROR(checkKept(schedule, costs, group, timeline));
     for (size_t i = 0; i < tasks.size(); ++i) {
       spans[{tasks[i].stage, tasks[i].microbatch, tasks[i].isBackward}] = timeline.spans[group][i];
+      freeAt[{tasks[i].stage, tasks[i].microbatch, tasks[i].isBackward}] =
+          i > 0 ? timeline.spans[group][i - 1].endNs : 0;
       makespan = std::max(makespan, timeline.spans[group][i].endNs);
     }
   }
@@ -147,9 +179,9 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
       ready = spans.at({stage, microbatch, false}).endNs;
     if (isBackward && stage + 1 < schedule.stages)
       ready = std::max(ready, endOf(stage + 1, true, costs.backwardTransferNs[stage]));
-    if (span.startNs < ready)
+    if (span.startNs != std::max(ready, freeAt.at(key)))
       return bad(nameOf({stage, microbatch, isBackward}), " starts at ", span.startNs,
-                 " ns and its operands are there at ", ready, " ns");
+                 " ns, its operands are there at ", ready, " ns, and its group is free at ", freeAt.at(key), " ns");
   }
   return {};
 }

@@ -19,6 +19,8 @@
 namespace sluice::solve {
 namespace {
 
+constexpr int kMost = 1024; ///< Of groups, stages and microbatches.
+
 struct PipelineOptions {
   std::vector<int> groups = {2, 4, 8}, microbatches = {4, 8, 16, 32, 64}, chunks = {2};
   std::string format = "text";
@@ -28,12 +30,7 @@ struct PipelineRow {
   PipelineKind kind;
   uint32_t groups, chunks, microbatches;
 
-  /// The share of bubbles in the step, from their ratio to the work of a group, (p - 1) / (v m).
-  double closedForm() const {
-    const double ratio =
-        static_cast<double>(groups - 1) / (static_cast<double>(chunks) * static_cast<double>(microbatches));
-    return ratio / (1 + ratio);
-  }
+  double closedForm() const { return equalBubbleShare(groups, microbatches, chunks); }
 };
 
 std::vector<PipelineRow> rowsOf(const PipelineOptions &options) {
@@ -47,7 +44,7 @@ std::vector<PipelineRow> rowsOf(const PipelineOptions &options) {
       add(PipelineKind::GPipe, groups, 1, microbatches);
       add(PipelineKind::OneForward, groups, 1, microbatches);
       for (int chunks : options.chunks)
-        if (chunks > 1 && microbatches % groups == 0)
+        if (microbatches % groups == 0)
           add(PipelineKind::Interleaved, groups, chunks, microbatches);
     }
   return rows;
@@ -55,18 +52,29 @@ std::vector<PipelineRow> rowsOf(const PipelineOptions &options) {
 
 std::string formatRow(const PipelineRow &row, const std::string &name, double share, double kept) {
   char text[160];
-  std::snprintf(text, sizeof text, "| %s | %u | %u | %u | %.4f | %.4f | %.3g |\n", name.c_str(), row.groups, row.chunks,
+  std::snprintf(text, sizeof text, "| %s | %u | %u | %u | %.4f | %.4f | %.6g |\n", name.c_str(), row.groups, row.chunks,
                 row.microbatches, share, row.closedForm(), kept);
   return text;
 }
 
+/// Before anything is printed.
+Status checkRows(const std::vector<PipelineRow> &rows) {
+  for (const PipelineRow &row : rows)
+    if (row.groups * row.chunks > static_cast<uint32_t>(kMost))
+      return makeError(ErrorCode::InvalidInput, row.groups, " groups of ", row.chunks, " stages have more than ", kMost,
+                       " stages, options '--groups' and '--stages-per-group', give smaller numbers");
+  return {};
+}
+
 Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
+  const std::vector<PipelineRow> all = rowsOf(options);
+  SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";
   if (isText)
     std::cout << "| schedule | groups | stages a group | microbatches | bubbles, simulated | closed form | kept "
                  "microbatches of the first group |\n|---|---:|---:|---:|---:|---:|---:|\n";
   Json rows = Json::array();
-  for (const PipelineRow &row : rowsOf(options)) {
+  for (const PipelineRow &row : all) {
     if (interrupt)
       return makeError(ErrorCode::Interrupted, "the simulation was stopped before its last row, run it again");
     SLUICE_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
@@ -99,10 +107,10 @@ void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &
   CLI::App *command = driver::addCommand(
       app, "pipeline",
       "Simulate schedules of pipelines with equal stages, and compare their bubbles with closed forms");
-  auto addNumbers = [&](const char *name, std::vector<int> &numbers, const char *description) {
+  auto addNumbers = [&](const char *name, std::vector<int> &numbers, const char *description, int least = 1) {
     driver::addOption(*command, name, numbers, description)
         ->delimiter(',')
-        ->check(CLI::Range(1, 1024))
+        ->check(CLI::Range(least, kMost))
         ->type_name("N,...")
         ->capture_default_str();
   };
@@ -110,7 +118,8 @@ void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &
   addNumbers("--microbatches", options->microbatches, "numbers of microbatches of a step");
   addNumbers("--stages-per-group", options->chunks,
              "numbers of stages of a group in interleaved schedules, which need a multiple of the groups as "
-             "microbatches");
+             "microbatches",
+             /*least=*/2);
   addFormatOption(*command, options->format);
   command->callback(
       [options, &action, &interrupt] { action = [options, &interrupt] { return runPipeline(*options, interrupt); }; });

@@ -41,7 +41,8 @@ struct CutSolution {
 
 /// Finds the least possible pace, and among all cuts whose pace is within the slack, one that the fewest bytes cross.
 /// Both steps are exact dynamic programs, O(stages x operators^2). Of equal cuts, the stages begin as early as
-/// possible. Fails if there are fewer operators than stages.
+/// possible. Fails if there are fewer operators than stages, if sums exceed 2^60, or if the product above exceeds
+/// 10^11.
 Expected<CutSolution> solveCuts(const CutProblem &problem);
 
 /// Checks a solution without the solver's means: its form, its pace and its bytes.

@@ -86,7 +86,8 @@ struct PipelineTimeline {
 /// Simulates a schedule. Each task starts as early as its group and its operands allow.
 Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
-/// Checks a timeline without the simulator: durations, order, waits, and the sums.
+/// Checks a timeline of a valid schedule without the simulator: every task starts as early as it can and takes its
+/// time, and the sums and the kept microbatches and bytes are those of the tasks.
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs, const PipelineTimeline &timeline);
 
 /// All tasks of all groups in one order that agrees with each group's order and with all dependencies: by their ends in
@@ -94,8 +95,9 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
 /// make the data, no exchange waits for another in a cycle.
 Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule);
 
-/// (p - 1) / (m + p - 1): the share of bubbles of 1F1B and GPipe with p equal stages and m microbatches.
-double equalBubbleShare(uint32_t groups, uint32_t microbatches);
+/// (p - 1) / (v m + p - 1): the share of bubbles with p groups, m microbatches and equal stages without transfers. A
+/// group has v stages: 1 in GPipe and 1F1B, several in interleaved schedules.
+double equalBubbleShare(uint32_t groups, uint32_t microbatches, uint32_t stagesPerGroup = 1);
 
 } // namespace sluice
 

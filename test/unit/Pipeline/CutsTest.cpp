@@ -105,6 +105,18 @@ TEST_CASE("problems that cannot be cut name the fault", "[pipeline]") {
   problem.crossingBytes = {0, 1};
   problem.bytesPerSec = 0;
   CHECK_FALSE(solveCuts(problem));
+  problem.bytesPerSec = 1;
+  problem.crossingBytes = {0, INT64_MAX};
+  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("add up to more than"));
+  problem.workNs = std::vector<int64_t>(3, 4'000'000'000'000'000'000);
+  problem.crossingBytes = {0, 0, 0};
+  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("add up to more than"));
+  problem.workNs.assign(20'000, 1);
+  problem.crossingBytes.assign(20'000, 0);
+  problem.stages = 20'000;
+  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("takes too long"));
+  problem.stages = 0;
+  CHECK_FALSE(validateCuts(problem, CutSolution()));
 }
 
 TEST_CASE("the validator of cuts finds what is wrong", "[pipeline]") {

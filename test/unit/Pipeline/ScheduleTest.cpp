@@ -56,6 +56,7 @@ TEST_CASE("interleaved stages have a bubble smaller by their number", "[pipeline
         const PipelineTimeline timeline = *simulatePipeline(schedule, PipelineCosts::equal(p * v, 100));
         CHECK(timeline.bubbleRatio() ==
               Approx(static_cast<double>(p - 1) / static_cast<double>(v * m * p)).margin(1e-12));
+        CHECK(timeline.bubbleShare() == Approx(equalBubbleShare(p, m * p, v)).margin(1e-12));
       }
 }
 
@@ -158,4 +159,15 @@ TEST_CASE("the validators find what is wrong", "[pipeline]") {
   CHECK(isLate([](PipelineTimeline &t) { --t.spans[1][0].startNs, --t.spans[1][0].endNs; }));
   CHECK(isLate([](PipelineTimeline &t) { ++t.spans[0][0].endNs; }));
   CHECK(isLate([](PipelineTimeline &t) { t.spans[1].pop_back(); }));
+  CHECK(isLate([](PipelineTimeline &t) { ++t.keptBytes[0]; }));
+  CHECK(isLate([](PipelineTimeline &t) { ++t.keptMicrobatches[1]; }));
+  // All tasks take their time in their order, and later than they could.
+  CHECK(isLate([](PipelineTimeline &t) {
+    for (std::vector<PipelineTimeline::Span> &spans : t.spans)
+      for (PipelineTimeline::Span &span : spans)
+        ++span.startNs, ++span.endNs;
+    ++t.makespanNs;
+  }));
+  CHECK_FALSE(validateSchedule(PipelineSchedule{1, 0, 0, {{}}}));
+  CHECK_FALSE(taskOrder(PipelineSchedule{1, 0, 0, {{}}}));
 }
