@@ -7,6 +7,7 @@
 #include "dialects/Dataflow/Emit/IntegerProductSpec.h"
 #include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
+#include "dialects/Dataflow/IR/ConvShape.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -64,8 +65,8 @@ struct ConvToImage : OpRewritePattern<ConvOp> {
 /// Which convolutions go by Winograd's algorithm.
 struct WinogradChoice {
   bool isAllowed = false, isWanted = false;
-  bool ofHalves = false; ///< Of f16 and bf16 too, whose convolutions otherwise multiply in f32 as well.
-  double tolerance = 0;  ///< The largest error bound of one convolution.
+  std::string half = "none"; ///< The instructions that multiply halves, as the option names them.
+  double tolerance = 0;      ///< The largest error bound of one convolution.
 
   /// Whether it takes less time over a range of sizes: the mean of what it gains at the bounds.
   static bool gainsOverRange(ConvOp op, const emit::WinogradSpec &tiles, const emit::VectorTarget &target) {
@@ -84,10 +85,10 @@ struct WinogradChoice {
       return count > 0 && count < int64_t(1) << 46;
     };
     const Type element = op.getType().getElementType();
-    const bool isKnown = element.isF32() || (ofHalves && (element.isF16() || element.isBF16()));
-    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 || !isKnown ||
-        !isConstantExpression(op.getWeight()) || !isEstimated(op.getType()) || !isEstimated(op.getInput().getType()) ||
-        !isEstimated(op.getWeight().getType()))
+    const bool isMultipliedAsHalf = element.isF16() ? half == "tiles" : element.isBF16() && half != "none";
+    if (!isAllowed || op.getLibrary() || op.isLaidOut() || shapeOf(op.getInput()).size() != 4 ||
+        !isWinogradElement(element) || isMultipliedAsHalf || !isConstantExpression(op.getWeight()) ||
+        !isEstimated(op.getType()) || !isEstimated(op.getInput().getType()) || !isEstimated(op.getWeight().getType()))
       return std::nullopt;
     const emit::ConvSpec spec = describeConv(op);
     if (!isWanted && spec.tuning.algorithm == sluice::TunedAlgorithm::Direct)
@@ -464,11 +465,11 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
 
   /// The errors of the convolutions that go by Winograd's algorithm may add: each has its share of the tolerance.
   WinogradChoice chooseWinograd(func::FuncOp function, const emit::VectorTarget &target) {
-    const WinogradChoice any{conv != "direct", conv == "winograd", half == "none", HUGE_VAL};
+    const WinogradChoice any{conv != "direct", conv == "winograd", half.getValue(), HUGE_VAL};
     int64_t count = 0;
     function.walk([&](ConvOp op) { count += any.choose(op, target).has_value(); });
     function.walk([&](ConvTransposeOp) { ++count; }); // It may become one.
-    return {any.isAllowed, any.isWanted, any.ofHalves, tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
+    return {any.isAllowed, any.isWanted, any.half, tolerance / static_cast<double>(std::max<int64_t>(count, 1))};
   }
 
   void runOnOperation() override {

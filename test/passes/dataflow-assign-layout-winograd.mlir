@@ -3,6 +3,7 @@
 // RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd tolerance=1e-6' | FileCheck %s --check-prefix=DIRECT
 // RUN: sluice-opt %s --dataflow-assign-layout | FileCheck %s --check-prefix=DIRECT
 // RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd half=pairs' | FileCheck %s --check-prefix=PAIRS
+// RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd half=tiles lanes=16' | FileCheck %s --check-prefix=TILES
 // RUN: not sluice-opt %s --dataflow-assign-layout='conv=fast' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NAME: error: conv = fast of dataflow-assign-layout is unknown, use direct, auto or winograd
@@ -43,16 +44,29 @@ func.func @others(%x: tensor<1x64x56x56xf32>, %v: tensor<64x64x3x3xf32>) -> (ten
   return %0, %1, %3 : tensor<1x64x28x28xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
 }
 
-// Halves are transformed as f32, unless instructions multiply them. Weights are f32.
+// Halves are transformed as f32, unless instructions multiply them, which only tiles do for f16. Weights are f32.
 // CHECK-LABEL: func.func @halves
 // CHECK: dataflow.conv %{{.*}} {{.*}}algorithm = #dataflow<conv_algorithm winograd4>{{.*}} : tensor<1x56x56x64xf16>, tensor<{{[0-9x]+}}xf32> -> tensor<1x56x56x64xf16>
 // PAIRS-LABEL: func.func @halves
-// PAIRS-NOT: winograd
-// PAIRS: return
+// PAIRS: winograd4
+// TILES-LABEL: func.func @halves
+// TILES-NOT: winograd
+// TILES: return
 func.func @halves(%x: tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf16> {
   %w = dataflow.constant dense<1.0> : tensor<64x64x3x3xf16>
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16> -> tensor<1x64x56x56xf16>
   return %0 : tensor<1x64x56x56xf16>
+}
+
+// CHECK-LABEL: func.func @brains
+// CHECK: winograd4
+// PAIRS-LABEL: func.func @brains
+// PAIRS-NOT: winograd
+// PAIRS: return
+func.func @brains(%x: tensor<1x64x56x56xbf16>) -> tensor<1x64x56x56xbf16> {
+  %w = dataflow.constant dense<1.0> : tensor<64x64x3x3xbf16>
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x64x56x56xbf16>, tensor<64x64x3x3xbf16> -> tensor<1x64x56x56xbf16>
+  return %0 : tensor<1x64x56x56xbf16>
 }
 
 // Nothing to compute.

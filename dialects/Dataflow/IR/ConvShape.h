@@ -6,6 +6,7 @@
 #define SLUICE_DATAFLOW_IR_CONVSHAPE_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Types.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,6 +20,9 @@ struct ConvWindow {
   int64_t groups, outChannels;
   bool last; ///< Channels of the image and of the result come last.
 };
+
+/// Whether Winograd's algorithm takes images of these elements; it computes in f32.
+inline bool isWinogradElement(mlir::Type type) { return type.isF32() || type.isF16() || type.isBF16(); }
 
 /// The result's shape for an input of `input`'s; fails, with the reason, where they do not fit. The weight's channels
 /// are the caller's to check.

@@ -10,6 +10,7 @@
 #include "dialects/Dataflow/Emit/Ops/Models.h"
 #include "dialects/Dataflow/Emit/Packing.h"
 #include "dialects/Dataflow/Emit/TunableKernel.h"
+#include "dialects/Dataflow/IR/ConvShape.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -429,8 +430,7 @@ static void describeConvSpace(ConvOp op, const emit::VectorTarget &target, Tunab
   kernel.columns = spec.groupOutC();
   kernel.depth = spec.groupInC() * spec.kernelH * spec.kernelW;
   kernel.hasTile = !emit::isDepthwise(spec) && emit::convGroupsTogether(spec, target) == 1;
-  kernel.allowsWinograd = emit::allowsWinograd(spec) && isa<FloatType>(op.getType().getElementType()) &&
-                          op.getType().getElementType().getIntOrFloatBitWidth() <= 32 &&
+  kernel.allowsWinograd = emit::allowsWinograd(spec) && isWinogradElement(op.getType().getElementType()) &&
                           isConstantExpression(op.getWeight());
   kernel.allowsShiftAdd = emit::prefersShiftAdd(spec, target);
   kernel.chosen.rows = tile.rows;

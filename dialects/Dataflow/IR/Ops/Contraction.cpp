@@ -227,8 +227,7 @@ static LogicalResult verifyPackedWeight(ConvOp op) {
 static LogicalResult verifyWinograd(ConvOp op) {
   auto isOnes = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 1; }); };
   const int64_t three[] = {3, 3};
-  const Type element = op.getType().getElementType();
-  if (!op.getPackedChannels() || op.getGroups() != 1 || !(element.isF32() || element.isF16() || element.isBF16()) ||
+  if (!op.getPackedChannels() || op.getGroups() != 1 || !isWinogradElement(op.getType().getElementType()) ||
       ArrayRef(op.getKernelShape()) != ArrayRef(three) || !isOnes(op.getStrides()) || !isOnes(op.getDilations()))
     return op.emitOpError(
         "'algorithm' is for 3x3 convolutions of f32, f16 or bf16 images, of stride 1, dilation 1 and one group, "
