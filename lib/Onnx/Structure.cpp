@@ -16,7 +16,7 @@ std::string describeNode(const ::onnx::GraphProto &graph, int index) {
   const ::onnx::NodeProto &node = graph.node(index);
   if (!node.name().empty())
     return concat("'", excerpt(node.name()), "'");
-  return concat("number ", index, ", a '", excerpt(node.op_type()), "',");
+  return concat("number ", index, " (", excerpt(node.op_type()), ")");
 }
 
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names) {
@@ -107,7 +107,7 @@ Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Prod
           if (stack[i].node == producer)
             break;
         }
-        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
+        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle, ", remove an edge of it");
       }
     }
   }
