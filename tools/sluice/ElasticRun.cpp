@@ -17,14 +17,10 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <sstream>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <tuple>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace sluice::driver {
@@ -43,7 +39,7 @@ Expected<Words> ownArguments() {
   for (std::string word; std::getline(stream, word, '\0');)
     all.push_back(word);
   for (size_t i = 1; i < all.size(); ++i) {
-    bool isOwn = all[i] == "--elastic";
+    bool isOwn = all[i] == "--elastic" || all[i].starts_with("--elastic=");
     for (const char *option : {"--launcher", "--from-states"}) {
       isOwn |= all[i].starts_with(concat(option, "="));
       if (all[i] == option) {
@@ -76,9 +72,14 @@ struct LauncherEnd {
   int status = 0; ///< Of its exit; 128 and the signal where one ended it.
 };
 
-/// The launcher ends with this process, and with it the ranks.
+/// The launcher ends with this process, and with it the ranks. It has a process group of its own, so that signals reach
+/// what a script starts, and no input: the ranks read none.
 [[noreturn]] void becomeLauncher(const Words &words, pid_t parent, int report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  setpgid(0, 0);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0)
+    dup2(nothing, STDIN_FILENO);
   std::vector<char *> pointers;
   for (const std::string &word : words)
     pointers.push_back(const_cast<char *>(word.c_str()));
@@ -96,6 +97,8 @@ Expected<LauncherEnd> runLauncher(const Words &words) {
   if (pipe2(ends, O_CLOEXEC) != 0)
     return cannotStart(words.front(), errno);
   std::cout << std::flush;
+  // If it is ignored, nobody can wait for a child.
+  signal(SIGCHLD, SIG_DFL);
   const pid_t parent = getpid(), child = fork();
   if (child == 0)
     becomeLauncher(words, parent, ends[1]);
@@ -107,30 +110,26 @@ Expected<LauncherEnd> runLauncher(const Words &words) {
   if (child < 0)
     return cannotStart(words.front(), forkCode);
   int status = 0;
-  bool isTold = false;
+  pid_t ended = 0;
   constexpr timespec kPause{0, 20'000'000};
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (interrupted && !std::exchange(isTold, true))
-      kill(child, SIGINT);
+  constexpr int kPatience = 250; // Pauses until a launcher that does not end by SIGINT gets SIGTERM.
+  for (int told = 0; (ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR);) {
+    if (interrupted && told++ % kPatience == 0)
+      kill(-child, told == 1 ? SIGINT : SIGTERM);
     nanosleep(&kPause, nullptr);
   }
+  if (ended < 0)
+    return makeError(ErrorCode::Io, "cannot wait for '", words.front(), "', ", std::strerror(errno),
+                     ", option '--elastic', run the command again");
   if (isRefused)
     return cannotStart(words.front(), code);
   return LauncherEnd{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 }
 
-/// Tells one folder of a name from another.
-using FolderIdentity = std::optional<std::tuple<dev_t, ino_t, time_t, long>>;
-FolderIdentity identityOfFolder(const std::string &path) {
-  struct stat found;
-  if (stat(path.c_str(), &found) != 0)
-    return std::nullopt;
-  return std::tuple(found.st_dev, found.st_ino, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
-}
-
 std::string describe(const LauncherEnd &end) {
-  return end.status > 128 ? concat("by signal ", end.status - 128, " (", strsignal(end.status - 128), ")")
-                          : concat("with status ", end.status);
+  const bool isSignal = end.status > 128 && strsignal(end.status - 128) && end.status - 128 < NSIG;
+  return isSignal ? concat("by signal ", end.status - 128, " (", strsignal(end.status - 128), ")")
+                  : concat("with status ", end.status);
 }
 
 } // namespace
@@ -142,26 +141,30 @@ Status runElastic(const ElasticRun &run) {
   SLUICE_ASSIGN_OR_RETURN(const Words arguments, ownArguments());
   std::error_code error;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  const FolderIdentity before = identityOfFolder(run.states);
+  if (error)
+    return cannotStart("/proc/self/exe", error.value());
+  const std::string before = identityOfStates(run.states);
   std::string from = run.fromStates;
   int64_t done = -1;
   for (int inVain = 0;;) {
     Words words = launcher;
     words.insert(words.end(), {"-n", std::to_string(run.numRanks), program});
     words.insert(words.end(), arguments.begin(), arguments.end());
+    // Before what may follow a '--'.
     if (!from.empty())
-      words.insert(words.end(), {"--from-states", from});
+      words.insert(std::find(words.begin() + static_cast<ptrdiff_t>(launcher.size()), words.end(), "run") + 1,
+                   {"--from-states", from});
     SLUICE_ASSIGN_OR_RETURN(const LauncherEnd end, runLauncher(words));
-    if (interrupted)
-      return makeError(ErrorCode::Interrupted, "stopped, option '--elastic', continue with --from-states");
     if (end.status == 0)
       return {};
+    if (interrupted)
+      return makeError(ErrorCode::Interrupted, "stopped, option '--elastic', continue with --from-states");
     if (end.status <= 2)
       return makeError(ErrorCode::InvalidInput, "the ranks ended with an error of their own, option '--elastic', ",
                        "see the message above, correct its cause and continue with --from-states");
     // States that were there before are those of another run.
     int64_t now = -1;
-    if (identityOfFolder(run.states) != before) {
+    if (identityOfStates(run.states) != before) {
       SLUICE_ASSIGN_OR_RETURN(const RunProgress progress, savedProgress(run.states));
       now = progress.steps;
       from = run.states;

@@ -241,11 +241,13 @@ Status writeOutputs(const std::string &directory, const std::vector<HostTensor> 
   return {};
 }
 
-/// Before the first step: refuses a folder in which states could not be kept later.
+/// Before the first step: refuses a folder in which states could not be written later.
 Status prepareToKeep(const RunOptions &options) {
-  if (options.keepEvery == 0)
+  std::error_code error;
+  if (options.keepEvery > 0)
+    SLUICE_RETURN_IF_ERROR(makeDirectory(options.outputDirectory));
+  else if (options.outputDirectory.empty() || !std::filesystem::exists(options.outputDirectory, error))
     return {};
-  SLUICE_RETURN_IF_ERROR(makeDirectory(options.outputDirectory));
   return checkReplaceable(options.statesFolder());
 }
 
@@ -625,20 +627,23 @@ private:
   RunProgress progressAfter(int64_t steps) const { return {steps, first.batches + steps - first.steps}; }
 
   Status restore() {
-    if (options.keepEvery > 0 && session.model().num_states == 0)
+    const bool hasStates = session.model().num_states > 0;
+    if (options.keepEvery > 0 && !hasStates)
       return makeError(ErrorCode::InvalidInput, "the model has no states to keep, option '--keep-every', leave it out");
-    if (options.fromStates.empty())
-      return session.isFirst() ? prepareToKeep(options) : Status();
-    if (session.model().num_states == 0)
-      return makeError(ErrorCode::InvalidInput, "the model has no states, option '--from-states', leave it out");
-    SLUICE_ASSIGN_OR_RETURN(const std::vector<StateType> wanted, session.stateTypes());
-    SLUICE_ASSIGN_OR_RETURN(const SavedStates saved,
-                            loadStates(options.fromStates, open.identity, wanted, options.isCompatible));
-    SLUICE_RETURN_IF_ERROR(checkStepsLeft(options.fromStates, saved.progress, options.steps));
-    first = saved.progress;
-    stepsDone = first.steps;
-    SLUICE_RETURN_IF_ERROR(session.writeStates(saved.states));
-    return session.isFirst() ? prepareToKeep(options) : Status();
+    if (options.keepEvery > 0)
+      SLUICE_RETURN_IF_ERROR(session.checkLengthsOfStates("--keep-every"));
+    if (!options.fromStates.empty()) {
+      if (!hasStates)
+        return makeError(ErrorCode::InvalidInput, "the model has no states, option '--from-states', leave it out");
+      SLUICE_ASSIGN_OR_RETURN(const std::vector<StateType> wanted, session.stateTypes());
+      SLUICE_ASSIGN_OR_RETURN(const SavedStates saved,
+                              loadStates(options.fromStates, open.identity, wanted, options.isCompatible));
+      SLUICE_RETURN_IF_ERROR(checkStepsLeft(options.fromStates, saved.progress, options.steps));
+      first = saved.progress;
+      stepsDone = first.steps;
+      SLUICE_RETURN_IF_ERROR(session.writeStates(saved.states));
+    }
+    return hasStates && session.isFirst() ? prepareToKeep(options) : Status();
   }
 
   /// After a step that --keep-every names. The states of the last step are written with its outputs.
@@ -800,6 +805,11 @@ Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Dist
   return {};
 }
 
+/// As many as --devices allows.
+constexpr int64_t kMostRanks = 65536;
+/// Batches of all ranks and steps are counted.
+constexpr int64_t kMostSteps = int64_t(1) << 40;
+
 /// The ranks that --elastic starts: those of a model that is split, or of a barrier.
 Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
   if (!isCompiled)
@@ -815,7 +825,11 @@ Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
                        "give --devices N");
     return options.compile.devices();
   }
-  return ranksOf(options.model);
+  const int64_t ranks = ranksOf(options.model);
+  if (ranks < 1 || ranks > kMostRanks)
+    return makeError(ErrorCode::InvalidInput, "artifact '", options.model, "' is for ", ranks, " ranks, option '",
+                     "--elastic', give one of 1 to ", kMostRanks, " ranks");
+  return ranks;
 }
 
 Status runElastically(const RunOptions &options, bool isCompiled) {
@@ -927,7 +941,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   addOption(*command, "--steps", options->steps,
             "number of steps to run, all of which are compared; states are kept between steps; steps before "
             "--from-states count")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(int64_t(1), kMostSteps))
       ->capture_default_str();
   addOption(*command, "--repeat", options->repeat, "afterwards, time this number of steps and print the median")
       ->check(CLI::NonNegativeNumber);

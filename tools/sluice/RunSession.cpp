@@ -372,11 +372,16 @@ Expected<std::vector<StateType>> RunSession::stateTypes() const {
   return types;
 }
 
-Status RunSession::writeStates(const std::vector<HostTensor> &states) {
+Status RunSession::checkLengthsOfStates(const char *option) const {
   for (uint32_t s = 0; s < model().num_symbols; ++s)
     if (const sluice_symbol_desc symbol = tableEntry(model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
       return makeError(ErrorCode::Unsupported, "state '", tableEntry(model().states, symbol.dimension).name,
-                       "' grows, option '--from-states' is for states of one length, leave it out");
+                       "' grows, option '", option, "' is for states of one length, leave it out");
+  return {};
+}
+
+Status RunSession::writeStates(const std::vector<HostTensor> &states) {
+  SLUICE_RETURN_IF_ERROR(checkLengthsOfStates("--from-states"));
   for (size_t i = 0; i < sessions.size(); ++i)
     for (uint32_t number = 0; number < model().num_states; ++number) {
       const sluice_tensor_desc state = tableEntry(model().states, number);

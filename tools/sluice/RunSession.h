@@ -67,6 +67,8 @@ public:
   /// isFirst(); others get tensors of no meaning. All processes call it together.
   Expected<std::vector<HostTensor>> readStates() const;
   Expected<std::vector<StateType>> stateTypes() const;
+  /// Fails if a state grows, and names the option that needs states of one length.
+  Status checkLengthsOfStates(const char *option) const;
   /// Gives the states of all ranks here the values of `states`, whole ones in the order and of the types of
   /// stateTypes(). A model whose states grow is refused.
   Status writeStates(const std::vector<HostTensor> &states);

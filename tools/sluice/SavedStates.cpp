@@ -7,6 +7,7 @@
 
 #include "lib/Runtime/Sha256.h"
 #include "sluice/Codegen/Artifact.h"
+#include "sluice/Support/Count.h"
 #include "sluice/Support/Text.h"
 #include "sluice/TensorIO/Npy.h"
 
@@ -19,6 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::driver {
@@ -27,14 +29,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kStatesFile = "states.json";
-constexpr int64_t kMostStatesBytes = int64_t(1) << 40;
+/// Of a .npy file, beside its data.
+constexpr int64_t kMostHeaderBytes = int64_t(1) << 16;
 /// Steps and batches are added up.
 constexpr int64_t kMostProgress = int64_t(1) << 60;
 
 /// Beside a folder: its successor while it is written, and its predecessor where a file system exchanges no names.
-std::string besideOf(const std::string &folder, const char *suffix) { return folder + suffix; }
-std::string pendingOf(const std::string &folder) { return besideOf(folder, ".tmp"); }
-std::string replacedOf(const std::string &folder) { return besideOf(folder, ".old"); }
+/// Users give no folder these names.
+std::string besideOf(const std::string &folder, const char *suffix) {
+  const fs::path path(folder);
+  return (path.parent_path() / concat(".", path.filename().string(), suffix)).string();
+}
+std::string pendingOf(const std::string &folder) { return besideOf(folder, ".sluice-new"); }
+std::string replacedOf(const std::string &folder) { return besideOf(folder, ".sluice-old"); }
 
 /// The path without links and trailing separators: a link to a folder is not itself replaced.
 std::string resolved(const std::string &folder) {
@@ -109,23 +116,29 @@ private:
   const int descriptor;
 };
 
-/// Gives `pending` the name `folder`. What had that name is then `pending`, `replaced`, or gone.
-Status exchange(const std::string &pending, const std::string &folder) {
-  const std::string replaced = replacedOf(folder);
+/// Gives `pending` the name `folder`. Returns the name that the older folder has now, empty if there was none.
+Expected<std::string> exchange(const std::string &pending, const std::string &folder) {
   if (renameat2(AT_FDCWD, pending.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0)
-    return {};
+    return pending;
+  std::string older;
   if (errno == EINVAL || errno == ENOSYS) {
     // For a moment the folder has the other name only, where loadStates() finds it.
     std::error_code ignored;
     if (fs::exists(folder, ignored)) {
-      fs::remove_all(replaced, ignored);
-      if (std::rename(folder.c_str(), replaced.c_str()) != 0)
+      older = replacedOf(folder);
+      fs::remove_all(older, ignored);
+      if (std::rename(folder.c_str(), older.c_str()) != 0)
         return refused("replace", folder, errno);
     }
   } else if (errno != ENOENT) {
     return refused("replace", folder, errno);
   }
-  return std::rename(pending.c_str(), folder.c_str()) == 0 ? Status() : Status(refused("replace", folder, errno));
+  if (std::rename(pending.c_str(), folder.c_str()) == 0)
+    return older;
+  const int code = errno;
+  if (!older.empty())
+    (void)std::rename(older.c_str(), folder.c_str());
+  return refused("replace", folder, code);
 }
 
 /// The folder, or its predecessor where the process was killed between two renames.
@@ -191,7 +204,15 @@ Expected<StatesList> readList(const std::string &given) {
 
 Expected<HostTensor> readState(const StatesList &list, const ListedState &listed, const StateType &wanted) {
   const std::string path = (fs::path(list.folder) / listed.file).string();
-  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, kMostStatesBytes));
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a regular file, option '--from-states', ",
+                     "give an undamaged copy");
+  // Of complex numbers, which have the largest elements.
+  Count most = 16;
+  for (int64_t extent : wanted.shape)
+    most *= extent;
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, (most + kMostHeaderBytes).value()));
   if (runtime::sha256Hex(text.data(), text.size()) != listed.digest)
     return makeError(ErrorCode::InvalidInput, "'", path, "' is truncated or changed: its SHA-256 is not that of ",
                      kStatesFile, ", option '--from-states', give an undamaged copy");
@@ -245,19 +266,42 @@ Status checkReplaceable(const std::string &given) {
   std::error_code error;
   if (access(parent.c_str(), W_OK) != 0)
     return refused("write to", parent, errno);
-  if (!fs::exists(folder, error))
+  for (const std::string &beside : {pendingOf(folder), replacedOf(folder)})
+    if (fs::is_symlink(beside, error) || (fs::exists(beside, error) && !fs::is_directory(beside, error)))
+      return makeError(ErrorCode::InvalidInput, "'", beside,
+                       "' is a link or a file, and states are first written to a folder of this name, remove it");
+  if (!fs::exists(folder, error)) {
+    if (fs::is_symlink(folder, error))
+      return makeError(ErrorCode::InvalidInput, "'", given,
+                       "' is a link to a path that does not exist, and states are written to a folder of this name, "
+                       "remove the link");
     return {};
+  }
   if (!fs::is_directory(folder, error))
     return makeError(ErrorCode::InvalidInput, "'", given,
                      "' is a file, and states are written to a folder of this name, remove it");
+  std::set<std::string> known;
+  if (const Expected<StatesList> list = readList(folder)) {
+    known.insert(kStatesFile);
+    for (const ListedState &state : list->states)
+      known.insert(state.file);
+  }
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!it->is_regular_file(error) || (name != kStatesFile && !name.ends_with(".npy")))
-      return makeError(
-          ErrorCode::InvalidInput, "folder '", given, "' holds '", excerpt(name),
-          "', which is not a state, and states replace the folder, move it or choose another --output-dir");
+    if (!it->is_regular_file(error) || known.count(name) == 0)
+      return makeError(ErrorCode::InvalidInput, "folder '", given, "' holds '", excerpt(name), "', which no ",
+                       kStatesFile,
+                       " lists as a state, and states replace the folder, move it or choose another "
+                       "--output-dir");
   }
   return error ? Status(refused("read", folder, error.value())) : Status();
+}
+
+std::string identityOfStates(const std::string &folder) {
+  struct stat found;
+  if (stat((fs::path(presentFolder(folder)) / kStatesFile).c_str(), &found) != 0)
+    return {};
+  return concat(found.st_dev, ":", found.st_ino, ":", found.st_mtim.tv_sec, ".", found.st_mtim.tv_nsec);
 }
 
 Status saveStates(const std::string &given, const ModelIdentity &model, RunProgress progress,
@@ -269,21 +313,26 @@ Status saveStates(const std::string &given, const ModelIdentity &model, RunProgr
   // What a killed process left.
   for (fs::directory_iterator it(pending, ignored), end; it != end; it.increment(ignored))
     fs::remove_all(it->path(), ignored);
-  Status written = writeFiles(pending, model, progress, states);
-  if (written)
-    written = sync(pending);
-  const HeldFolder older(folder);
-  if (written) {
-    // From here on a signal must not empty it.
-    directory.keep();
-    written = exchange(pending, folder);
-  }
-  if (written)
-    written = sync(fs::path(folder).parent_path().string());
-  fs::remove_all(pending, ignored);
-  if (written)
-    fs::remove_all(replacedOf(folder), ignored);
-  return written;
+  auto discarded = [&](Status &&failed) {
+    fs::remove_all(pending, ignored);
+    return std::move(failed);
+  };
+  if (Status written = writeFiles(pending, model, progress, states); !written)
+    return discarded(std::move(written));
+  if (Status written = sync(pending); !written)
+    return discarded(std::move(written));
+  const HeldFolder held(folder);
+  // From here on a signal must not empty it.
+  directory.keep();
+  Expected<std::string> older = exchange(pending, folder);
+  if (!older)
+    return discarded(propagate(older));
+  // Until this is done, the older states are kept. Another process may already write below the name `pending`, unless
+  // it is the name of the older folder, which is held.
+  SLUICE_RETURN_IF_ERROR(sync(fs::path(folder).parent_path().string()));
+  if (!older->empty())
+    fs::remove_all(*older, ignored);
+  return {};
 }
 
 Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity &model,

@@ -20,8 +20,8 @@ namespace sluice::driver {
 
 /// How far a run has come.
 struct RunProgress {
-  int64_t steps = 0;   ///< That each rank has done.
-  int64_t batches = 0; ///< That all ranks have used together.
+  int64_t steps = 0;   ///< Number of steps that the first rank has done.
+  int64_t batches = 0; ///< Number of batches that all ranks have used when each has done that many steps.
 };
 
 /// A compiled model, as folders of states name it.
@@ -36,13 +36,16 @@ Expected<ModelIdentity> identityOf(const std::string &directory);
 /// A file name for each tensor: the tensor's name without separators, each once.
 std::vector<std::string> tensorFileNames(const std::vector<HostTensor> &tensors);
 
-/// Replaces `folder` by one with these states. At every time, also if the process is killed, the folder is absent or
-/// whole, and an older one is there until the new one is on the disk. Only one process at a time writes it. Fails,
-/// without a change, where checkReplaceable() does, and where the system refuses a file.
+/// Replaces `folder` by a folder with these states. At every time, also if the process is killed, the folder is absent
+/// or whole, and an older folder stays until the new one is on the disk. One process at a time writes it. Fails if
+/// checkReplaceable() does, or if the system refuses a file; the folder is then the older one.
 Status saveStates(const std::string &folder, const ModelIdentity &model, RunProgress progress,
                   const std::vector<HostTensor> &states);
-/// Fails if `folder` is a file, holds anything that saveStates() does not write, or cannot be written.
+/// Fails if `folder` is a file or a link without a target, holds anything that saveStates() has not written, or cannot
+/// be written.
 Status checkReplaceable(const std::string &folder);
+/// A text that differs between two states that were saved below one name; empty if there are none.
+std::string identityOfStates(const std::string &folder);
 
 /// States for a model, in the order of its states.
 struct SavedStates {
@@ -50,12 +53,12 @@ struct SavedStates {
   std::vector<HostTensor> states;
 };
 
-/// Reads a folder for the model whose states are `wanted`. Fails where the folder is of another compiled model, unless
-/// `isCompatible`, where its states differ from those in name, type or shape, and where a file is missing or is not the
-/// one that was written.
+/// Reads a folder for the model whose states are `wanted`. Fails if the folder was written for another compiled model
+/// (unless `isCompatible`), if the names, types or shapes of its states differ from those of the model, and if a file
+/// is missing or has changed since it was written.
 Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity &model,
                                  const std::vector<StateType> &wanted, bool isCompatible);
-/// Fails if a run of `steps` steps, from the begin of the training on, has nothing left to do.
+/// Fails if a training run that ends after `steps` steps has nothing left to do.
 Status checkStepsLeft(const std::string &folder, RunProgress progress, int64_t steps);
 /// The progress of a folder, without its states.
 Expected<RunProgress> savedProgress(const std::string &folder);
