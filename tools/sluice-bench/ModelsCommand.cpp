@@ -81,8 +81,9 @@ std::vector<Measured> measureInTurns(const std::vector<Runner> &runners, std::ve
       if (!measured[i].problem.empty())
         continue;
       std::this_thread::sleep_for(kPause);
-      // Steps that are not counted bring back what the others took from the caches, and wake the threads.
-      if (Expected<double> warm = runners[i](steps[i]); !take(i, warm))
+      // Steps that are not counted bring back what the others took from the caches, and wake the threads. After a
+      // pause the system may leave two threads on one core for some 25 ms: one step of a large model is too few.
+      if (Expected<double> warm = runners[i](3 * steps[i]); !take(i, warm))
         continue;
       if (Expected<double> seconds = runners[i](steps[i]); take(i, seconds))
         measured[i].seconds.push_back(*seconds / steps[i]);
