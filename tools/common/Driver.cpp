@@ -53,7 +53,7 @@ int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
   }
   if (Status status = action(); !status) {
     clearProgress();
-    std::cerr << "error: " << status.error().message << '\n';
+    std::cerr << "error: " << textForUsers(status.error()) << '\n';
     return 1;
   }
   return 0;

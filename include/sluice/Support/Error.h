@@ -24,7 +24,7 @@ enum class ErrorCode : uint8_t {
   NotFound,     ///< A file, device, tensor or solver does not exist.
   Unsupported,  ///< The input is valid but not supported.
   Infeasible,   ///< No solution within the given limits exists or was found.
-  Io,           ///< The operating system refused a read, write or mapping.
+  Io,           ///< The operating system or the runtime refused a read, a write, a mapping or a step.
   Interrupted,  ///< The user or a clock stopped the work before there was a result.
   Internal,     ///< A bug of Sluice, found by a validator.
 };
@@ -54,6 +54,9 @@ template <typename... Ts>
 tl::unexpected<Error> makeError(ErrorCode code, const Ts &...parts) {
   return tl::unexpected<Error>(Error{code, concat(parts...), {}});
 }
+
+/// What a user reads: the message, with the request for a report if the error is a bug and the message does not ask.
+std::string textForUsers(const Error &error);
 
 /// Returns the error of another result.
 template <typename T>
