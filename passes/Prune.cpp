@@ -123,8 +123,9 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
   Expected<Attribute> prune(MatmulOp layer) {
     auto type = typeOf(layer.getRhs());
     if (!type.getElementType().isF32() || layer.getTransposeLhs() || layer.getPackedN())
-      return makeError(ErrorCode::Unsupported,
-                       "only layers of 32-bit floats are pruned, whose input is not transposed");
+      return makeError(
+          ErrorCode::Unsupported,
+          "pruning needs 32-bit floats and an input that is not transposed, leave this layer out of --layers");
     const bool transposed = layer.getTransposeRhs();
     const int64_t rows = type.getDimSize(transposed ? 1 : 0), columns = type.getDimSize(transposed ? 0 : 1);
     SLUICE_ASSIGN_OR_RETURN(std::vector<float> weights, readWeights(layer, rows, columns));

@@ -55,7 +55,7 @@ Expected<StepTime> parseStepTime(std::string_view text) {
   const size_t numbers = time.kind == StepTime::Kind::Fixed ? 1 : 2;
   if (parts.numbers.size() != numbers)
     return makeError(ErrorCode::InvalidInput, "step time '", excerpt(text), "' has ", parts.numbers.size(),
-                     " numbers, '", parts.name, "' has ", numbers);
+                     " numbers, give '", parts.name, "' ", numbers, numbers == 1 ? " number" : " numbers");
   SLUICE_ASSIGN_OR_RETURN(time.baseNs, parseDuration(parts.numbers[0]));
   if (time.kind == StepTime::Kind::LogNormal) {
     SLUICE_ASSIGN_OR_RETURN(time.sigma, parseNumber(parts.numbers[1]));

@@ -77,7 +77,7 @@ Status LinkJob::run(const std::string &tool, const std::vector<std::string> &arg
   constexpr int64_t kMostBytes = int64_t(1) << 20;
   if (Expected<std::string> said = readFile(messages, kMostBytes); said && problem.empty())
     problem = *said;
-  return makeError(ErrorCode::Internal, "linker '", tool, "' failed: ", excerpt(firstProblem(problem)),
+  return makeError(ErrorCode::Io, "linker '", tool, "' failed: ", excerpt(firstProblem(problem)),
                    ", make room in TMPDIR, or free memory and processes");
 }
 

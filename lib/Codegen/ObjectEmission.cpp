@@ -54,7 +54,8 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   std::string problem;
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!backend)
-    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "': ", problem);
+    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "': ", problem,
+                     ", give another --target");
   llvm::CodeGenOptLevel level = optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
                                 : optLevel == 2 ? llvm::CodeGenOptLevel::Default
                                 : optLevel == 1 ? llvm::CodeGenOptLevel::Less
@@ -67,7 +68,8 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   std::unique_ptr<llvm::TargetMachine> machine(
       backend->createTargetMachine(triple, target.cpu, target.features, options, relocation, std::nullopt, level));
   if (!machine)
-    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu, "'");
+    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu,
+                     "', give another --target");
   return machine;
 }
 

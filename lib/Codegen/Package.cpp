@@ -96,8 +96,8 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
   SLUICE_RETURN_IF_ERROR(job.run(linker, arguments));
 
   auto failed = [&joined](llvm::Error error) {
-    return makeError(ErrorCode::Internal, "an object cannot be rewritten, '", joined, "', ",
-                     llvm::toString(std::move(error)), ", set TMPDIR to a disk with room");
+    return makeError(ErrorCode::Io, "an object cannot be rewritten, '", joined, "', ", llvm::toString(std::move(error)),
+                     ", set TMPDIR to a disk with room");
   };
   auto binary = llvm::object::createBinary(joined);
   if (!binary)

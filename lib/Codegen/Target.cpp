@@ -151,7 +151,8 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     if (name.starts_with('+')) {
       if (cpu.empty())
         return makeError(ErrorCode::InvalidInput, "CPU feature '", name,
-                         "' follows no CPU, option '--target', give cpu:aarch64", name);
+                         "' follows no CPU, option '--target', write a CPU before it, such as cpu:x86-64-v3+f16c or "
+                         "cpu:aarch64+dotprod");
       cpu += name;
       continue;
     }

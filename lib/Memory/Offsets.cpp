@@ -22,22 +22,24 @@ Status sluice::check(const OffsetProblem &problem) {
     return makeError(ErrorCode::InvalidInput, problem.ids.size(), " ids for ", problem.buffers.size(),
                      " buffers, give each buffer one");
   if (problem.capacityBytes && *problem.capacityBytes < 0)
-    return makeError(ErrorCode::InvalidInput, "negative capacity ", *problem.capacityBytes);
+    return makeError(ErrorCode::InvalidInput, "negative capacity ", *problem.capacityBytes,
+                     ", give one of 0 or more bytes");
   int64_t total = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer &buffer = problem.buffers[i];
     if (buffer.lower > buffer.upper)
       return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' ends at ", buffer.upper,
-                       ", before it starts at ", buffer.lower);
+                       ", before it starts at ", buffer.lower, ", correct its times");
     if (buffer.bytes < 0)
-      return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has negative size ", buffer.bytes);
+      return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has negative size ", buffer.bytes,
+                       ", correct its size");
     if (buffer.alignment < 1)
       return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has alignment ", buffer.alignment,
-                       ", which is not positive");
+                       ", give it one of 1 or more");
     total = saturatingAdd(total, saturatingAdd(buffer.bytes, buffer.alignment));
   }
   if (total > int64_t(1) << 62)
-    return makeError(ErrorCode::InvalidInput, "the buffers' sizes sum to more than 2^62 bytes");
+    return makeError(ErrorCode::InvalidInput, "the buffers' sizes sum to more than 2^62 bytes, give smaller buffers");
   return {};
 }
 

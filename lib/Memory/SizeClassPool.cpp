@@ -20,17 +20,18 @@ Status sluice::check(const PoolConfig &pool) {
   for (size_t i = 0; i < pool.sizes.size(); ++i) {
     if (pool.sizes[i] <= 0 || (i > 0 && pool.sizes[i] <= pool.sizes[i - 1]))
       return makeError(ErrorCode::InvalidInput, "pool size ", pool.sizes[i], " at position ", i,
-                       ", sizes must be positive and ascend");
+                       ", give sizes that are positive and ascend");
     int64_t step = i == 0 ? int64_t(pool.classes[0]) - 1 : int64_t(pool.classes[i]) - pool.classes[i - 1];
     if (step < 0 || step > (i == 0 ? 0 : 1))
       return makeError(ErrorCode::InvalidInput, "pool class ", pool.classes[i], " at position ", i,
                        ", classes start at 1 and rise by 0 or 1");
   }
   if (pool.counts.size() != static_cast<size_t>(numClasses))
-    return makeError(ErrorCode::InvalidInput, "pool has ", pool.counts.size(), " counts for ", numClasses, " classes");
+    return makeError(ErrorCode::InvalidInput, "pool has ", pool.counts.size(), " counts for ", numClasses,
+                     " classes, give each class one");
   for (int64_t count : pool.counts)
     if (count < 0)
-      return makeError(ErrorCode::InvalidInput, "pool has a class of ", count, " objects");
+      return makeError(ErrorCode::InvalidInput, "pool has a class of ", count, " objects, give each class 0 or more");
   return {};
 }
 

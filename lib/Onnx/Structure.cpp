@@ -107,7 +107,7 @@ Expected<std::vector<int>> sortNodes(const ::onnx::GraphProto &graph, const Prod
           if (stack[i].node == producer)
             break;
         }
-        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle, ", remove an edge of it");
+        return makeError(ErrorCode::InvalidInput, "the graph has a cycle: ", cycle);
       }
     }
   }

@@ -238,16 +238,16 @@ Expected<std::shared_ptr<Message>> readMessage(const std::string &path, const ch
 Expected<HostTensor> hostTensor(std::shared_ptr<const ::onnx::TensorProto> proto, const std::string &path) {
   if (proto->data_type() == onnxtype::String) {
     if (Status status = checkStrings(*proto); !status)
-      return makeError(status.error().code, status.error().message, ", in '", path, "'");
+      return makeError(status.error().code, status.error().message, ", in '", path, "', give another file");
     return makeStringTensor(proto->name(), {proto->dims().begin(), proto->dims().end()},
                             std::vector<std::string>(proto->string_data().begin(), proto->string_data().end()));
   }
   Expected<TensorData> data = inlineTensorData(*proto, proto);
   if (!data)
-    return makeError(data.error().code, data.error().message, ", in '", path, "'");
+    return makeError(data.error().code, data.error().message, ", in '", path, "', give another file");
   Expected<ElementType> type = elementTypeFromOnnx(data->elementType);
   if (!type)
-    return makeError(type.error().code, type.error().message, ", in '", path, "'");
+    return makeError(type.error().code, type.error().message, ", in '", path, "', give another file");
   return HostTensor{proto->name(), *type, data->dims, unpackedBytes(*data)};
 }
 

@@ -82,7 +82,8 @@ Status parseTextModel(std::string_view text, const std::string &path, ::onnx::Mo
   const std::string copy(text);
   ::onnx::OnnxParser parser(copy.c_str());
   auto wrong = [&](std::string_view message) {
-    return makeError(ErrorCode::InvalidInput, "cannot parse textual model '", path, "': ", shortMessage(message));
+    return makeError(ErrorCode::InvalidInput, "cannot parse textual model '", path, "': ", shortMessage(message),
+                     ", correct its syntax");
   };
   auto here = [&](std::string_view message) {
     return wrong(concat("[ParseError at position ", parser.GetCurrentPos(),

@@ -46,7 +46,7 @@ Status PlacementProblem::check() const {
       int64_t time = costs->timeNs(OperatorId(i), device);
       if (time < 1)
         return makeError(ErrorCode::InvalidInput, "time of operator '", op.name, "' is ", time, " ns on device '",
-                         machine->device(device).name, "', times are at least 1 ns");
+                         machine->device(device).name, "', give times of 1 ns or more");
       longest = std::max(longest, time);
     }
     total = saturatingAdd(total, longest);

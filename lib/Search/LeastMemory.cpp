@@ -48,7 +48,7 @@ public:
     if (!isFast(*own))
       return makeError(ErrorCode::Infeasible, "the plan takes ", formatDuration(own->makespanNs), ", ",
                        ratioOf(own->makespanNs), " times the ideal, with all the memory of '",
-                       machine.memory(memories.front()).name, "' allowed, allow a slowdown or more memory");
+                       machine.memory(memories.front()).name, "' allowed, give a greater --inference or more --memory");
     problem.placement = own->plan.placement;
     std::vector<int64_t> low = problem.capacityBytes;
     for (MemoryId memory : memories)

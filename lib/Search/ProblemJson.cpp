@@ -56,7 +56,7 @@ static Status readCosts(const JsonReader &reader, ProblemFile &problem) {
       SLUICE_ASSIGN_OR_RETURN(int64_t ns, time.asInteger());
       if (ns < 1)
         return makeError(ErrorCode::InvalidInput, "time ", ns, " is out of range, at '", time.where(),
-                         "', times are at least 1 ns");
+                         "', give times of 1 ns or more");
       problem.costs.operatorNs.push_back(ns);
     }
   }

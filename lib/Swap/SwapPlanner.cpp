@@ -301,7 +301,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   SLUICE_RETURN_IF_ERROR(check(problem));
   if (pool.size() != problem.machine.memories.size())
     return makeError(ErrorCode::InvalidInput, "pools for ", pool.size(), " of ", problem.machine.memories.size(),
-                     " memories");
+                     " memories, give each memory one");
   // The planner lists the objects one by one.
   constexpr int64_t kMaxObjects = int64_t(1) << 22;
   for (size_t m = 1; m < pool.size(); ++m) {
@@ -312,7 +312,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       if (entry.bytes <= 0 || entry.bytes > int64_t(1) << 62 || entry.count < 0 ||
           (c > 0 && entry.bytes <= pool[m][c - 1].bytes))
         return makeError(ErrorCode::InvalidInput, "size class ", c, " of memory '", memory,
-                         "' is malformed, sizes must be positive and ascend, counts not negative");
+                         "' is malformed, give sizes that are positive and ascend, and counts of 0 or more");
       bytes = saturatingAdd(bytes, saturatingMul(alignUp(entry.bytes), entry.count));
       objects = saturatingAdd(objects, entry.count);
     }
@@ -328,7 +328,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
     for (size_t i = 0; i < sizes.size(); ++i)
       if (sizes[i].second < sizes[i].first || (i > 0 && sizes[i].first <= sizes[i - 1].first))
         return makeError(ErrorCode::InvalidInput, "size ", sizes[i].first, " has objects of ", sizes[i].second,
-                         " bytes, sizes must ascend and fit their objects");
+                         " bytes, give sizes that ascend and fit their objects");
   ProblemIndex index(problem);
   StepOptions options;
   options.copyOutAfterLastUse = true;

@@ -18,29 +18,31 @@ Status sluice::check(const SwapProblem &problem) {
   const Machine &machine = problem.machine;
   if (problem.placement.size() != graph.numOperators())
     return makeError(ErrorCode::InvalidInput, "placement has ", problem.placement.size(), " devices for ",
-                     graph.numOperators(), " operators");
+                     graph.numOperators(), " operators, give each operator one");
   if (problem.capacityBytes.size() != machine.memories.size())
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities for ", machine.memories.size(),
-                     " memories");
+                     " memories, give each memory one");
   for (size_t m = 0; m < machine.memories.size(); ++m)
     if (problem.capacityBytes[m] < 0)
-      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name, "' is negative");
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name,
+                       "' is negative, give it 0 or more bytes");
   if (problem.costs.numDevices != machine.devices.size() ||
       problem.costs.operatorNs.size() != graph.numOperators() * machine.devices.size())
-    return makeError(ErrorCode::InvalidInput, "the cost table is of another graph or machine");
+    return makeError(ErrorCode::InvalidInput,
+                     "the cost table is of another graph or machine, make it from this problem's graph and machine");
   if (problem.order.size() != graph.numOperators() || !graph.isTopological(problem.order))
     return makeError(ErrorCode::InvalidInput, "the order is not a topological order of the graph's ",
-                     graph.numOperators(), " operators");
+                     graph.numOperators(), " operators, list each operator after the operators whose results it reads");
   for (size_t i = 0; i < problem.placement.size(); ++i) {
     DeviceId device = problem.placement[i];
     const std::string &name = graph.operators()[i].name;
     if (!device.valid() || device.index() >= machine.devices.size())
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on no device of machine '",
-                       machine.name, "'");
+                       machine.name, "', place it on one that computes");
     const Device &d = machine.device(device);
     if (!d.computes)
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on device '", d.name,
-                       "', which does not compute");
+                       "', which does not compute, place it on one that does");
     if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
       return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name,
                        "' has no link to the host's memory, machine '", machine.name, "', add the link");
@@ -69,7 +71,7 @@ Status sluice::check(const SwapProblem &problem) {
   for (const Operator &op : graph.operators())
     total = saturatingAdd(total, saturatingAdd(op.workspaceBytes, kArenaAlignment));
   if (total > int64_t(1) << 62)
-    return makeError(ErrorCode::InvalidInput, "the graph's tensors sum to more than 2^61 bytes");
+    return makeError(ErrorCode::InvalidInput, "the graph's tensors sum to more than 2^61 bytes, give a smaller graph");
   return {};
 }
 

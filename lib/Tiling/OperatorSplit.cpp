@@ -21,7 +21,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
   for (const OperatorSplit &split : splits) {
     if (split.op.index() >= program.operators.size())
       return makeError(ErrorCode::InvalidInput, "program '", program.name, "' has no operator ", split.op.index(),
-                       " to split");
+                       " to split, name one that it has");
     const ProgramOperator &op = program.operators[split.op.index()];
     auto refuse = [&](const auto &...parts) {
       return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' ", parts...);

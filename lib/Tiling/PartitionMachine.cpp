@@ -33,7 +33,7 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
     if (other.flopsPerSec != first.flopsPerSec || other.memoryBytesPerSec != first.memoryBytesPerSec ||
         other.speed != first.speed || other.efficiency != first.efficiency)
       return makeError(ErrorCode::Unsupported, "devices '", first.name, "' and '", other.name, "' of machine '",
-                       machine.name, "' differ, a partition needs equal ones");
+                       machine.name, "' differ, choose a machine with equal devices");
     result.capacityBytes = std::min(result.capacityBytes, machine.memory(other.memory).capacityBytes);
   }
   // Of one device, shares: each has a part of it, and they meet in its memory.
@@ -64,7 +64,7 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
           LinkId link = machine.findLink(from.memory, to.memory);
           if (!link.valid())
             return makeError(ErrorCode::Unsupported, "devices '", from.name, "' and '", to.name, "' of machine '",
-                             machine.name, "' have no link, a partition needs one between any two");
+                             machine.name, "' have no link, add a link between every two devices");
           // In a ring or a pairwise exchange every device sends and receives at once.
           axis.bytesPerSec =
               std::min({axis.bytesPerSec, machine.link(link).bytesPerSec, machine.link(link).duplexBytesPerSec / 2});

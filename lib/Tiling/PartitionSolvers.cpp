@@ -399,7 +399,8 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
     return makeError(ErrorCode::InvalidInput, "a partition may spend ", params.duplicationBytes,
                      " bytes on tensors held whole, give 0 or more");
   if (!(machine.flopsPerSec > 0) || !(machine.memoryBytesPerSec > 0) || machine.launchOverheadNs < 0)
-    return makeError(ErrorCode::InvalidInput, "devices have no rates, or negative times, of a partition's machine");
+    return makeError(ErrorCode::InvalidInput,
+                     "a device of the partition's machine has no rate or a negative time, correct the machine");
   Expected<PartitionSolution> solution = Partitioner(program, machine, params).run();
   if (!solution)
     return solution;

@@ -98,15 +98,16 @@ Status TensorProgram::check() const {
     isWritten[i] = !isMade(tensor.role);
     if (tensor.shape.size() > kMostTiledDims)
       return makeError(ErrorCode::Unsupported, "tensor '", tensor.name, "' has rank ", tensor.shape.size(),
-                       ", more than ", kMostTiledDims);
+                       ", more than ", kMostTiledDims, ", reshape it");
     if (tensor.elementBytes < 0 ||
         std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t extent) { return extent < 0; }))
-      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' has a negative size");
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' has a negative size, correct its shape");
     if (!tensor.updates.valid())
       continue;
     if (tensor.updates.index() >= tensors.size() || tensors[tensor.updates.index()].role != TensorRole::State ||
         tensors[tensor.updates.index()].shape != tensor.shape)
-      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name, "' updates no state of its shape");
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name,
+                       "' is the new value of a tensor that is no state or has another shape, correct its updates");
   }
   for (const ProgramOperator &op : operators) {
     auto refuse = [&](const auto &...parts) {
@@ -127,7 +128,8 @@ Status TensorProgram::check() const {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!isWritten[i])
-      return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name, "' is not an operator's result");
+      return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name,
+                       "' is not an operator's result, make it the input of the program or a result");
   return {};
 }
 
@@ -149,19 +151,19 @@ Status Mesh::check() const {
   constexpr size_t kMostAxes = 12;
   constexpr int64_t kMostDevices = 65536;
   if (axes.empty() || axes.size() > kMostAxes)
-    return makeError(ErrorCode::InvalidInput, "a mesh has 1 to ", kMostAxes, " axes, not ", axes.size());
+    return makeError(ErrorCode::InvalidInput, "the mesh has ", axes.size(), " axes, give it 1 to ", kMostAxes);
   std::set<std::string> names;
   for (const MeshAxis &axis : axes) {
     if (axis.size < 1)
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name, "' has ", axis.size, " devices, give at least 1");
     if (!(axis.bytesPerSec > 0) || axis.latencyNs < 0)
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name,
-                       "' has links without a rate, or of negative latency");
+                       "' has links without a rate, or of negative latency, correct its links");
     if (!names.insert(axis.name).second)
       return makeError(ErrorCode::InvalidInput, "two axes of the mesh are named '", axis.name, "', rename one");
   }
   if (numDevices() > kMostDevices)
-    return makeError(ErrorCode::InvalidInput, "a mesh has at most ", kMostDevices, " devices");
+    return makeError(ErrorCode::InvalidInput, "the mesh has too many devices, give it at most ", kMostDevices);
   return {};
 }
 

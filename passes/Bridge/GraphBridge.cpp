@@ -149,7 +149,8 @@ private:
       tensorOf(declared->second);
     auto state = states.find(name);
     if (state == states.end())
-      return makeError(ErrorCode::InvalidInput, "there is no state '", name.str(), "' to update");
+      return makeError(ErrorCode::InvalidInput, "there is no state '", name.str(),
+                       "' to update, name a state of the program");
     result.graph.setUpdates(newValue, state->second);
     return {};
   }

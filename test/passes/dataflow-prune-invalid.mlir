@@ -26,7 +26,7 @@ func.func @small(%x: tensor<3x4xf32>) -> tensor<3x3xf32> {
 
 // -----
 
-// expected-error @unknown {{layer 'fc': only layers of 32-bit floats are pruned, whose input is not transposed}}
+// expected-error @unknown {{layer 'fc': pruning needs 32-bit floats and an input that is not transposed, leave this layer out of --layers}}
 func.func @half(%x: tensor<3x4xf16>) -> tensor<3x4xf16> {
   %w = dataflow.constant dense<1.0> : tensor<4x4xf16>
   %y = dataflow.matmul %x, %w : tensor<3x4xf16>, tensor<4x4xf16> loc("fc")

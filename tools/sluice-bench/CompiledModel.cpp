@@ -16,7 +16,7 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
   CompiledModel opened;
   opened.session.reset(sluice_open(directory.c_str(), &options));
   if (!opened.session)
-    return makeError(ErrorCode::Internal, sluice_last_error());
+    return makeError(ErrorCode::Io, sluice_last_error());
   const sluice_model &model = *sluice_describe(opened.session.get());
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
     const sluice_tensor_desc port = tableEntry(model.inputs, i);
@@ -45,7 +45,7 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
 
 Status CompiledModel::run() {
   if (sluice_run(session.get(), from.data(), to.data()) != 0)
-    return makeError(ErrorCode::Internal, sluice_last_error());
+    return makeError(ErrorCode::Io, sluice_last_error());
   return {};
 }
 

@@ -57,7 +57,8 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
   if (outputs.empty())
-    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder, "'");
+    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder,
+                     "', add the reference outputs");
   for (size_t i = 0; i < outputs.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(HostValue value,
                             readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor"));

@@ -114,7 +114,7 @@ private:
 Status Contest::prepare() {
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
   if (test.dataSets.empty())
-    return makeError(ErrorCode::NotFound, "no test_data_set_0 beside it");
+    return makeError(ErrorCode::NotFound, "no test_data_set_0 beside it, add one");
   SLUICE_ASSIGN_OR_RETURN(set, readDataSet(test.dataSets.front(), model));
   if (!set.sequences.empty())
     return makeError(ErrorCode::Unsupported, "it takes sequences, which are not measured");
@@ -269,7 +269,8 @@ Expected<std::vector<OnnxTest>> findModels(const ModelsOptions &options) {
     const std::regex filter(options.filter);
     std::erase_if(models, [&](const OnnxTest &model) { return !std::regex_search(model.name, filter); });
   } catch (const std::regex_error &) {
-    return makeError(ErrorCode::InvalidInput, "'", options.filter, "' is not a regular expression, option '--filter'");
+    return makeError(ErrorCode::InvalidInput, "'", options.filter,
+                     "' is not a regular expression, option '--filter', correct its syntax");
   }
   if (models.empty())
     return makeError(ErrorCode::NotFound, "no model's name matches '", options.filter, "', run without --filter");

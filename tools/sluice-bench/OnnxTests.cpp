@@ -243,7 +243,7 @@ Expected<OnnxTestOutcome> runOnnxTest(const OnnxTest &test, const std::string &w
     SLUICE_ASSIGN_OR_RETURN(DataSet set, makeLightSet(test, model));
     if (set.outputs.empty())
       return makeError(ErrorCode::NotFound, "no test_data_set_* with outputs to compare with, beside '", test.modelPath,
-                       "'");
+                       "', add one with output_0.pb");
     return runDataSet(test, model, set, workDirectory);
   }
   OnnxTestOutcome outcome;

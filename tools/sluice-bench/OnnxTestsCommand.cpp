@@ -188,7 +188,7 @@ Status runTests(const OnnxTestsOptions &options) {
       filter = std::regex(options.filter);
     } catch (const std::regex_error &) {
       return makeError(ErrorCode::InvalidInput, "'", options.filter,
-                       "' is not a regular expression, option '--filter'");
+                       "' is not a regular expression, option '--filter', correct its syntax");
     }
     std::erase_if(tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
     if (tests.empty())

@@ -156,7 +156,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   std::vector<int64_t> bothNs, handOverNs;
   for (int64_t step = 0; step <= repeat; ++step) {
     if (sluice_run(session.get(), nullptr, nullptr) != 0)
-      return makeError(ErrorCode::Internal, sluice_last_error());
+      return makeError(ErrorCode::Io, sluice_last_error());
     const std::vector<CommandTime> times = commandTimesOf(session.get());
     if (times.size() != kCommands)
       return makeError(ErrorCode::Internal, "the runtime ran ", times.size(), " copies of ", kCommands,

@@ -305,7 +305,7 @@ Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const
     for (uint32_t rank = 0; rank < numRanks; ++rank) {
       parts[rank].resize(own.bytes.size());
       if (sluice_read_state(sessions[rank].get(), index, parts[rank].data(), bytes) != 0)
-        return makeError(ErrorCode::Internal, sluice_last_error());
+        return makeError(ErrorCode::Io, sluice_last_error());
     }
   } else {
     const sluice_communicator &communicator = *ranks.member(0);
@@ -337,13 +337,13 @@ Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const
 
 Status RunSession::readState(uint32_t index, void *data, int64_t bytes) const {
   if (sluice_read_state(sessions.front().get(), index, data, bytes) != 0)
-    return makeError(ErrorCode::Internal, sluice_last_error());
+    return makeError(ErrorCode::Io, sluice_last_error());
   return {};
 }
 
 Status RunSession::writeState(uint32_t index, const void *data, int64_t bytes) {
   if (sluice_write_state(sessions.front().get(), index, data, bytes) != 0)
-    return makeError(ErrorCode::Internal, sluice_last_error());
+    return makeError(ErrorCode::Io, sluice_last_error());
   return {};
 }
 
@@ -397,7 +397,7 @@ Status RunSession::writeStates(const std::vector<HostTensor> &states) {
         data = part.data();
       }
       if (sluice_write_state(sessions[i].get(), number, data, state.bytes) != 0)
-        return makeError(ErrorCode::Internal, sluice_last_error());
+        return makeError(ErrorCode::Io, sluice_last_error());
     }
   return {};
 }

@@ -17,7 +17,10 @@ namespace {
 
 Expected<std::unique_ptr<ProgramWriter>> writeProgram(ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
-  if (functions.size() != 1 || functions[0].isExternal() || !llvm::hasSingleElement(functions[0].getBody()))
+  if (functions.size() == 1 && (functions[0].isExternal() || !llvm::hasSingleElement(functions[0].getBody())))
+    return makeError(ErrorCode::InvalidInput, "function '", functions[0].getSymName().str(),
+                     "' has no body or several blocks, give it one block");
+  if (functions.size() != 1)
     return makeError(ErrorCode::InvalidInput, "a module of ", functions.size(),
                      " functions is not a program, give one function with one block");
   for (Type type : functions[0].front().getArgumentTypes())

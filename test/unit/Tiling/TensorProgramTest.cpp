@@ -59,8 +59,8 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
     CHECK(status.error().message.find(part) != std::string::npos);
   };
   refused("negative size", [](TensorProgram &p) { p.tensors[0].shape[0] = -1; });
-  refused("updates no state", [](TensorProgram &p) { p.tensors[3].updates = TensorId(0); });
-  refused("updates no state", [](TensorProgram &p) { p.tensors[3].updates = TensorId(9); });
+  refused("no state or has another shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(0); });
+  refused("no state or has another shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(9); });
   refused("negative work", [](TensorProgram &p) { p.operators[0].flops = -1; });
   refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(3); });
   refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(77); });
