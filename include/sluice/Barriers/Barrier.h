@@ -4,10 +4,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A barrier decides when a worker (a rank that trains) may begin its next step. All barriers here follow one rule: a
-// worker compares its clock (the number of steps that it has completed) with the clocks of the workers in its *view*,
-// which are all other workers or a random sample of them. The rule covers bulk synchronous (BSP), stale synchronous
-// (SSP) and asynchronous parallel (ASP) training, and the probabilistic forms of BSP and SSP, which use samples (Zhao's
-// thesis, section 2.4.3 and chapter 6).
+// worker may begin if its clock (the number of steps that it has completed) exceeds none of the clocks in its *view* by
+// more than the staleness. The view consists of all other workers or a random sample of them. The rule covers bulk
+// synchronous (BSP), stale synchronous (SSP) and asynchronous parallel (ASP) training, and the probabilistic forms of
+// BSP and SSP, which use samples (Zhao's thesis, section 2.4.3 and chapter 6).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_BARRIER_H

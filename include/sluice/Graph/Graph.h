@@ -40,7 +40,7 @@ struct Tensor {
   std::string type;
   /// The caller of the step reads it, so it must be in host memory when a step ends.
   bool isOutput = false;
-  /// On the new value of a State tensor: that state. Both share one home, so the operator that
+  /// If this tensor is the new value of a state: the state. Both share one home, so the operator that
   /// writes the new value overwrites the old one, and every other reader of the old value runs
   /// before it. The next step starts with the new value.
   TensorId updates;

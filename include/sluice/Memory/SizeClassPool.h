@@ -37,8 +37,9 @@ int64_t poolBytes(const PoolConfig &pool);
 /// The index (from 0) of the class whose objects can hold `bytes`; -1 if there is none.
 int32_t classOf(const PoolConfig &pool, int64_t bytes);
 
-/// Makes CLS valid. An element below its predecessor is raised to it. After an increase of
-/// more than one, the whole rest is lowered. CNT does not change.
+/// Makes CLS valid. An element below its predecessor is raised to it. An element that is more
+/// than one above its predecessor is lowered to one above it, and all later elements by the
+/// same amount. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
 /// Lowers CNT until the pool fits. With K classes, each round removes (excess / K) / size
@@ -47,14 +48,13 @@ void repairClasses(std::vector<int32_t> &classes);
 /// capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
-/// Makes one child: CLS and the expanded CNT of `head` for the first `point` sizes, and those
-/// of `tail` for the others. CLS is repaired, and CNT is averaged within the new classes
-/// (rounded to nearest, at least 1). Both parents must have the same sizes. The child may
-/// exceed the capacity: call repairCounts.
+/// Makes one child: CLS and CNT (written for each size instead of each class) of `head` for the first `point` sizes,
+/// and those of `tail` for the others. CLS is repaired, and CNT is averaged within the new classes (rounded to nearest,
+/// at least 1). Both parents must have the same sizes. The child may exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
 /// Each entry of CLS is equal to its predecessor or one more. With this probability, an entry
-/// changes from one to the other, and all following classes shift by one. CNT is recomputed so
+/// that is equal becomes one more, or the reverse, and all following classes shift by one. CNT is recomputed so
 /// that each size keeps about its number of objects.
 void mutateClasses(PoolConfig &pool, double probability, Rng &rng);
 /// Redraws each count with this probability from a normal distribution around its value. The

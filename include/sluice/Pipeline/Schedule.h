@@ -48,7 +48,7 @@ struct PipelineSchedule {
 };
 
 /// `stages` must be a multiple of `groups`, and equal to it unless the kind is Interleaved. Interleaved schedules need
-/// a number of microbatches that the groups divide.
+/// a number of microbatches that is a multiple of `groups`.
 Expected<PipelineSchedule> makeSchedule(PipelineKind kind, uint32_t groups, uint32_t stages, uint32_t microbatches);
 
 /// Checks that each group has all tasks of its stages once, and that the groups do not wait for each other forever.
@@ -58,7 +58,7 @@ Status validateSchedule(const PipelineSchedule &schedule);
 struct PipelineCosts {
   std::vector<int64_t> forwardNs, backwardNs; ///< Per stage.
   /// Per stage except the last: the transfer of activations to the next stage, and of gradients from there. Transfers
-  /// take time from the end of one task to the start of the next, and no time of a group.
+  /// take time from the end of one task to the start of the next, but occupy no group.
   std::vector<int64_t> forwardTransferNs, backwardTransferNs;
   std::vector<int64_t> keptBytes; ///< Per stage: what it keeps from its forward pass for its backward pass.
 
@@ -90,9 +90,9 @@ Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, co
 /// time, and the sums and the kept microbatches and bytes are those of the tasks.
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs, const PipelineTimeline &timeline);
 
-/// All tasks of all groups in one order that agrees with each group's order and with all dependencies: by their ends in
-/// a simulation of equal stages without transfers. If all groups issue their exchanges in the order of the tasks that
-/// make the data, no exchange waits for another in a cycle.
+/// All tasks of all groups, sorted by their ends in a simulation of equal stages without transfers. The order agrees
+/// with each group's order and with all dependencies. If all groups issue their exchanges in the order of the tasks
+/// that make the data, no exchange waits for another in a cycle.
 Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule);
 
 /// (p - 1) / (v m + p - 1): the share of bubbles with p groups, m microbatches and equal stages without transfers. A

@@ -56,8 +56,8 @@ sluice_local_group *sluice_local_group_create(uint32_t num_ranks);
 /* Requires that no member is in use. */
 void sluice_local_group_destroy(sluice_local_group *group);
 const sluice_communicator *sluice_local_group_member(sluice_local_group *group, uint32_t rank);
-/* Removes this rank from the group. Present and future exchanges that involve the rank
- * fail with this reason. */
+/* Removes this rank from the group. All exchanges of the group that are not complete, and
+ * all later ones, fail with this reason. */
 void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const char *reason);
 
 typedef struct sluice_options {
@@ -68,9 +68,9 @@ typedef struct sluice_options {
   /* Must outlive the session; NULL for a model that runs on a single rank. */
   const sluice_communicator *communicator;
   /* A directory for unnamed files, or NULL. If the machine of the plan has no memory of kind file, the files hold the
-   * host's arena and the states, so that the system can write them to the disk; with NULL these are in memory. If it
-   * has one (sluice compile --memory on a CPU), the files hold the activations that the plan evicts, and the states are
-   * in memory; NULL then stands for TMPDIR, or /var/tmp if TMPDIR is not set. */
+   * host's arena and the states, so that the system can write them to the disk; with NULL these are in memory. If the
+   * machine has such a memory (sluice compile --memory on a CPU), the files hold the activations that the plan evicts,
+   * and the states are in memory; NULL then stands for TMPDIR, or /var/tmp if TMPDIR is not set. */
   const char *spill_directory;
   /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
    * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
@@ -81,8 +81,8 @@ typedef struct sluice_options {
  * Refuses a model with another major version or a greater minor version of the ABI, a CPU that lacks a feature, code
  * (model.so) of another hash than the manifest's, and a parameter file of another size or hash. The hash of a parameter
  * file above 64 MiB is checked only if `verify` is set. The parameter file is mapped, and it must not change while the
- * session is open. If the plan has a disk, each step reads parameters from the file, with direct I/O if the file system
- * supports it, and fails if the file has changed. `options` may be NULL.
+ * session is open. If the plan's machine has a memory of kind file, each step reads parameters from the file, with
+ * direct I/O if the file system supports it, and fails if the file has changed. `options` may be NULL.
  */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to
@@ -100,9 +100,9 @@ const sluice_model *sluice_describe(const sluice_session *session);
  * dense and row-major, with the current shape (sluice_set_shapes).
  *
  * After a failure the contents of outputs and states are undefined. A session of a single rank can run again. A session
- * of several ranks cannot, because the other ranks may be at another place of the step. A rank that fails leaves the
- * group first (sluice_local_group_leave, MPI_Abort). Exchanges of the other ranks with this rank then fail instead of
- * waiting forever.
+ * of several ranks cannot, because the other ranks may be at another place of the step. If a step fails on a
+ * rank, the application must first make this rank leave the group (sluice_local_group_leave, MPI_Abort). Exchanges of
+ * the other ranks then fail instead of waiting forever.
  *
  * Elements of tensors of strings are sluice_string. The text of an output belongs to the session, the model or an
  * input, and stays valid until the next step or until the session closes.
@@ -112,16 +112,17 @@ const sluice_model *sluice_describe(const sluice_session *session);
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
- * it may be NULL for an input without dimensions. A model with symbols takes the value of each symbol from its input
- * and dimension. At first the symbols have their upper bounds. The call fails, and changes nothing, if a value is not
- * in its symbol's range, if an input has other extents than follow from the symbols, or if the model has no symbols and
- * a shape differs from the model's. Call it only between steps. Since minor version 11. */
+ * it may be NULL for an input without dimensions. A model with symbols takes the value of each symbol from the input
+ * and dimension that define it. At first the symbols have their upper bounds. The call fails, and changes nothing, if a
+ * value is not in its symbol's range, if an input has other extents than follow from the symbols, or if the model has
+ * no symbols and a shape differs from the model's. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* Returns the shape that input or output (`port`) number `index` has in the next step. Writes its extents, one for each
- * dimension of its description, to `shape`, and its bytes to *bytes. Either pointer may be NULL. After a step, the
- * shape of an output is that of the step; the shape of an input may have changed if a state has grown. Fails if the
+ * dimension of its description, to `shape`, and its bytes to *bytes. Either pointer may be NULL. After a
+ * step, an output has the shape of the step that ran, and an input that of the next step, which differs if a state has
+ * grown. Fails if the
  * index is out of range. Since minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 

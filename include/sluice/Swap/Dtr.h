@@ -21,12 +21,12 @@
 namespace sluice {
 
 /// The operators that DTR runs with `budgetBytes` of memory, in order; an operator that runs again is listed again.
-/// The problem's order is the program, all of it on devices of one memory. The heuristic is h_DTR^eq of the paper:
+/// DTR runs the problem's order; all devices must use one memory. The heuristic is h_DTR^eq of the paper:
 /// dropped neighbours are counted by union-find, and a tensor that the program does not read any more is dropped at
 /// once. Parameters, inputs and states are in memory throughout. Before a state is updated, dropped tensors that
-/// depend on its old value and that are read later are computed again. Infeasible if no tensor can be dropped; the
-/// error names the operator and the bytes that are missing. Requires a problem that passes check(). The time is
-/// O(e r) for e dropped tensors and r tensors in memory.
+/// depend on its old value and that are read later are computed again. Infeasible if an operator does not fit and no
+/// tensor can be dropped; the error names the operator and the bytes that are missing. Requires a problem that passes
+/// check(). The time is O(e r) for e dropped tensors and r tensors in memory.
 Expected<std::vector<OperatorId>> dtrRuns(const SwapProblem &problem, int64_t budgetBytes);
 
 /// Baseline: the runs of DTR, at addresses packed for the whole step. If the packing exceeds the memory because of

@@ -76,24 +76,25 @@ struct PofoSchedule {
 };
 
 struct PofoParams {
-  /// Sizes in a rematerialization are rounded up to this part of the memory, and fewer parts are used for long chains.
+  /// Sizes in a rematerialization are rounded up to multiples of memory / memoryParts. Long chains use fewer parts.
   int memoryParts = 500;
   /// States of the dynamic program that differ by less than this part of the memory count as one. 0 keeps every state
   /// that may be the best.
   double tolerance = 1.0 / 24;
 };
 
-/// The fastest schedule of the chain in the model. Bytes leave and come back continuously, in the order of the blocks
-/// and in reverse order; a pass waits until its bytes are free. The result is optimal among schedules of blocks if the
-/// memory has at most `memoryParts` bytes and `tolerance` is 0. Infeasible if a stage needs more than the memory.
-/// Unsupported for more than 400 stages. The time is O(n^3 memoryParts) for n stages, and O(n^2) for each state kept.
+/// The fastest schedule of the chain in the model. Bytes leave continuously in the order of the blocks, and come back
+/// in reverse order; a pass waits until the memory that it needs is free. The result is optimal among schedules of
+/// blocks if the memory has at most `memoryParts` bytes and `tolerance` is 0. Infeasible if a stage needs more than the
+/// memory. Unsupported for more than 400 stages. The time is O(n^3 memoryParts) for n stages, and O(n^2) for each state
+/// kept.
 Expected<PofoSchedule> solvePofo(const PofoChain &chain, const PofoParams &params = {});
 
 /// Baseline: POFO's schedule for a training step that is a chain, at addresses packed for the whole step. Parameters,
 /// inputs and the states that the forward pass reads stay in memory. If the packing exceeds the memory because of
-/// fragmentation, the schedule is made for less memory. Unsupported if the step is not a chain of at least two
-/// stages of which none has more than half of the forward operators, or if operators use several memories or the
-/// host's; the error says what prevents it.
+/// fragmentation, the schedule is made for less memory. Unsupported if the step is no chain, if the chain has
+/// one stage, if one stage has more than half of the forward operators, or if operators use several memories or the
+/// host's. The error says what prevents it.
 Expected<Plan> planPofo(const SwapProblem &problem);
 
 } // namespace sluice

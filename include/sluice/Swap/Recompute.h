@@ -64,8 +64,8 @@ public:
   /// in which each run reads the latest results of the operators before it.
   RecomputedGraph(const Graph &graph, const CostTable &costs, std::span<const OperatorId> runs);
 
-  /// The operators that run again, as ids of the original graph: ascending, or one for each repetition in the order
-  /// of the runs.
+  /// The operators that run again, as ids of the original graph. With the first constructor ascending; with the second
+  /// one entry for each repetition, in the order of the runs.
   const std::vector<OperatorId> &again() const { return firstOperator; }
   const Graph &graph() const { return twice; }
   const CostTable &costs() const { return table; }

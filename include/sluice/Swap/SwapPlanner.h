@@ -71,8 +71,8 @@ struct SwapParams {
   /// for the `streamDepth` largest of the others. The faster plan is returned. Zero disables
   /// this attempt.
   int streamDepth = 4;
-  /// In [0, 1]: the fraction of states, by bytes and among those that are updated in place, that stay in an
-  /// accelerator's memory from step to step and need no home. States that are read first or updated last in the step
+  /// In [0, 1]: of the bytes of states that are updated in place, the fraction that stays in an accelerator's memory
+  /// from step to step. These states need no home. States that are read first or updated last in the step
   /// are chosen first.
   double keptStates = 0;
   /// Only for machines that have a memory of kind File.
@@ -143,7 +143,8 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
 /// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
 /// tensor, over a best-fit allocator. The planner plans two steps, of which the first
 /// starts without resident parameters, and returns the second. The copies of the plan start as early as its waits
-/// allow. Fragmentation may make it infeasible, and the error says so. `inPlace` as in PoolParams.
+/// allow, so a copy in may precede its operator. Fragmentation may make it infeasible, and the error says so. `inPlace`
+/// as in PoolParams.
 Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states

@@ -5,8 +5,9 @@
 //
 // A swap problem gives the device of each operator and the order; a swap planner
 // decides where every tensor is at every moment. The host's memory is the hub:
-// parameters, inputs, outputs and states have homes there. A tensor that is evicted
-// from an accelerator's arena while a later operator needs it goes to the host's arena.
+// parameters, inputs, outputs and states have homes there or, on machines with files,
+// in a file. A tensor that is evicted from an accelerator's arena while a later operator
+// needs it goes to the host's arena or to a file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_SWAPPROBLEM_H
@@ -40,10 +41,9 @@ struct MinimumBytes {
   OperatorId op; ///< The operator that needs these bytes; invalid where no operator uses the memory.
 };
 /// The least arena per memory, in aligned bytes. For an accelerator this is the largest
-/// working set of an operator placed on it, where outputs of operators that work in
-/// place use the addresses of operands that die: planSwapOffsets succeeds with this
-/// much or more. Tensors cannot be evicted from the host's arena, so for the host it is
-/// the liveness peak without the copies that swapping adds. Requires a problem that
+/// working set of an operator placed on it, with outputs that are written in place at the
+/// addresses of operands that die. planSwapOffsets succeeds with this much or more. Tensors cannot be evicted from the
+/// host's arena, so for the host it is the liveness peak without the copies that swapping adds. Requires a problem that
 /// passes check().
 std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
 

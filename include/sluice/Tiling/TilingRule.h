@@ -4,8 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator
-// runs by one rule. A rule has a tiling for each operand and result with which the operator
-// needs no communication: aligned tilings (SoyBean, section 4.2; here for any operator).
+// runs by one rule. With the tilings that a rule has for its operands and results, the
+// operator computes without communication (the aligned tilings of SoyBean, section 4.2).
+// Halos are fetched before, and partial results reduced after.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILINGRULE_H
@@ -77,14 +78,14 @@ struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
   std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
-  /// The number of devices that use the rule is at most `mostParts` and divides this number, unless `uneven` is set.
+  /// The rule allows n devices if n <= mostParts and n divides this number, or if `uneven` is set and n <= both.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
   /// True: each device does its share of the work. False: each device does all of it.
   bool dividesWork = true;
   /// The extents of parts may differ by 1. All extents that the rule splits are `divisor`. A smaller part is followed
-  /// by elements that no result depends on; the operator computes with them as with its own. If a result is partial,
-  /// they are the neutral element of its reduction, in operands without a halo.
+  /// by one spare element, which affects no element of a result but its spare one; the operator computes with it as
+  /// with its own. If a result is partial, it is the neutral element of its reduction, in operands without a halo.
   bool uneven = false;
   /// Element i of each split dimension affects only elements i of the others, and sums over the dimension do not depend
   /// on its order: a part may have any elements, not only contiguous ones. All extents that the rule splits are equal.
