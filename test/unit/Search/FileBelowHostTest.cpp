@@ -216,6 +216,38 @@ TEST_CASE("a table of which few rows are looked up stays where the file is mappe
   CHECK(needs().peakBytes == before.peakBytes);
 }
 
+TEST_CASE("weights of experts stay in the file, and count with their share of the slots", "[search][file]") {
+  Instance instance = plainStates();
+  Graph &graph = instance.graph;
+  const TensorId weight(4u);
+  auto needs = [&] { return *memoryNeeds(limited(instance, "100%"), Machine::hostMemory()); };
+  const MemoryNeeds before = needs();
+  // More than the quarter up to which rows are looked up.
+  graph.mutableTensor(weight).touchedBytes = 70'000;
+  graph.mutableTensor(weight).isPooled = true;
+  REQUIRE(graph.check());
+  CHECK(needs().peakBytes == before.peakBytes - 102'400 + 70'000);
+  for (const char *limit : {"20%", "100%"}) {
+    const SearchProblem problem = limited(instance, limit);
+    Expected<SearchResult> result = solveSearch(problem, quick());
+    REQUIRE(result);
+    Machine within = instance.machine;
+    within.memories[0].capacityBytes = problem.capacityBytes[0];
+    CHECK(validatePlan(graph, within, result->plan));
+    int homes = 0;
+    for (const Residency &residency : result->plan.residencies)
+      if (residency.tensor == weight) {
+        CHECK(residency.segment == Segment::Home);
+        CHECK(residency.memory == Machine::hostMemory());
+        ++homes;
+      }
+    CHECK(homes == 1);
+    // The slots are a part of the limit.
+    within.memories[0].capacityBytes = result->plan.bytesUsed(graph, instance.machine)[0] - 1;
+    CHECK_FALSE(validatePlan(graph, within, result->plan));
+  }
+}
+
 TEST_CASE("a processor's plan is the same on any number of threads", "[search][file]") {
   const Instance instance = plainInstance(7, 24);
   const SearchProblem problem = limited(instance, "40%");
