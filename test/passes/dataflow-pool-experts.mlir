@@ -3,12 +3,12 @@
 // Each expert gets the number of its group and sees the whole mask; the function says how many slots there are.
 // CHECK-LABEL: func.func @layer
 // CHECK-SAME:    dataflow.expert_hit_rate = 2.500000e-01 : f64, dataflow.expert_slots = 3 : i64
-// CHECK:         %[[MASK:.*]] = dataflow.unary not
+// CHECK:         %[[MASK:.*]] = dataflow.unary logical_not
 // CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert = 0 : i64}
 // CHECK-NEXT:    ^bb0(%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<2048xf32>, %{{.*}}: tensor<2xi1>)
 // CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert = 0 : i64}
 func.func @layer(%x: tensor<4xf32>, %m: tensor<2xi1>) -> tensor<4xf32> {
-  %mask = dataflow.unary not %m : tensor<2xi1>
+  %mask = dataflow.unary logical_not %m : tensor<2xi1>
   %w0 = dataflow.constant dense<1.0> : tensor<2048xf32>
   %w1 = dataflow.constant dense<2.0> : tensor<2048xf32>
   %s0 = dataflow.slice %mask from [0] by [1] : tensor<2xi1> -> tensor<1xi1>
@@ -41,7 +41,7 @@ func.func @layer(%x: tensor<4xf32>, %m: tensor<2xi1>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     dataflow.expert
 func.func @others(%x: tensor<4xf32>, %m: tensor<3xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %mask = dataflow.unary not %m : tensor<3xi1>
+  %mask = dataflow.unary logical_not %m : tensor<3xi1>
   %w0 = dataflow.constant dense<1.0> : tensor<2048xf32>
   %small = dataflow.constant dense<2.0> : tensor<4xf32>
   %w1 = dataflow.constant dense<3.0> : tensor<2048xf32>

@@ -7,7 +7,7 @@
 
 // Operator 1 is the first expert, operator 2 the second, and nothing launches the third; the model has three experts
 // and two slots.
-// TABLES-DAG: @sluice.experts = {{.*}}{ i64 40, i32 1, i32 2, i32 0, i32 0, i64 0, i64 4096 }, {{.*}}{ i64 40, i32 2, i32 2, i32 0, i32 1, i64 8192, i64 4100 }
+// TABLES-DAG: @sluice.experts = {{.*}}{ i64 40, i32 1, i32 2, i32 0, i32 0, i64 0, i64 4096 }{{.*}}{ i64 40, i32 2, i32 2, i32 0, i32 1, i64 8192, i64 4100 }
 // TABLES-DAG: @sluice.model = {{.*}}i32 3, i32 2, ptr @sluice.experts }
 llvm.func @f(!llvm.ptr, !llvm.ptr) -> i32
 

@@ -93,6 +93,7 @@ TEST_CASE("what an operator reads from the file on demand, it waits for", "[cost
   Machine machine;
   machine.memories = {{"host", 1'000'000'000}};
   machine.devices = {device(1e9, 1e9)};
+  machine.devices[0].memory = Machine::hostMemory();
   const int64_t computing = makeCostTable(graph, machine, RooflineCostModel()).operatorNs[0];
   graph.mutableOp(OperatorId(0)).demandBytes = 5'000'000;
   // Without a file nothing is read.
