@@ -314,7 +314,7 @@ Expected<CompilerOptions> CompileOptions::resolveToRun() const {
 }
 
 constexpr const char *kPlanned[] = {"--memory", "--search-time",  "--search-evals", "--solver", "--plan",
-                                    "--resume", "--dump-problem", "--buckets",      "--sizes"};
+                                    "--resume", "--dump-problem", "--buckets",      "--sizes",  "--expert-hit-rate"};
 
 void CompileOptions::hidePlanned() {
   for (const char *name : kPlanned)
