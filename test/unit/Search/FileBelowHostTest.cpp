@@ -184,6 +184,24 @@ TEST_CASE("states and what the caller gives stay in the host's memory", "[search
   }
 }
 
+/// A valid plan within a limit, which `within` gets, in which a tensor is nowhere but at its home in the host's memory.
+static Plan planWithHome(const Instance &instance, TensorId tensor, const char *limit, Machine &within) {
+  const SearchProblem problem = limited(instance, limit);
+  Expected<SearchResult> result = solveSearch(problem, quick());
+  REQUIRE(result);
+  within.memories[0].capacityBytes = problem.capacityBytes[0];
+  CHECK(validatePlan(instance.graph, within, result->plan));
+  int homes = 0;
+  for (const Residency &residency : result->plan.residencies)
+    if (residency.tensor == tensor) {
+      CHECK(residency.segment == Segment::Home);
+      CHECK(residency.memory == Machine::hostMemory());
+      ++homes;
+    }
+  CHECK(homes == 1);
+  return result->plan;
+}
+
 TEST_CASE("a table of which few rows are looked up stays where the file is mapped", "[search][file]") {
   Instance instance = plainStates();
   Graph &graph = instance.graph;
@@ -194,23 +212,11 @@ TEST_CASE("a table of which few rows are looked up stays where the file is mappe
   graph.mutableTensor(table).touchedBytes = 8192;
   REQUIRE(graph.check());
   CHECK(needs().peakBytes == before.peakBytes - 102'400 + 8192);
-  const SearchProblem problem = limited(instance, "20%");
-  Expected<SearchResult> result = solveSearch(problem, quick());
-  REQUIRE(result);
   Machine within = instance.machine;
-  within.memories[0].capacityBytes = problem.capacityBytes[0];
-  CHECK(validatePlan(graph, within, result->plan));
-  int homes = 0;
-  for (const Residency &residency : result->plan.residencies)
-    if (residency.tensor == table) {
-      CHECK(residency.segment == Segment::Home);
-      CHECK(residency.memory == Machine::hostMemory());
-      ++homes;
-    }
-  CHECK(homes == 1);
+  const Plan plan = planWithHome(instance, table, "20%", within);
   // Without these rows' number, all of the table counts.
   graph.mutableTensor(table).touchedBytes = 0;
-  CHECK_FALSE(validatePlan(graph, within, result->plan));
+  CHECK_FALSE(validatePlan(graph, within, plan));
   // Many rows are as good as all.
   graph.mutableTensor(table).touchedBytes = 90'000;
   CHECK(needs().peakBytes == before.peakBytes);
@@ -228,23 +234,11 @@ TEST_CASE("weights of experts stay in the file, and count with their share of th
   REQUIRE(graph.check());
   CHECK(needs().peakBytes == before.peakBytes - 102'400 + 70'000);
   for (const char *limit : {"20%", "100%"}) {
-    const SearchProblem problem = limited(instance, limit);
-    Expected<SearchResult> result = solveSearch(problem, quick());
-    REQUIRE(result);
     Machine within = instance.machine;
-    within.memories[0].capacityBytes = problem.capacityBytes[0];
-    CHECK(validatePlan(graph, within, result->plan));
-    int homes = 0;
-    for (const Residency &residency : result->plan.residencies)
-      if (residency.tensor == weight) {
-        CHECK(residency.segment == Segment::Home);
-        CHECK(residency.memory == Machine::hostMemory());
-        ++homes;
-      }
-    CHECK(homes == 1);
+    const Plan plan = planWithHome(instance, weight, limit, within);
     // The slots are a part of the limit.
-    within.memories[0].capacityBytes = result->plan.bytesUsed(graph, instance.machine)[0] - 1;
-    CHECK_FALSE(validatePlan(graph, within, result->plan));
+    within.memories[0].capacityBytes = plan.bytesUsed(graph, instance.machine)[0] - 1;
+    CHECK_FALSE(validatePlan(graph, within, plan));
   }
 }
 
