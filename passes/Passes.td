@@ -223,6 +223,24 @@ def PlanProgramsPass : Pass<"dataflow-plan-programs", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
+def PoolExpertsPass : Pass<"dataflow-pool-experts", "::mlir::func::FuncOp"> {
+  let summary = "Reserve slots in memory for the weights of experts that the data of a step chooses";
+  let description = [{
+    A group of experts are operators that read their weights only if an element of one mask
+    is true, such as the `dataflow.if` of each expert of a layer. The pass gives each expert
+    the number of its group (`dataflow.expert`), lets the operator capture the whole mask,
+    and gives the function the number of slots (`dataflow.expert_slots`). The weights of all
+    groups then stay in the parameter file, and the runtime reads those of a chosen expert
+    into a slot. Without a group nothing changes.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"slots", "slots", "int64_t", "2", "number of experts for which there is memory">,
+    Option<"hitRate", "hit-rate", "double", "0.0",
+           "share of uses of experts whose weights are in memory, as the simulator assumes">,
+  ];
+}
+
 def DifferentiatePass : Pass<"dataflow-differentiate", "::mlir::func::FuncOp"> {
   let summary = "Add the gradient of a result by arguments";
   let description = [{

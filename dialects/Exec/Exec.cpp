@@ -114,6 +114,14 @@ void StepOp::build(OpBuilder &builder, OperationState &state, DenseI64ArrayAttr 
   state.addRegion()->emplaceBlock();
 }
 
+int64_t ProgramOp::getExpertSlotBytes() {
+  constexpr int64_t kBlock = 4096;
+  int64_t most = 0;
+  for (ExpertOp expert : getBody().getOps<ExpertOp>())
+    most = std::max(most, static_cast<int64_t>(llvm::alignTo(expert.getBytes(), kBlock)));
+  return most;
+}
+
 StepOp ProgramOp::getStep() {
   return *llvm::find_if(getBody().getOps<StepOp>(), [](StepOp step) { return !step.getBounds(); });
 }

@@ -76,6 +76,11 @@ def Exec_Dialect : Dialect {
       range. Steps differ in their bounds. A step with bounds has one arena for each
       memory, no larger than the arena that the memory declares. An init with bounds
       belongs to the step that has the same bounds.
+    - C18: a program has experts if and only if it has slots for them, and then a file. Each
+      expert is another operator, and experts are in the order of their groups and elements.
+      The range of an expert starts at a multiple of 4096 and is within the parameter file.
+      The slots fit into the host's memory beside its arena. A launch of an expert is on a
+      CPU and has the mask among the slots that it reads, with a byte for the element.
 
     If extents depend on symbols, bytes are those of the upper bounds, or of the bounds
     of the step. A tensor starts at the start of its slot, and is dense for the actual
@@ -182,7 +187,9 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     parameter file from `state_initial` to its end. The other bytes are zero. If several
     ranks run the program, each on its own parts, `sends` has the number of bytes that
     each rank sends to others in a step. `symbols` is the `#dataflow.symbols` of its
-    kernels, if the types of inputs and outputs do not have them.
+    kernels, if the types of inputs and outputs do not have them. `slots` is the number of
+    experts (`exec.expert`) that the host's memory holds at a time, from step to step and
+    beside its arena. Each slot has room for the largest expert.
 
     Example:
 
@@ -204,11 +211,11 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$parameter_bytes, I64Attr:$state_bytes,
                        OptionalAttr<I64Attr>:$state_initial, OptionalAttr<DenseI64ArrayAttr>:$sends,
-                       OptionalAttr<AnyAttr>:$symbols);
+                       OptionalAttr<AnyAttr>:$symbols, OptionalAttr<I64Attr>:$expert_slots);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `parameters` $parameter_bytes `state` $state_bytes (`initially` $state_initial^)? (`sends` $sends^)?
-    (`symbols` $symbols^)? attr-dict-with-keyword $body
+    (`symbols` $symbols^)? (`slots` $expert_slots^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
@@ -218,6 +225,8 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     StepOp getStep();
     /// The init that must run before the step, or null if nothing stays on devices between steps.
     InitOp getInit(StepOp step);
+    /// Bytes of a slot for experts, in whole blocks of 4096; 0 without experts.
+    int64_t getExpertSlotBytes();
     /// The number of ranks that run the program together.
     int64_t getNumRanks() { return getSends() ? static_cast<int64_t>(getSends()->size()) : 1; }
   }];
@@ -343,6 +352,27 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
                        OptionalAttr<AnyAttr>:$length);
   let assemblyFormat = [{
     $tensor `at` $position `:` $type (`cuts` $cuts^)? (`blocks` $cut_blocks^)? (`length` $length^)? attr-dict
+  }];
+}
+
+def Exec_ExpertOp : Exec_Op<"expert", [InProgram]> {
+  let summary = "an operator that reads its weights only if the data of a step chooses it";
+  let description = [{
+    The operator is the one of that name in launches. Operators of one `group` have the same
+    mask: the slot with the number `mask` among those that the launch reads, with one byte
+    for each element. The operator is chosen if the byte `element` is not 0. Its weights are
+    `bytes` of the parameter file from `at` on. Before the kernel of a chosen expert runs,
+    they are in a slot of the program, and homes in this range have addresses in that slot.
+
+    Example:
+
+    ```mlir
+    exec.expert "moe.3" group 0 element 3 mask 2 at 8192 bytes 4096
+    ```
+  }];
+  let arguments = (ins StrAttr:$op, I64Attr:$group, I64Attr:$element, I64Attr:$mask, I64Attr:$position, I64Attr:$bytes);
+  let assemblyFormat = [{
+    $op `group` $group `element` $element `mask` $mask `at` $position `bytes` $bytes attr-dict
   }];
 }
 

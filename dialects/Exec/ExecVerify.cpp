@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Constraints C1 to C17 of the dialect's description. Independent of the plan
+// Constraints C1 to C18 of the dialect's description. Independent of the plan
 // validator: a program may come from a file, or from a pass that changed it.
 // O((commands + slots) x (streams + log slots)).
 //
@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <map>
@@ -35,12 +36,16 @@ struct Declarations {
   SmallVector<StreamOp> streams;
   SmallVector<InputOp> inputs;
   SmallVector<OutputOp> outputs;
+  llvm::StringMap<ExpertOp> experts; ///< By operator.
   DeclarationNumbers numbers;
 
   explicit Declarations(ProgramOp program)
       : memories(program.getBody().getOps<MemoryOp>()), devices(program.getBody().getOps<DeviceOp>()),
         links(program.getBody().getOps<LinkOp>()), streams(program.getBody().getOps<StreamOp>()),
-        inputs(program.getBody().getOps<InputOp>()), outputs(program.getBody().getOps<OutputOp>()), numbers(program) {}
+        inputs(program.getBody().getOps<InputOp>()), outputs(program.getBody().getOps<OutputOp>()), numbers(program) {
+    for (ExpertOp expert : program.getBody().getOps<ExpertOp>())
+      experts.try_emplace(expert.getOp(), expert);
+  }
 
   uint32_t memoryOfStream(uint32_t stream) {
     return numbers[devices[numbers[streams[stream].getDeviceAttr()]].getMemoryAttr()];
@@ -332,6 +337,15 @@ LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
     if (slotOf(value).memory != memory)
       return op.emitOpError() << "C8: " << nameOf(slotOf(value)) << " is not in memory '"
                               << known.memories[memory].getRuntimeName() << "' of the stream's device";
+  const ExpertOp expert = known.experts.lookup(op.getOp());
+  if (!expert)
+    return success();
+  const uint64_t mask = ExpertOp(expert).getMask();
+  Slot *const flags = mask < op.getReads().size() ? &slotOf(op.getReads()[mask]) : nullptr;
+  if (known.devices[known.numbers[known.streams[stream].getDeviceAttr()]].getKind() != DeviceKind::Cpu || !flags ||
+      static_cast<uint64_t>(flags->end - flags->begin) <= ExpertOp(expert).getElement())
+    return op.emitOpError() << "C18: launches the expert '" << op.getOp()
+                            << "', and is not on a CPU or reads no mask with its element";
   return success();
 }
 
@@ -499,6 +513,42 @@ LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
   return success();
 }
 
+/// C18, without launches.
+LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
+  constexpr int64_t kBlock = 4096;
+  auto experts = llvm::to_vector(program.getBody().getOps<ExpertOp>());
+  if (experts.empty() == program.getExpertSlots().has_value())
+    return program.emitOpError("C18: has experts or slots for them, and needs both or none");
+  if (experts.empty())
+    return success();
+  if (llvm::none_of(known.memories, [](MemoryOp memory) { return memory.getFile(); }))
+    return experts.front().emitOpError("C18: needs a file, from which its weights are read");
+  llvm::StringSet<> names;
+  for (auto [i, expert] : llvm::enumerate(experts)) {
+    const auto group = static_cast<int64_t>(expert.getGroup()), element = static_cast<int64_t>(expert.getElement());
+    const auto order = std::pair(group, element);
+    if (group < 0 || group > UINT32_MAX || element < 0 || element > UINT32_MAX ||
+        !names.insert(expert.getOp()).second ||
+        (i > 0 && order <= std::pair(static_cast<int64_t>(experts[i - 1].getGroup()),
+                                     static_cast<int64_t>(experts[i - 1].getElement()))))
+      return expert.emitOpError("C18: is not in the order of groups and elements, or its operator is an expert twice");
+    const auto position = static_cast<int64_t>(expert.getPosition()), bytes = static_cast<int64_t>(expert.getBytes());
+    const auto most = static_cast<int64_t>(program.getParameterBytes());
+    if (position < 0 || position % kBlock != 0 || bytes < 1 || bytes > most || position > most - bytes)
+      return expert.emitOpError() << "C18: bytes [" << position << ", " << position << " + " << bytes
+                                  << ") must start at a multiple of " << kBlock
+                                  << " and end within the parameter file's " << most;
+  }
+  MemoryOp host = known.memories.front();
+  const auto slots = static_cast<int64_t>(*program.getExpertSlots());
+  const int64_t room = (host.getCapacity() ? static_cast<int64_t>(*host.getCapacity()) : INT64_MAX) -
+                       static_cast<int64_t>(host.getArena());
+  if (slots < 1 || slots > UINT32_MAX || slots > room / program.getExpertSlotBytes())
+    return program.emitOpError() << "C18: " << slots << " slots of " << program.getExpertSlotBytes()
+                                 << " bytes do not fit into the host's memory beside its arena of " << host.getArena();
+  return success();
+}
+
 /// Steps, inits, and what they say of symbols and arenas.
 LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRef<ProgramSymbol> symbols) {
   auto steps = llvm::to_vector(program.getBody().getOps<StepOp>());
@@ -541,7 +591,7 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
 
 LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
-    if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, StateOp, InitOp, StepOp>(&op))
+    if (!isa<MemoryOp, DeviceOp, LinkOp, StreamOp, InputOp, OutputOp, StateOp, ExpertOp, InitOp, StepOp>(&op))
       return op.emitOpError("C1: does not belong in a program");
   Declarations known(*this);
   if (getParameterBytes() > INT64_MAX || getStateBytes() > INT64_MAX)
@@ -583,7 +633,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return state.emitOpError() << "C5: '" << state.getTensor() << "' is not within the state store's "
                                  << getStateBytes();
   }
-  if (failed(verifyDeclarations(known)))
+  if (failed(verifyDeclarations(known)) || failed(verifyExperts(*this, known)))
     return failure();
   FailureOr<SmallVector<ProgramSymbol>> symbols = findSymbols(*this);
   if (failed(symbols) || failed(verifyBodies(*this, known, *symbols)))

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "ExpertSlots.h"
 #include "passes/Passes.h"
 #include "passes/Tuning.h"
 #include "sluice/Codegen/Artifact.h"
@@ -142,6 +143,28 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   return passes;
 }
 
+/// Reserves slots for experts where memory is limited, and makes the graph and the costs again.
+static Status poolExperts(Fused &fused, const CompilerOptions &options) {
+  const std::optional<ExpertSlots> slots = chooseExpertSlots(fused, options);
+  if (!slots && options.expertHitRate)
+    return makeError(ErrorCode::InvalidInput,
+                     "no experts are read when a step chooses them, option '--expert-hit-rate', give a limit of memory "
+                     "into which not all weights of a model with experts fit (--memory), or leave the option out");
+  if (!slots)
+    return {};
+  Pipeline passes;
+  passes.onFunctions("dataflow-pool-experts",
+                     {{"slots", std::to_string(slots->count)}, {"hit-rate", optionText(slots->hitRate)}});
+  SLUICE_RETURN_IF_ERROR(fused.run(passes));
+  SLUICE_ASSIGN_OR_RETURN(BridgedGraph pooled, buildGraph(fused.main()));
+  pooled.graph.name = fused.bridge.graph.name;
+  fused.bridge = std::move(pooled);
+  fused.costs = fused.costsOf(fused.bridge.graph);
+  fused.limitTexts = options.memory;
+  fused.limitBytes = slots->capacityBytes;
+  return {};
+}
+
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
   std::shared_ptr<const Profile> profile;
   if (!options.profileFile.empty()) {
@@ -161,6 +184,8 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
               {},
               {},
               tuning ? chunkTimes(*tuning) : "",
+              {},
+              {},
               {}};
   SLUICE_ASSIGN_OR_RETURN(BridgedGraph built, buildGraph(fused.main()));
   fused.bridge = std::move(built);
@@ -188,6 +213,7 @@ Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options) {
     return costs;
   };
   fused.costs = fused.costsOf(fused.bridge.graph);
+  SLUICE_RETURN_IF_ERROR(poolExperts(fused, options));
   return fused;
 }
 

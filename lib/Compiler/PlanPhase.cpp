@@ -106,6 +106,8 @@ Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &opt
   SLUICE_RETURN_IF_ERROR(pinToDevice(fused, problem, options.device));
   SLUICE_RETURN_IF_ERROR(
       limitMemory(problem, fused.choice ? fused.choice->memory : options.memory, options.processBytes));
+  if (!fused.limitBytes.empty() && fused.limitTexts == options.memory)
+    problem.capacityBytes = fused.limitBytes;
   if (options.dumpProblem.empty())
     return problem;
   ProblemFile file{*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};

@@ -5,6 +5,7 @@
 
 #include "sluice/Cost/CostModel.h"
 
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -65,9 +66,16 @@ CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostMo
   CostTable table;
   table.numDevices = machine.devices.size();
   table.operatorNs.reserve(graph.numOperators() * table.numDevices);
-  for (size_t op = 0; op < graph.numOperators(); ++op)
+  const MemoryId file = fileBelowHost(machine);
+  const LinkId link = file.valid() ? machine.findLink(file, Machine::hostMemory()) : LinkId();
+  for (size_t op = 0; op < graph.numOperators(); ++op) {
+    // What the data of a step makes an operator read, it waits for.
+    const int64_t demand = graph.op(OperatorId(op)).demandBytes;
+    const int64_t readNs = link.valid() && demand > 0 ? transferTimeNs(machine.link(link), file, demand) : 0;
     for (const Device &device : machine.devices)
-      table.operatorNs.push_back(std::max<int64_t>(1, model.operatorTimeNs(graph, OperatorId(op), device)));
+      table.operatorNs.push_back(
+          saturatingAdd(std::max<int64_t>(1, model.operatorTimeNs(graph, OperatorId(op), device)), readNs));
+  }
   return table;
 }
 

@@ -85,8 +85,8 @@ static Status checkOperator(const Graph &graph, OperatorId id) {
     if (tensor.producer != id)
       return bad("tensor '", tensor.name, "' has two producers");
   }
-  if (op.flops < 0 || op.bytesMoved < 0)
-    return bad("flops and bytes moved may not be negative");
+  if (op.flops < 0 || op.bytesMoved < 0 || op.demandBytes < 0)
+    return bad("flops, bytes moved and bytes on demand may not be negative");
   if (op.workspaceBytes < 0 || op.workspaceBytes > kMaxBytes)
     return bad("workspace of ", op.workspaceBytes, " bytes is not in [0, 2^56]");
   for (auto [input, output] : op.inPlace)
@@ -106,6 +106,8 @@ static Status checkTensor(const Graph &graph, TensorId id) {
     return bad("touched bytes of ", tensor.touchedBytes, " are not in [0, ", tensor.bytes, "]");
   if (tensor.touchedBytes > 0 && tensor.kind != TensorKind::Parameter)
     return bad("it has touched bytes and is no parameter");
+  if (tensor.isPooled && tensor.touchedBytes == 0 && tensor.bytes > 0)
+    return bad("it is pooled and has no touched bytes");
   if (tensor.producer.valid()) {
     if (tensor.producer.index() >= graph.numOperators())
       return bad("producer ", tensor.producer.value, " does not exist");

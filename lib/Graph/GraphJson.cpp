@@ -42,6 +42,8 @@ Json graphToJson(const Graph &graph) {
       entry["type"] = tensor.type;
     if (tensor.touchedBytes != 0)
       entry["touchedBytes"] = tensor.touchedBytes;
+    if (tensor.isPooled)
+      entry["pooled"] = true;
     if (tensor.isOutput)
       entry["output"] = true;
     if (tensor.updates.valid())
@@ -62,6 +64,8 @@ Json graphToJson(const Graph &graph) {
       entry["bytesMoved"] = op.bytesMoved;
     if (op.workspaceBytes != 0)
       entry["workspaceBytes"] = op.workspaceBytes;
+    if (op.demandBytes != 0)
+      entry["demandBytes"] = op.demandBytes;
     if (!op.signature.empty())
       entry["signature"] = op.signature;
     if (!op.inPlace.empty()) {
@@ -104,11 +108,12 @@ static Status readInto(T &target, Expected<T> value) {
 static Expected<Tensor> readTensor(const JsonReader &reader, size_t numTensors) {
   Tensor tensor;
   std::string kind;
-  Status status = reader.onlyKeys({"name", "kind", "bytes", "touchedBytes", "type", "output", "updates"});
+  Status status = reader.onlyKeys({"name", "kind", "bytes", "touchedBytes", "pooled", "type", "output", "updates"});
   status = status.and_then([&] { return readInto(tensor.name, reader.string("name")); })
                .and_then([&] { return readInto(kind, reader.string("kind")); })
                .and_then([&] { return readInto(tensor.bytes, reader.integer("bytes")); })
                .and_then([&] { return readInto(tensor.touchedBytes, reader.integer("touchedBytes", 0)); })
+               .and_then([&] { return readInto(tensor.isPooled, reader.boolean("pooled", false)); })
                .and_then([&] { return readInto(tensor.type, reader.string("type", "")); })
                .and_then([&] { return readInto(tensor.isOutput, reader.boolean("output", false)); });
   if (!status)
@@ -157,7 +162,7 @@ static Expected<Operator> readOperator(const JsonReader &reader, size_t numTenso
   Operator op;
   int64_t colocation = -1;
   Status status = reader.onlyKeys({"name", "kind", "inputs", "outputs", "flops", "bytesMoved", "workspaceBytes",
-                                   "signature", "inPlace", "colocation", "communicates"});
+                                   "demandBytes", "signature", "inPlace", "colocation", "communicates"});
   status = status.and_then([&] { return readInto(op.name, reader.string("name")); })
                .and_then([&] { return readInto(op.kind, reader.string("kind")); })
                .and_then([&] { return readInto(op.inputs, readIds(reader, "inputs", numTensors)); })
@@ -165,6 +170,7 @@ static Expected<Operator> readOperator(const JsonReader &reader, size_t numTenso
                .and_then([&] { return readInto(op.flops, reader.integer("flops", 0)); })
                .and_then([&] { return readInto(op.bytesMoved, reader.integer("bytesMoved", 0)); })
                .and_then([&] { return readInto(op.workspaceBytes, reader.integer("workspaceBytes", 0)); })
+               .and_then([&] { return readInto(op.demandBytes, reader.integer("demandBytes", 0)); })
                .and_then([&] { return readInto(op.signature, reader.string("signature", "")); })
                .and_then([&] { return readInto(colocation, reader.integer("colocation", -1)); })
                .and_then([&] { return readInto(op.communicates, reader.boolean("communicates", false)); });

@@ -57,6 +57,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const sluice_model *source, c
     status = executor->openFiles(parameters.path);
   if (status)
     status = executor->prepare(options.threads, grids);
+  if (status)
+    status = executor->openExperts();
   // Of several, the first step says which.
   if (status && executor->programs.size() == 1)
     status = executor->use(executor->programs.back());
@@ -438,6 +440,8 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
       stream->drain();
   stepNs = nowNs() - startNs;
   collectTrace();
+  if (experts && stepState.failed.load(std::memory_order_acquire))
+    experts->clear();
   if (stepState.failed.load(std::memory_order_acquire))
     return failure(stepState.message());
   if (result != 0)
@@ -448,7 +452,7 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
   if (!parameterFile)
     return {};
   // Rows that operators looked up where the file is mapped are held no longer than a step.
-  if (bytesRead > 0)
+  if (bytesRead > 0 || experts)
     (void)madvise(parameters, static_cast<size_t>(model()->parameter_bytes), MADV_DONTNEED);
   // What was read may be of two versions.
   return parameterFile->checkUnchanged();
@@ -495,6 +499,17 @@ void Executor::stats(sluice_stats &out) const {
   for (const std::unique_ptr<Device> &device : devices)
     if (const char *how = device->exchangesBy())
       out.device_exchange = how;
+}
+
+void Executor::expertStats(sluice_expert_stats &out) const {
+  if (!experts)
+    return;
+  const ExpertPool::Figures figures = experts->figures();
+  const std::vector<uint32_t> uses = experts->recordedUses();
+  out.experts = static_cast<uint32_t>(tables.experts.size()), out.slots = experts->numSlots();
+  out.uses = figures.uses, out.hits = figures.hits, out.bytes_read = figures.bytesRead;
+  out.recorded_uses = static_cast<int64_t>(uses.size()), out.recorded_hits = figures.recordedHits;
+  out.best_hits = mostHits(uses, experts->numSlots());
 }
 
 // Nothing may be thrown into the model's code.
@@ -689,6 +704,10 @@ int32_t Executor::launch(const LaunchCall &call) {
                      tables.memories[call.slots[i].memory].name + "'");
       command.args[i] = *address;
     }
+    Result<const ExpertLaunch *> expert = expertLaunch(call);
+    if (!expert)
+      return named(expert.error());
+    command.expert = *expert;
     issue(command, call.waits, call.numWaits);
     return {};
   });

@@ -16,6 +16,7 @@
 
 #include "BackingFile.h"
 #include "Collective.h"
+#include "ExpertPool.h"
 #include "Model.h"
 #include "Shapes.h"
 #include "Stream.h"
@@ -94,6 +95,7 @@ public:
   Status setSymbol(size_t symbol, int64_t value) { return current.setSymbol(symbol, value); }
   const Model &described() const { return tables; }
   void stats(sluice_stats &out) const;
+  void expertStats(sluice_expert_stats &out) const;
   const std::vector<sluice_command_time> &trace() const { return times; }
   const std::vector<sluice_device_time> &deviceTrace() const { return deviceTimes; }
   /// Lines that explain what ran slower than possible, and why. To be called between steps.
@@ -104,6 +106,7 @@ private:
   Executor(Model model, const void *parameters, const sluice_options &options);
   Status prepare(uint32_t threads, const sluice_grid *const *grids);
   Status openFiles(const std::string &parameterPath);
+  Status openExperts();
   Status copyInitialStates();
   /// A state that the program in use keeps in the memory of a device: there is its value between steps. Its home is up
   /// to date only while it is copied.
@@ -163,6 +166,8 @@ private:
     uint32_t numWaits;
   };
   int32_t launch(const LaunchCall &call);
+  /// Of the launch of an operator that is an expert: null of others, and where all parameters are in memory.
+  Result<const ExpertLaunch *> expertLaunch(const LaunchCall &call);
   int32_t copy(const CopyCall &call);
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
   /// The bytes that slots of one segment lie in.
@@ -205,6 +210,8 @@ private:
   const Program *inUse = nullptr;    ///< The one that has its arenas, and whose init has run.
   std::vector<KeptState> keptStates; ///< Those that its init has loaded.
   std::vector<std::unique_ptr<Link>> links;
+  std::unique_ptr<ExpertPool> experts; ///< Null without experts, or where parameters are the application's.
+  std::vector<uint32_t> expertOf;      ///< Per operator: its number in the table of experts; UINT32_MAX: it is none.
   bool runsInline = false;
   bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.
   sluice_context context;

@@ -31,9 +31,50 @@ Status Executor::openFiles(const std::string &parameterPath) {
                    tables.source->parameter_bytes, ", compile the model again");
   parameterFile = std::move(*file);
   // Only rows are looked up in the mapping, and pages around them are not wanted.
-  if (tables.source->planned_bytes_read > 0)
+  if (tables.source->planned_bytes_read > 0 || !tables.experts.empty())
     (void)madvise(parameters, static_cast<size_t>(tables.source->parameter_bytes), MADV_RANDOM);
   return {};
+}
+
+Status Executor::openExperts() {
+  // Parameters that an application links are in its memory.
+  if (tables.experts.empty() || !parameterFile)
+    return {};
+  uint32_t file = 0;
+  while (!isFile(file))
+    ++file;
+  const auto link = std::find_if(links.begin(), links.end(), [&](const auto &each) { return each->joins(0, file); });
+  Result<std::unique_ptr<ExpertPool>> pool =
+      ExpertPool::create(tables, *parameterFile, link == links.end() ? nullptr : link->get(), file);
+  if (!pool)
+    return tl::unexpected(pool.error());
+  experts = std::move(*pool);
+  expertOf.assign(tables.source->num_ops, UINT32_MAX);
+  for (size_t i = 0; i < tables.experts.size(); ++i)
+    expertOf[tables.experts[i].op] = static_cast<uint32_t>(i);
+  return {};
+}
+
+Result<const ExpertLaunch *> Executor::expertLaunch(const LaunchCall &call) {
+  if (!experts || expertOf[call.op] == UINT32_MAX)
+    return nullptr;
+  const sluice_expert_desc &expert = tables.experts[expertOf[call.op]];
+  if (tables.devices[tables.streams[call.stream].device].kind != SLUICE_DEVICE_CPU || call.numSlots <= expert.mask ||
+      call.slots[expert.mask].bytes <= expert.element)
+    return failure("is an expert, and does not run on a CPU or has no mask");
+  auto *launch =
+      new (allocator.take<ExpertLaunch>(1)) ExpertLaunch{experts.get(),
+                                                         expertOf[call.op],
+                                                         expert.mask,
+                                                         expert.element,
+                                                         0,
+                                                         allocator.take<ExpertLaunch::Weight>(call.numSlots)};
+  for (uint32_t i = 0; i < call.numSlots; ++i)
+    if (const sluice_slot &slot = call.slots[i]; slot.segment == SLUICE_SEGMENT_PARAMETER &&
+                                                 slot.offset >= expert.offset &&
+                                                 slot.offset + slot.bytes <= expert.offset + expert.bytes)
+      launch->weights[launch->numWeights++] = {i, slot.offset - expert.offset};
+  return launch;
 }
 
 /// Those of a program, in place of any other's.

@@ -101,6 +101,34 @@ Status checkBuckets(const Model &model) {
   return {};
 }
 
+/// Groups lie together, their elements ascend, and each operator is one expert.
+Status checkExperts(const Model &model) {
+  constexpr int64_t kBlock = 4096;
+  const sluice_model &source = *model.source;
+  if (model.experts.empty())
+    return source.expert_slots == 0 ? Status()
+                                    : failure("model '", source.name, "' has ", source.expert_slots,
+                                              " slots for experts and no experts, compile the model again");
+  std::vector<char> isTaken(source.num_ops, 0);
+  for (size_t i = 0; i < model.experts.size(); ++i) {
+    const sluice_expert_desc &expert = model.experts[i];
+    const sluice_expert_desc *before = i > 0 ? &model.experts[i - 1] : nullptr;
+    const bool isBehind =
+        !before || expert.group > before->group || (expert.group == before->group && expert.element > before->element);
+    if (!isBehind || expert.op >= source.num_ops || std::exchange(isTaken[expert.op], 1))
+      return failure("model's expert ", i, " has no operator of its own, or comes before its group, ",
+                     "compile the model again");
+    if (expert.offset < 0 || expert.offset % kBlock != 0 || expert.bytes < 1 ||
+        expert.offset > source.parameter_bytes || expert.bytes > source.parameter_bytes - expert.offset)
+      return failure("expert '", source.op_names[expert.op], "' has ", expert.bytes, " bytes at ", expert.offset,
+                     " of the parameter file, which has ", source.parameter_bytes, ", compile the model again");
+  }
+  if (source.expert_slots < 1 || source.expert_slots > INT64_MAX / model.expertSlotBytes() || !model.hasFiles())
+    return failure("model '", source.name, "' has ", model.experts.size(), " experts, ", source.expert_slots,
+                   " slots for them", model.hasFiles() ? "" : " and no file", ", compile the model again");
+  return {};
+}
+
 Status checkStates(const Model &model) {
   const sluice_model &source = *model.source;
   for (const sluice_tensor_desc &state : model.states)
@@ -229,6 +257,8 @@ Result<Model> readModel(const sluice_model *source) {
   then([&] { return checkMachine(model); });
   then([&] { return copyTable(source->buckets, source->num_buckets, model.buckets, "buckets"); });
   then([&] { return checkBuckets(model); });
+  then([&] { return copyTable(source->experts, source->num_experts, model.experts, "experts"); });
+  then([&] { return checkExperts(model); });
   if (!status)
     return tl::unexpected(status.error());
   return model;

@@ -37,11 +37,20 @@ struct Model {
   std::vector<sluice_stream_desc> streams;
   std::vector<sluice_symbol_desc> symbols;
   std::vector<sluice_bucket_desc> buckets;
+  std::vector<sluice_expert_desc> experts;
 
   bool isFile(uint32_t memory) const { return memories[memory].kind == SLUICE_MEMORY_FILE; }
   bool hasFiles() const {
     return std::any_of(memories.begin(), memories.end(),
                        [](const sluice_memory_desc &memory) { return memory.kind == SLUICE_MEMORY_FILE; });
+  }
+  /// Bytes of a slot that holds any of the experts: a multiple of 4096; 0 without experts.
+  int64_t expertSlotBytes() const {
+    constexpr int64_t kBlock = 4096;
+    int64_t most = 0;
+    for (const sluice_expert_desc &expert : experts)
+      most = std::max(most, (expert.bytes + kBlock - 1) / kBlock * kBlock);
+    return most;
   }
   const char *opName(uint32_t op) const { return source->op_names[op]; }
   const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }

@@ -223,6 +223,16 @@ void sluice_get_stats(const sluice_session *session, sluice_stats *stats) {
   std::memcpy(stats, &now, now.size);
 }
 
+void sluice_get_expert_stats(const sluice_session *session, sluice_expert_stats *stats) {
+  sluice_expert_stats now{};
+  (void)caught([&]() -> Status {
+    session->executor->expertStats(now);
+    return {};
+  });
+  now.size = std::min(stats->size, sizeof now);
+  std::memcpy(stats, &now, now.size);
+}
+
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count) {
   const std::vector<sluice_command_time> &times = session->executor->trace();
   *count = times.size();

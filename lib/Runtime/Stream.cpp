@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Stream.h"
 #include "BackingFile.h"
+#include "ExpertPool.h"
 #include "ThreadPool.h"
 #include "Wait.h"
 
@@ -57,13 +58,39 @@ static Status moveByFile(const Command &command, const StepState &state) {
   return status;
 }
 
+/// Launches an expert's kernel with its weights, which are read before, if the step has chosen it.
+static Result<int32_t> launchExpert(const Command &command, Device &device, const StepState &state) {
+  const ExpertLaunch &launch = *command.expert;
+  const auto *isChosen = static_cast<const unsigned char *>(command.args[launch.mask]);
+  if (state.stop && *state.stop != 0)
+    return failure("the step was stopped");
+  // The others of the group that are chosen are read meanwhile.
+  launch.pool->lookAhead(launch.expert, isChosen);
+  if (!isChosen[launch.element])
+    return device.launch(command.kernel, command.args);
+  const Result<char *> base = launch.pool->take(launch.expert);
+  if (!base)
+    return tl::unexpected(base.error());
+  for (uint32_t i = 0; i < launch.numWeights; ++i)
+    command.args[launch.weights[i].argument] = *base + launch.weights[i].offset;
+  const int32_t result = device.launch(command.kernel, command.args);
+  launch.pool->release(launch.expert);
+  return result;
+}
+
 static void tryCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {
   if (state.failed.load(std::memory_order_acquire))
     return;
   if (state.trace)
     command.startNs = nowNs();
   if (command.kernel) {
-    if (int32_t result = device.launch(command.kernel, command.args)) {
+    const Result<int32_t> launched =
+        command.expert ? launchExpert(command, device, state) : device.launch(command.kernel, command.args);
+    if (!launched) {
+      state.fail(
+          command.number,
+          failure("weights of operator '", names.ops[command.op], "' cannot be read: ", launched.error()).value());
+    } else if (const int32_t result = *launched) {
       std::string said = device.failureText();
       if (said.empty() && result == SLUICE_KERNEL_ENDLESS)
         said =

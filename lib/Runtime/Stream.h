@@ -23,12 +23,26 @@
 namespace sluice::runtime {
 
 class BackingFile;
+class ExpertPool;
 class Stream;
 
 /// `stream` has completed as many commands as `count`.
 struct Event {
   Stream *stream;
   uint32_t count;
+};
+
+/// What the launch of an expert needs: the weights' addresses are known when they are read.
+struct ExpertLaunch {
+  ExpertPool *pool;
+  uint32_t expert, mask; ///< `mask`: an argument.
+  uint32_t element;
+  /// Arguments in the expert's range of the parameter file, and their offsets there.
+  uint32_t numWeights;
+  struct Weight {
+    uint32_t argument;
+    int64_t offset;
+  } * weights;
 };
 
 /// What to do, with addresses resolved. Lives until the step's end.
@@ -39,6 +53,7 @@ struct Command {
   // A launch where there is a kernel, else a copy.
   sluice_kernel_fn kernel;
   void **args;
+  const ExpertLaunch *expert; ///< Null of other launches.
   void *destination;
   const void *source;
   int64_t bytes;

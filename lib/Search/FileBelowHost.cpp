@@ -61,7 +61,7 @@ bool FileBelowHost::staysAtHome(TensorId t) const {
   // Rows that are looked up are read where the file is mapped.
   constexpr int64_t kFewer = 4;
   const bool isLookedUp = tensor.touchedBytes > 0 && tensor.touchedBytes <= tensor.bytes / kFewer;
-  return tensor.kind == TensorKind::Input || tensor.kind == TensorKind::State || tensor.isOutput ||
+  return tensor.isPooled || tensor.kind == TensorKind::Input || tensor.kind == TensorKind::State || tensor.isOutput ||
          tensor.updates.valid() || isLookedUp;
 }
 

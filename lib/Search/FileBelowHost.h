@@ -8,8 +8,8 @@
 // an accelerator, and the host's memory is the accelerator's. The planner solves that
 // machine's problem, and the plan is read back.
 //
-// What the caller gives or gets, states, and parameters of which a step reads few rows
-// have homes in the host's memory, where operators read and write them: in the planner's
+// What the caller gives or gets, states, pooled parameters, and parameters of which a step
+// reads few rows have homes in the host's memory, where operators read and write them: in the planner's
 // problem they have no bytes, and the memory is smaller by the homes. Tensors that stream are whole blocks there, so
 // that all their addresses suit direct I/O.
 //

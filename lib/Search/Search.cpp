@@ -128,9 +128,13 @@ std::vector<std::string> searchSolverNames() {
 /// A plan in which all parameters are in the host's memory, where that fits: a file changes nothing then.
 static std::optional<SearchResult> solveWithoutFiles(const SearchProblem &problem, const SearchParams &params) {
   int64_t parameters = 0;
-  for (const Tensor &tensor : problem.graph->tensors())
+  for (const Tensor &tensor : problem.graph->tensors()) {
+    // Experts are read from the file, and pages of other mapped parameters would displace them.
+    if (tensor.isPooled)
+      return std::nullopt;
     if (tensor.kind == TensorKind::Parameter)
       parameters = saturatingAdd(parameters, tensor.homeBytes());
+  }
   if (parameters > problem.capacityBytes[0])
     return std::nullopt;
   Machine machine = *problem.machine;

@@ -5,12 +5,15 @@
 
 #include "passes/Bridge/GraphBridge.h"
 
+#include "dialects/Dataflow/IR/Experts.h"
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FoundSymbols.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "passes/Bridge/UniqueNames.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Count.h"
+#include "sluice/Support/Units.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -19,6 +22,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 
@@ -304,10 +310,101 @@ static void findLookups(BridgedGraph &bridge) {
   }
 }
 
+int64_t expertSlotBytes(ArrayRef<BridgedExpert> experts) {
+  int64_t most = 0;
+  for (const BridgedExpert &expert : experts)
+    most = std::max(most, alignUp(expert.bytes, kFileBlockBytes));
+  return most;
+}
+
+/// Of the group's experts, the share that a step is expected to use: each token chooses as many of them, any of them
+/// with the same probability.
+static double chosenShare(Operation *op, int64_t elements) {
+  auto choices = DataflowDialect::ChoicesAttrHelper(op->getContext()).getAttr(op);
+  const auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  const int64_t width = type.getRank() > 0 ? std::max<int64_t>(type.getShape().back(), 1) : 1;
+  if (!choices || choices.getInt() >= elements)
+    return 1;
+  const double others = 1 - static_cast<double>(choices.getInt()) / static_cast<double>(elements);
+  return 1 - std::pow(others, static_cast<double>(elementCount(type)) / static_cast<double>(width));
+}
+
+/// What an expert costs in a step, which may not choose it and may have to read it. `op` is the operator at the sizes
+/// of the graph, which has the costs of an operator that always runs.
+static void setExpectedCost(Graph &graph, const BridgedExpert &expert, Operation *op, func::FuncOp function) {
+  Operator &entry = graph.mutableOp(expert.op);
+  const Tensor &mask = graph.tensor(entry.inputs[expert.mask]);
+  const double share = chosenShare(op, mask.bytes); // The elements are bytes.
+  auto hitRate = DataflowDialect::ExpertHitRateAttrHelper(function.getContext()).getAttr(function);
+  const double missRate = 1 - (hitRate ? hitRate.getValueAsDouble() : 0);
+  auto scaled = [](int64_t number, double factor) { return std::llround(static_cast<double>(number) * factor); };
+  entry.flops = scaled(entry.flops, share);
+  entry.bytesMoved = std::max<int64_t>(scaled(entry.bytesMoved, share), 1); // 0 would stand for all operands.
+  entry.demandBytes = scaled(expert.bytes, share * missRate);
+}
+
+/// Divides the bytes of the slots among the weights that they hold, so that homes count what the slots take.
+static void shareSlots(BridgedGraph &bridge) {
+  const double slots = static_cast<double>(bridge.expertSlots) * static_cast<double>(expertSlotBytes(bridge.experts));
+  double all = 0;
+  for (const BridgedExpert &expert : bridge.experts)
+    for (TensorId weight : expert.weights)
+      all += static_cast<double>(bridge.graph.tensor(weight).bytes);
+  for (const BridgedExpert &expert : bridge.experts)
+    for (TensorId weight : expert.weights) {
+      Tensor &tensor = bridge.graph.mutableTensor(weight);
+      tensor.isPooled = true;
+      tensor.touchedBytes = std::clamp<int64_t>(
+          std::llround(std::ceil(static_cast<double>(tensor.bytes) * slots / all)), 1, tensor.bytes);
+    }
+}
+
+/// Fills BridgedGraph::experts with those that the attributes of operators name.
+static void findPooled(BridgedGraph &bridge, func::FuncOp function) {
+  auto slots = DataflowDialect::ExpertSlotsAttrHelper(function.getContext()).getAttr(function);
+  if (!slots)
+    return;
+  llvm::DenseMap<Operation *, size_t> numbers;
+  for (auto [i, op] : llvm::enumerate(bridge.operators))
+    numbers[op] = i;
+  uint32_t groups = 0;
+  for (const ExpertGroup &group : findExperts(function.getBody().front())) {
+    const size_t before = bridge.experts.size();
+    for (const Expert &expert : group.members) {
+      const auto number = numbers.find(expert.op);
+      const auto operands = expert.op->getOperands();
+      const auto mask = llvm::find(operands, group.mask);
+      if (!DataflowDialect::ExpertAttrHelper(function.getContext()).getAttr(expert.op) || number == numbers.end() ||
+          mask == operands.end())
+        continue;
+      const std::vector<unsigned> &positions = bridge.operandSlots[number->second];
+      const std::vector<TensorId> &inputs = bridge.graph.operators()[number->second].inputs;
+      BridgedExpert entry;
+      entry.op = OperatorId(number->second);
+      entry.group = groups;
+      entry.element = static_cast<uint32_t>(expert.element);
+      entry.mask = positions[static_cast<size_t>(mask - operands.begin())];
+      for (unsigned operand : expert.weights) {
+        entry.weights.push_back(inputs[positions[operand]]);
+        entry.bytes += alignUp(bridge.graph.tensor(entry.weights.back()).bytes);
+      }
+      bridge.experts.push_back(std::move(entry));
+    }
+    groups += bridge.experts.size() > before ? 1 : 0;
+  }
+  if (bridge.experts.empty())
+    return;
+  bridge.expertSlots = slots.getInt();
+  shareSlots(bridge);
+  for (const BridgedExpert &expert : bridge.experts)
+    setExpectedCost(bridge.graph, expert, bridge.operators[expert.op.index()], function);
+}
+
 Expected<BridgedGraph> buildGraph(func::FuncOp function) {
   SLUICE_RETURN_IF_ERROR(checkFunction(function));
   SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, Builder(function).run());
   findLookups(bridge);
+  findPooled(bridge, function);
   return bridge;
 }
 
@@ -353,6 +450,8 @@ Expected<Graph> graphAt(func::FuncOp function, const BridgedGraph &bridge, Array
     entry.bytesMoved = cost.getBytesMoved();
     entry.signature = signatureOf(operators[i], bridge.operandSlots[i]);
   }
+  for (const BridgedExpert &expert : bridge.experts)
+    setExpectedCost(graph, expert, operators[expert.op.index()], function);
   return graph;
 }
 

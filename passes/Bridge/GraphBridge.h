@@ -15,6 +15,15 @@
 
 namespace sluice {
 
+/// An operator whose weights are read into a slot if the data of a step chooses it: see --dataflow-pool-experts.
+struct BridgedExpert {
+  OperatorId op;
+  uint32_t group = 0, element = 0;
+  uint32_t mask = 0; ///< The position of the mask among the operator's inputs.
+  std::vector<TensorId> weights;
+  int64_t bytes = 0; ///< Of the weights in their range of the file, each at a multiple of kArenaAlignment.
+};
+
 /// A function and its graph, id by id. One operator of the graph is one
 /// operator of the function that moves data: constants and what follows from
 /// them alone are parameters, a reshape is its operand under another shape.
@@ -30,7 +39,13 @@ struct BridgedGraph {
   std::vector<TensorId> inputs; ///< The function's arguments.
   /// The function's results; without those that are a state's next value.
   std::vector<TensorId> outputs;
+  /// By ascending groups and elements. Their weights are pooled tensors of the graph.
+  std::vector<BridgedExpert> experts;
+  int64_t expertSlots = 0; ///< Each has room for any of the experts, in whole blocks of 4 KiB.
 };
+
+/// The bytes of one slot for experts; 0 without experts.
+int64_t expertSlotBytes(llvm::ArrayRef<BridgedExpert> experts);
 
 /// Fails as checkFunction does. Needs results that operators write, each another one (the
 /// fuse pass sees to both). The graph passes check(). Operators are named after

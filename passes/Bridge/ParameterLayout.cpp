@@ -6,6 +6,7 @@
 #include "passes/Bridge/ParameterLayout.h"
 
 #include "passes/Bridge/TilingAttributes.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Units.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -80,6 +81,9 @@ public:
     return layout.offsets.back();
   }
 
+  /// What comes next begins at a block of the file.
+  int64_t startBlock() { return layout.bytes = alignUp(layout.bytes, kFileBlockBytes); }
+
   /// Until it ends, a section's size is where it began.
   void endSection() {
     if (layout.sections.empty())
@@ -111,15 +115,24 @@ ParameterLayout layOutParameters(const BridgedGraph &bridge, int64_t numRanks) {
   layout.homeOffsets.assign(bridge.graph.numTensors(), 0);
   std::map<std::vector<uint32_t>, std::vector<size_t>> parameters, states;
   std::vector<size_t> zeros;
+  Writer writer(layout);
+  for (const BridgedExpert &expert : bridge.experts) {
+    layout.expertOffsets.push_back(writer.startBlock());
+    for (TensorId weight : expert.weights)
+      layout.homeOffsets[weight.index()] = writer.append(bridge.values[weight.index()], {});
+  }
+  if (!bridge.experts.empty())
+    writer.startBlock();
   for (size_t i = 0; i < bridge.values.size(); ++i)
-    if (Part part = partOf(bridge, i); part == Part::ZeroState)
+    if (bridge.graph.tensors()[i].isPooled)
+      continue;
+    else if (Part part = partOf(bridge, i); part == Part::ZeroState)
       zeros.push_back(i);
     else if (part != Part::None)
       (part == Part::State
            ? states
            : parameters)[numRanks > 1 ? differentValues(bridge.values[i], numRanks) : std::vector<uint32_t>()]
           .push_back(i);
-  Writer writer(layout);
   for (const auto &[pieces, tensors] : parameters)
     for (size_t i : tensors)
       layout.homeOffsets[i] = writer.append(bridge.values[i], pieces);

@@ -21,6 +21,8 @@ struct ParameterLayout {
   std::vector<size_t> sectionOf;
   std::vector<ParameterSection> sections;
   int64_t bytes = 0; ///< Of a rank's view.
+  /// Per expert of the bridge: where its weights begin, at a multiple of kFileBlockBytes. Nothing else is between them.
+  std::vector<int64_t> expertOffsets;
 
   /// Per tensor of the graph: a parameter's offset in the file, a state's in the
   /// state store; 0 for others.
@@ -31,7 +33,7 @@ struct ParameterLayout {
   int64_t stateInitial = -1;
 };
 
-/// Lays the parameters of a program out, those that the same ranks share together,
+/// Lays the parameters of a program out, first those of pooled experts, then those that the same ranks share together,
 /// and behind them the first contents of states as they are in the state store.
 /// States that begin as zeros come last in the store and take no part of the file.
 /// The layout depends on the function alone.

@@ -214,6 +214,9 @@ void Builder::declareMachine() {
                           port.cuts.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cuts),
                           port.cutBlocks.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(port.cutBlocks),
                           port.length);
+  for (const ExecBinding::Expert &expert : binding.experts)
+    exec::ExpertOp::create(builder, loc, graph->op(expert.op).name, expert.group, expert.element, expert.mask,
+                           expert.offset, expert.bytes);
 }
 
 Value Builder::addHome(TensorId tensor, MemoryId memory) {
@@ -394,6 +397,8 @@ Expected<exec::ProgramOp> Builder::build() {
     program.setSends(binding.bytesSent);
   if (binding.symbols)
     program.setSymbolsAttr(binding.symbols);
+  if (!binding.experts.empty())
+    program.setExpertSlots(binding.expertSlots);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&program.getBody().front());
   declareMachine();

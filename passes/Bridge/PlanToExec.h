@@ -46,6 +46,14 @@ struct ExecBinding {
   std::vector<Port> states;
   /// The #dataflow.symbols of kernels, where the types of inputs and outputs need not have them; else null.
   mlir::Attribute symbols = {};
+  /// An operator that reads its weights into a slot if the step chooses it.
+  struct Expert {
+    OperatorId op;
+    int64_t group = 0, element = 0, mask = 0; ///< `mask`: an input of the operator.
+    int64_t offset = 0, bytes = 0;            ///< In the parameter file.
+  };
+  std::vector<Expert> experts; ///< By ascending groups and elements.
+  int64_t expertSlots = 0;
   /// Per rank: bytes a step sends to others. Empty: the program runs alone.
   std::vector<int64_t> bytesSent;
 };

@@ -133,7 +133,10 @@ void Converter::outline(size_t index, StringRef symbol) {
                                   : ReshapeOp::create(builder, op->getLoc(), operand.getType(), argument).getResult());
   }
   Operation *copy = builder.clone(*op, mapping);
-  copy->removeAttr(DataflowDialect::OrderAttrHelper::getNameStr());
+  for (StringRef decision :
+       {DataflowDialect::OrderAttrHelper::getNameStr(), DataflowDialect::ExpertAttrHelper::getNameStr(),
+        DataflowDialect::ChoicesAttrHelper::getNameStr()})
+    copy->removeAttr(decision);
   func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
 }
 
@@ -143,6 +146,9 @@ void Converter::bindParameters() {
   binding.parameterBytes = layout.bytes;
   binding.stateBytes = layout.stateBytes;
   binding.stateInitial = layout.stateInitial;
+  for (auto [expert, offset] : llvm::zip(bridge.experts, layout.expertOffsets))
+    binding.experts.push_back({expert.op, expert.group, expert.element, expert.mask, offset, expert.bytes});
+  binding.expertSlots = bridge.expertSlots;
 }
 
 /// What each rank sends to others in a step.

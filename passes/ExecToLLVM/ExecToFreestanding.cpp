@@ -172,6 +172,9 @@ LogicalResult FreestandingLowering::check() {
   if (!symbols.empty())
     return refuse(program, "extent '", symbols.front().name.str(),
                   "' has several sizes and a freestanding program has one, give its size by --dim");
+  if (program.getExpertSlots())
+    return refuse(program, "experts are read from a file when they are chosen, which needs the runtime, plan without a "
+                           "limit of memory");
   if (program.getNumRanks() > 1)
     return refuse(program, "the program is one of ", program.getNumRanks(),
                   " ranks, which exchange data, compile it for one device");

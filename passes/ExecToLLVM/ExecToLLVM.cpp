@@ -82,6 +82,7 @@ private:
   LLVM::GlobalOp addPorts(StringRef name, auto ports);
   LLVM::GlobalOp addSymbols(ArrayRef<ProgramSymbol> symbols);
   LLVM::GlobalOp addMemories();
+  LLVM::GlobalOp addExperts();
   LLVM::GlobalOp addDevices();
   LLVM::GlobalOp addLinks();
   LLVM::GlobalOp addStreams();
@@ -324,6 +325,20 @@ LLVM::GlobalOp ProgramLowering::addMemories() {
   });
 }
 
+LLVM::GlobalOp ProgramLowering::addExperts() {
+  auto list = llvm::to_vector(program.getBody().getOps<ExpertOp>());
+  Type i64 = tables.i64(), i32 = tables.i32();
+  Type type = tables.structOf({i64, i32, i32, i32, i32, i64, i64});
+  return tables.addTable("sluice.experts", type, list.size(), [&](size_t i) {
+    ExpertOp expert = list[i];
+    auto number = [&](Type of, uint64_t value) { return tables.integer(of, static_cast<int64_t>(value)); };
+    return tables.aggregate(type, {number(i64, sizeof(sluice_expert_desc)), number(i32, opNames.intern(expert.getOp())),
+                                   number(i32, expert.getMask()), number(i32, expert.getGroup()),
+                                   number(i32, expert.getElement()), number(i64, expert.getPosition()),
+                                   number(i64, expert.getBytes())});
+  });
+}
+
 LLVM::GlobalOp ProgramLowering::addDevices() {
   auto list = llvm::to_vector(program.getBody().getOps<DeviceOp>());
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
@@ -409,6 +424,8 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   LLVM::LLVMFuncOp ranges = symbols.empty() ? nullptr : addRangeFunction(builder, program);
   LLVM::LLVMFuncOp advance = symbols.empty() ? nullptr : addAdvanceFunction(builder, program);
   LLVM::GlobalOp memories = addMemories(), devices = addDevices(), links = addLinks(), streams = addStreams();
+  const int64_t numExperts = count.operator()<ExpertOp>();
+  LLVM::GlobalOp experts = numExperts > 0 ? addExperts() : nullptr;
   LLVM::GlobalOp ops = addNames("sluice.op_names", opNames), tensors = addNames("sluice.tensor_names", tensorNames);
 
   Type i64 = tables.i64(), i32 = tables.i32(), ptr = tables.ptr();
@@ -461,6 +478,9 @@ LLVM::GlobalOp ProgramLowering::addModel(const Body &whole, LLVM::GlobalOp bucke
   function(advance);
   number(i64, whole.bytesRead);
   number(i64, whole.bytesWritten);
+  number(i32, numExperts);
+  number(i32, static_cast<int64_t>(program.getExpertSlots().value_or(0)));
+  optional(experts);
 
   Type type = tables.structOf(types);
   return tables.addValue("sluice.model", type, [&] {

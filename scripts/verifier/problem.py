@@ -14,8 +14,9 @@ def read_graph(value, where):
     top = len(given) - 1
     for i, entry in enumerate(given):
         at = f"{where}.tensors[{i}]"
-        name, kind, size, touched, _, output, updates = members(
-            entry, at, name=text, kind=text, bytes=integer, touchedBytes=(integer, 0), type=(text, ""),
+        name, kind, size, touched, _, _, output, updates = members(
+            entry, at, name=text, kind=text, bytes=integer, touchedBytes=(integer, 0), pooled=(boolean, False),
+            type=(text, ""),
             output=(boolean, False), updates=(lambda v, w: integer(v, w, 0, top), None))
         if kind not in ("activation", "parameter", "input", "state"):
             raise Broken("format", f"tensor kind {quote(kind)} is unknown", at)
@@ -29,9 +30,9 @@ def read_graph(value, where):
     ids = integers(0, top)
     for i, entry in enumerate(operators):
         at = f"{where}.operators[{i}]"
-        name, kind, inputs, outputs, flops, moved, workspace, _, pairs, colour, communicates = members(
+        name, kind, inputs, outputs, flops, moved, workspace, _, _, pairs, colour, communicates = members(
             entry, at, name=text, kind=text, inputs=ids, outputs=ids, flops=(integer, 0), bytesMoved=(integer, 0),
-            workspaceBytes=(integer, 0), signature=(text, ""), inPlace=(array, []),
+            workspaceBytes=(integer, 0), demandBytes=(integer, 0), signature=(text, ""), inPlace=(array, []),
             colocation=(lambda v, w: integer(v, w, -1, (1 << 31) - 1), -1), communicates=(boolean, False))
         in_place = {tuple(integers(0, INT_MAX)(pair(entry, at), at)) for entry in pairs}
         if any(a >= len(inputs) or b >= len(outputs) for a, b in in_place):

@@ -4,7 +4,7 @@
 // are those of the step without bounds.
 // CHECK-DAG: @sluice.bucket_numbers = {{.*}}constant [4 x i64] [i64 4, i64 0, i64 8, i64 64]
 // CHECK-DAG: @sluice.buckets = {{.*}}i64 80, ptr @sluice.bucket_numbers, ptr getelementptr {{.*}}, i64 0, i64 0, i32 1, ptr null, ptr @sluice.bucket0.step, i64 0, i64 0 }{{.*}}i64 80, ptr getelementptr {{.*}}, ptr getelementptr {{.*}}, i64 0, i64 0, i32 1, ptr null, ptr @sluice.bucket1.step, i64 0, i64 0 }
-// CHECK-DAG: @sluice.model = {{.*}}ptr null, ptr @sluice.step, {{.*}}ptr @sluice.extents, ptr null, i32 2, ptr @sluice.buckets, ptr null, i64 0, i64 0 }
+// CHECK-DAG: @sluice.model = {{.*}}ptr null, ptr @sluice.step, {{.*}}ptr @sluice.extents, ptr null, i32 2, ptr @sluice.buckets, ptr null, i64 0, i64 0, i32 0, i32 0, ptr null }
 #symbols = #dataflow.symbols<"length" = 1 to 16>
 llvm.func @kernel(!llvm.ptr, !llvm.ptr) -> i32
 exec.program @m parameters 0 state 0 {

@@ -3,7 +3,7 @@
 // A home in a file is memory 1, segment 1 (parameters); the step reads 256 bytes and writes 64. Init is not counted.
 // CHECK-DAG: @sluice.slots = {{.*}}i64 4294967297, i64 0, i64 256, i64 256
 // CHECK-DAG: @sluice.memories = internal unnamed_addr constant {{.*}}i64 768, i64 9223372036854775807, i32 0 }{{.*}}i64 64, i64 4096, i32 1 }
-// CHECK-DAG: @sluice.model = {{.*}}i64 256, i64 64 }
+// CHECK-DAG: @sluice.model = {{.*}}i64 256, i64 64, i32 0, i32 0, ptr null }
 llvm.func @f(!llvm.ptr, !llvm.ptr) -> i32
 
 exec.program @streams parameters 512 state 0 {

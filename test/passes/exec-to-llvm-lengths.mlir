@@ -3,7 +3,7 @@
 
 // A symbol that is the length of a state is of that state's number, and the function `advance` has its next value.
 // LLVM: @sluice.symbols = {{.*}}i64 0, i64 12, i64 1, i32 -2, i32 1 }{{.*}}i64 1, i64 4, i64 1, i32 0, i32 0 }
-// LLVM: @sluice.model = {{.*}}ptr @sluice.extents, ptr null, i32 0, ptr null, ptr @sluice.advance, i64 0, i64 0 }
+// LLVM: @sluice.model = {{.*}}ptr @sluice.extents, ptr null, i32 0, ptr null, ptr @sluice.advance, i64 0, i64 0, i32 0, i32 0, ptr null }
 
 // CHECK-LABEL: llvm.func internal @sluice.advance
 // CHECK: %[[PAST:.*]] = llvm.load

@@ -3,7 +3,7 @@
 
 // The symbols have a table, and the extents of inputs and outputs, one after the other, a function.
 // LLVM: @sluice.symbols = {{.*}}i64 2, i64 512, i64 2, i32 0, i32 1
-// LLVM: @sluice.model = {{.*}}i32 1, ptr @sluice.symbols, ptr @sluice.extents, ptr null, i32 0, ptr null, ptr null, i64 0, i64 0 }
+// LLVM: @sluice.model = {{.*}}i32 1, ptr @sluice.symbols, ptr @sluice.extents, ptr null, i32 0, ptr null, ptr null, i64 0, i64 0, i32 0, i32 0, ptr null }
 
 // CHECK-LABEL: llvm.func internal @sluice.extents
 // CHECK: %[[TWO:.*]] = llvm.mlir.constant(2 : i64)

@@ -26,7 +26,7 @@ llvm.func @scale(!llvm.ptr, !llvm.ptr) -> i32
 // LLVM: @sluice.memories = internal unnamed_addr constant {{.*}}i64 0, i64 9223372036854775807, i32 0 {{.*}}i64 512, i64 4096, i32 0
 // LLVM: @sluice.links = {{.*}}double 1.200000e+10, double 2.000000e+10, i64 10000, i32 1
 // No states: none, and no first contents; one rank, no symbols.
-// LLVM: @sluice.model = {{.*}}ptr @sluice.init, ptr @sluice.step, i32 0, {{.*}}, i64 -1, i32 1, ptr null, i32 0, ptr null, ptr null, ptr null, i32 0, ptr null, ptr null, i64 0, i64 0 }
+// LLVM: @sluice.model = {{.*}}ptr @sluice.init, ptr @sluice.step, i32 0, {{.*}}, i64 -1, i32 1, ptr null, i32 0, ptr null, ptr null, ptr null, i32 0, ptr null, ptr null, i64 0, i64 0, i32 0, i32 0, ptr null }
 exec.program @m parameters 256 state 0 {
   exec.memory @host
   exec.memory @accel0 arena 512 capacity 4096

@@ -62,6 +62,8 @@ std::string describePlan(const PlanFile &file) {
                    " out a step");
   for (size_t m = 0; m < plan.arenaBytes.size(); ++m)
     text += concat(", ", formatBytes(plan.arenaBytes[m]), " of '", file.problem.machine.memories[m].name, "'");
+  if (const std::string experts = describeExperts(graph); !experts.empty())
+    text += ", experts: " + experts;
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "RunInputs.h"
+#include "SharedOptions.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/Runtime/sluice.h"
 #include "sluice/Support/Text.h"
@@ -105,7 +106,10 @@ struct Phase {
 struct Outcome {
   std::vector<int64_t> tokens;
   Phase prompt, generation;
-  int64_t movedBytes = 0, plannedBytes = 0; ///< In the last step.
+  int64_t movedBytes = 0, plannedBytes = 0;    ///< In the last step.
+  int64_t readBytes = 0, plannedReadBytes = 0; ///< Of files, by the plan's own copies in the last step.
+  sluice_expert_stats experts{};
+  int64_t expertBytes = 0; ///< Of experts, read while tokens were generated.
 };
 
 class Text {
@@ -126,6 +130,7 @@ public:
     if (sluice_generator_feed(text.get(), prompt.data(), prompt.size()) != 0)
       return lastFailure();
     outcome.prompt = {static_cast<int64_t>(prompt.size()), secondsSince(start)};
+    const int64_t readBefore = expertStats().bytes_read;
     const auto generating = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < options.most; ++i) {
       int64_t token = 0;
@@ -144,10 +149,20 @@ public:
     sluice_get_stats(session.get(), &stats);
     outcome.movedBytes = stats.bytes_in + stats.bytes_out;
     outcome.plannedBytes = stats.planned_bytes_in + stats.planned_bytes_out;
+    outcome.readBytes = stats.bytes_read, outcome.plannedReadBytes = stats.planned_bytes_read;
+    outcome.experts = expertStats();
+    outcome.expertBytes = outcome.experts.bytes_read - readBefore;
     return outcome;
   }
 
 private:
+  sluice_expert_stats expertStats() const {
+    sluice_expert_stats stats{};
+    stats.size = sizeof stats;
+    sluice_get_expert_stats(session.get(), &stats);
+    return stats;
+  }
+
   static double secondsSince(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -208,11 +223,18 @@ Json phaseToJson(const Phase &phase) {
 Status runGenerate(const GenerateOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Outcome outcome, Text(options).run());
   if (options.format == "json") {
-    printJson({{"tokens", outcome.tokens},
-               {"prompt", phaseToJson(outcome.prompt)},
-               {"generation", phaseToJson(outcome.generation)},
-               {"movedBytes", outcome.movedBytes},
-               {"plannedBytes", outcome.plannedBytes}});
+    Json json = {{"tokens", outcome.tokens},
+                 {"prompt", phaseToJson(outcome.prompt)},
+                 {"generation", phaseToJson(outcome.generation)},
+                 {"movedBytes", outcome.movedBytes},
+                 {"plannedBytes", outcome.plannedBytes},
+                 {"readBytes", outcome.readBytes},
+                 {"plannedReadBytes", outcome.plannedReadBytes}};
+    if (outcome.experts.slots > 0) {
+      json["experts"] = expertsToJson(outcome.experts);
+      json["experts"]["generationBytesRead"] = outcome.expertBytes;
+    }
+    printJson(json);
     return {};
   }
   std::string text;
@@ -223,6 +245,9 @@ Status runGenerate(const GenerateOptions &options) {
   if (outcome.generation.tokens > 0)
     printLine("generation", describe(outcome.generation));
   printLine("moved", concat(outcome.movedBytes, " bytes a token, planned ", outcome.plannedBytes));
+  if (outcome.plannedReadBytes > 0)
+    printLine("read", concat(outcome.readBytes, " bytes a token, planned ", outcome.plannedReadBytes));
+  printExperts(outcome.experts);
   return {};
 }
 

@@ -192,6 +192,8 @@ void printPlan(const PlanFile &file, const std::map<std::string, DimRange> &rang
     printLine("read", concat(formatBytes(copied.read), " a step, from files"));
     printLine("written", concat(formatBytes(copied.written), " a step, to files"));
   }
+  if (const std::string experts = describeExperts(problem.graph); !experts.empty())
+    printLine("experts", experts);
   if (const std::vector<OperatorId> again = plan.computedAgain(); !again.empty()) {
     int64_t ns = 0;
     for (OperatorId op : again)

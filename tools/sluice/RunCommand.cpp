@@ -328,6 +328,7 @@ struct Outcome {
   std::vector<PrunedLayer> pruned;
   std::vector<Accuracy> accuracy;
   sluice_stats stats;
+  sluice_expert_stats experts;
   std::vector<RunSession::RankTraffic> traffic;
   std::vector<std::string> notes;
 
@@ -394,7 +395,8 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   if (outcome.stats.planned_bytes_written > 0)
     printLine("written",
               concat(outcome.stats.bytes_written, " bytes a step, planned ", outcome.stats.planned_bytes_written));
-  if (outcome.stats.planned_bytes_read > 0)
+  printExperts(outcome.experts);
+  if (outcome.stats.planned_bytes_read > 0 || outcome.experts.slots > 0)
     printLine("process", concat("held ", formatBytes(peakResidentBytes()), " at most"));
   for (uint32_t m = 0; m < model.num_memories; ++m)
     printLine("arena", concat(tableEntry(model.memories, m).name, ": ", outcome.stats.arena_peak_bytes[m],
@@ -454,6 +456,8 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
                              {"bytesSent", rank.bytesSent},
                              {"plannedBytesSent", rank.plannedBytesSent},
                              {"parameterBytes", rank.parameterBytes}});
+  if (outcome.experts.slots > 0)
+    json["experts"] = expertsToJson(outcome.experts);
   if (outcome.stats.device_exchange)
     json["exchanged"] = outcome.stats.device_exchange;
   json["fixedInputs"] = outcome.fixed;
@@ -887,6 +891,7 @@ Status runRun(const RunOptions &options) {
   if (open.adaptive)
     outcome.replans = open.adaptive->replans();
   outcome.stats = session.stats();
+  outcome.experts = session.expertStats();
   outcome.traffic = session.traffic();
   outcome.notes = session.notes();
   return reportOutcome(options, session, outcome, runner.lastResults());

@@ -424,6 +424,13 @@ Status RunSession::slowDevice(uint32_t index, double factor) const {
 
 sluice_stats RunSession::stats() const { return statsOf(sessions.front().get()); }
 
+sluice_expert_stats RunSession::expertStats() const {
+  sluice_expert_stats stats{};
+  stats.size = sizeof stats;
+  sluice_get_expert_stats(sessions.front().get(), &stats);
+  return stats;
+}
+
 std::vector<RunSession::RankTraffic> RunSession::traffic() const {
   std::vector<RankTraffic> list;
   for (size_t i = 0; i < sessions.size(); ++i)

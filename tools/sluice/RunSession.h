@@ -81,6 +81,8 @@ public:
   /// An emulated device takes so many times as long from now on.
   Status slowDevice(uint32_t index, double factor) const;
   sluice_stats stats() const;
+  /// Of the first rank.
+  sluice_expert_stats expertStats() const;
   /// What a rank has of the weights, and sends.
   struct RankTraffic {
     uint32_t rank = 0;

@@ -103,6 +103,13 @@ void CompileOptions::addTo(CLI::App &app) {
       ->type_name("LIMIT")
       ->allow_extra_args(false)
       ->group(kPlanning);
+  app.add_option_function<double>(
+         "--expert-hit-rate", [this](double rate) { options.expertHitRate = rate; },
+         "share of uses of experts whose weights the simulation takes to be in memory, if --memory leaves room for a "
+         "part of them (the share that has room)")
+      ->type_name("RATE")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(kPlanning);
   auto takeTime = [this](const std::string &text) {
     Expected<int64_t> ns = parseDuration(text);
     if (!ns)
@@ -307,7 +314,7 @@ Expected<CompilerOptions> CompileOptions::resolveToRun() const {
 }
 
 constexpr const char *kPlanned[] = {"--memory", "--search-time",  "--search-evals", "--solver", "--plan",
-                                    "--resume", "--dump-problem", "--buckets",      "--sizes"};
+                                    "--resume", "--dump-problem", "--buckets",      "--sizes",  "--expert-hit-rate"};
 
 void CompileOptions::hidePlanned() {
   for (const char *name : kPlanned)
@@ -367,6 +374,44 @@ std::string describeBounds(const std::vector<std::pair<std::string, int64_t>> &b
 }
 
 std::string formatPercent(double share) { return concat(std::round(share * 1e4) / 1e2, "%"); }
+
+static double shareOf(int64_t part, int64_t all) {
+  return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+std::string describeExperts(const Graph &graph) {
+  int64_t slots = 0, expected = 0;
+  for (const Tensor &tensor : graph.tensors())
+    slots += tensor.isPooled ? tensor.touchedBytes : 0;
+  for (const Operator &op : graph.operators())
+    expected += op.demandBytes;
+  return slots == 0 ? ""
+                    : concat(formatBytes(slots), " of slots, ", formatBytes(expected), " expected to be read a step");
+}
+
+void printExperts(const sluice_expert_stats &stats) {
+  if (stats.slots == 0)
+    return;
+  std::string text = concat(stats.slots, " of ", stats.experts, " in memory, ",
+                            formatPercent(shareOf(stats.hits, stats.uses)), " of ", stats.uses, " uses hit");
+  // Of a long run, only the beginning is recorded.
+  if (stats.recorded_uses < stats.uses)
+    text += concat(", ", formatPercent(shareOf(stats.recorded_hits, stats.recorded_uses)), " of the first ",
+                   stats.recorded_uses);
+  printLine("experts", concat(text, ", best possible ", formatPercent(shareOf(stats.best_hits, stats.recorded_uses)),
+                              ", ", stats.bytes_read, " bytes read"));
+}
+
+Json expertsToJson(const sluice_expert_stats &stats) {
+  return {{"experts", stats.experts},
+          {"slots", stats.slots},
+          {"uses", stats.uses},
+          {"hits", stats.hits},
+          {"bytesRead", stats.bytes_read},
+          {"recordedUses", stats.recorded_uses},
+          {"recordedHits", stats.recorded_hits},
+          {"bestHits", stats.best_hits}};
+}
 
 Status linkToRun(Compilation &compilation, const std::string &directory) {
   // Before a search that nothing could run.

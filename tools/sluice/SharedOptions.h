@@ -6,6 +6,7 @@
 #define SLUICE_TOOLS_SLUICE_SHAREDOPTIONS_H
 
 #include "sluice/Compiler/Compilation.h"
+#include "sluice/Runtime/sluice.h"
 #include "tools/common/Driver.h"
 
 #include <memory>
@@ -88,6 +89,11 @@ private:
 std::string describeBounds(const std::vector<std::pair<std::string, int64_t>> &bounds);
 /// 0.1234 as "12.34%".
 std::string formatPercent(double share);
+/// "64.00 MiB of slots, 8.00 MiB expected to be read a step", of a plan's experts; empty if it has no slots for them.
+std::string describeExperts(const Graph &graph);
+/// How often experts were in memory, beside the best that any cache could have done; nothing without slots for experts.
+void printExperts(const sluice_expert_stats &stats);
+Json expertsToJson(const sluice_expert_stats &stats);
 /// "8.00 GiB", or "no limit".
 std::string formatCapacity(int64_t bytes);
 

@@ -12,7 +12,7 @@ class Dataflow_ControlOp<string mnemonic, list<string> programs, list<Trait> tra
   let hasRegionVerifier = 1;
 }
 
-def IfOp : Dataflow_ControlOp<"if", [], [SingleBlock]> {
+def IfOp : Dataflow_ControlOp<"if", ["getGuard"], [SingleBlock]> {
   let summary = "The results of one of two programs";
   let description = [{
     The operator runs `then` if the condition is true, and `otherwise` if not. The arguments

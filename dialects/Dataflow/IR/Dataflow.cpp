@@ -162,6 +162,16 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
     return is(isNumber(value, 1, kMostRanks), "a number of ranks from 1 to 1048576, 4 : i64");
   if (name == DataflowDialect::OrderAttrHelper::getNameStr())
     return is(isNumber(value, 0), "an operator's position, 0 : i64");
+  if (name == DataflowDialect::ChoicesAttrHelper::getNameStr() ||
+      name == DataflowDialect::ExpertSlotsAttrHelper::getNameStr())
+    return is(isNumber(value, 1, INT32_MAX), "a number of at least 1, 2 : i64");
+  if (name == DataflowDialect::ExpertAttrHelper::getNameStr())
+    return is(isNumber(value, 0, INT32_MAX), "a group's number, 0 : i64");
+  if (name == DataflowDialect::ExpertHitRateAttrHelper::getNameStr()) {
+    auto rate = dyn_cast<FloatAttr>(value);
+    return is(rate && rate.getType().isF64() && rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() <= 1,
+              "a rate from 0 to 1, 0.5 : f64");
+  }
   if (name == DataflowDialect::MeshAttrHelper::getNameStr()) {
     auto sizes = dyn_cast<DenseI64ArrayAttr>(value);
     return is(sizes && llvm::all_of(sizes.asArrayRef(), [](int64_t size) { return size > 0; }),

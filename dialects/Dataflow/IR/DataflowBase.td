@@ -43,6 +43,10 @@ def Dataflow_Dialect : Dialect {
     - `dataflow.tiling`: how ranks hold the results. It is a list with one #dataflow.tiling
       for each result. An argument of the function has one #dataflow.tiling. A tensor
       without a tiling is replicated;
+    - `dataflow.choices`: of all elements of the condition's mask, the number that a token
+      chooses. A `dataflow.if` of an expert has it;
+    - `dataflow.expert`: the number of the group of experts to which the operator belongs
+      (--dataflow-pool-experts);
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
       axis of the mesh;
     - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in`,
@@ -53,6 +57,9 @@ def Dataflow_Dialect : Dialect {
 
     - `dataflow.mesh`: the sizes of the axes of the mesh, the outermost first;
     - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
+    - `dataflow.expert_slots`: the number of slots in memory for the weights of experts, and
+      `dataflow.expert_hit_rate`: the share of uses of experts, as the simulator assumes, for
+      which a slot has the weights;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
     - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
       replaces. In an exported program, it is the name of the kernel of an operator.
@@ -84,6 +91,10 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$time,
     "::mlir::DenseI64ArrayAttr":$mesh,
     "::mlir::IntegerAttr":$ranks,
+    "::mlir::IntegerAttr":$choices,
+    "::mlir::IntegerAttr":$expert,
+    "::mlir::IntegerAttr":$expert_slots,
+    "::mlir::FloatAttr":$expert_hit_rate,
     "::mlir::ArrayAttr":$pruned,
     "::mlir::UnitAttr":$kernel,
     "::mlir::IntegerAttr":$shared,

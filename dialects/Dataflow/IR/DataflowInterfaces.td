@@ -168,6 +168,10 @@ def ProgramsOpInterface : OpInterface<"ProgramsOpInterface"> {
       [{ return ::llvm::SmallVector<int64_t>($_op->getNumResults(), ProgramsOpInterface::kFreshMemory); }]>,
     InterfaceMethod<"Bytes that the operator itself keeps in the workspace while `program` runs.",
       "int64_t", "getOwnBytes", (ins "::mlir::Block &":$program), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+        The operand, one i1, that must be true for the operator to read operand number `operand`;
+        null if the operator may read that operand in any case.}],
+      "::mlir::Value", "getGuard", (ins "unsigned":$operand), "", [{ return {}; }]>,
     InterfaceMethod<"Whether the operators of a program run at the same time.", "bool", "areConcurrent", (ins), "",
       [{ return false; }]>,
     InterfaceMethod<"The offsets of the buffers of all programs, one program after the other; empty if they are not assigned yet.",

@@ -109,6 +109,9 @@ struct CompilerOptions {
   /// What the process that runs the model holds beside the model's arenas, homes and code: a part of each limit of the
   /// host's memory, where parameters stream into it from a file.
   int64_t processBytes = kRuntimeProcessBytes;
+  /// Share of uses of experts for which their weights are in memory, as the simulator assumes where memory has slots
+  /// for experts; absent: the share of experts that have slots.
+  std::optional<double> expertHitRate;
   int64_t searchTimeNs = 5'000'000'000;
   /// Number of plans to make; 0: the clock limits the search.
   int64_t searchEvaluations = 0;

@@ -119,6 +119,10 @@ struct Fused : Stage {
   std::string chunks;
   /// Computes the costs of operators at other sizes, from a graph with the bytes of these sizes.
   std::function<CostTable(const Graph &)> costsOf;
+  /// The limits that the slots for experts are chosen for, as texts and per memory in bytes; empty without slots. A
+  /// limit in percent refers to the program without slots.
+  std::vector<std::string> limitTexts = {};
+  std::vector<int64_t> limitBytes = {};
 };
 
 /// The origin of measurements of kernels: the compiler, the processor and the rounding of products.

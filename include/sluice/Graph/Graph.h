@@ -34,8 +34,12 @@ struct Tensor {
   /// Unaligned size of the data.
   int64_t bytes = 0;
   /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
-  /// in whole blocks of 4 KiB. 0: a step may read the whole tensor.
+  /// in whole blocks of 4 KiB. For a pooled parameter: its share of the bytes of the slots. 0: a step may read the
+  /// whole tensor.
   int64_t touchedBytes = 0;
+  /// A parameter of an expert: it stays in the file, and its operator itself reads it into one of a number of slots in
+  /// the host's memory if the data of a step needs it.
+  bool isPooled = false;
   /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
   /// The caller of the step reads it, so it must be in host memory when a step ends.
@@ -64,6 +68,8 @@ struct Operator {
   int64_t bytesMoved = 0;
   /// Scratch memory in the device's arena that is live while the operator runs.
   int64_t workspaceBytes = 0;
+  /// Expected bytes of pooled parameters that the operator itself reads from the file in a step.
+  int64_t demandBytes = 0;
   /// Hash of the computation (body, attributes, types); the key in profiles.
   std::string signature;
   /// Pairs (input position, output position) that may share one buffer if the input is

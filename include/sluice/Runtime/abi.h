@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 16
+#define SLUICE_ABI_MINOR 17
 
 /* Where bytes are. Memory 0 is the host's. */
 enum sluice_segment {
@@ -296,6 +296,20 @@ typedef struct sluice_bucket_desc {
   int64_t planned_bytes_read, planned_bytes_written; /* since minor version 14 */
 } sluice_bucket_desc;
 
+/* An operator that reads its weights only if the data of a step chooses it. Experts with the same `group` are entries
+ * of the table that follow each other, by ascending elements. Since minor version 17. */
+typedef struct sluice_expert_desc {
+  size_t size;
+  uint32_t op;      /* the operator, in sluice_model.op_names */
+  uint32_t mask;    /* the operator's slot that has a byte for each element of the group: non-zero if it is chosen */
+  uint32_t group;   /* the number of the group */
+  uint32_t element; /* the expert's byte in the mask */
+  /* The range of the parameter file with the expert's weights: multiples of 4096, except that the last range may end
+   * with the file. Slots of the operator's launch for parameters in this range get addresses in memory to which the
+   * range was read. If the expert is not chosen, the kernel reads none of them. */
+  int64_t offset, bytes;
+} sluice_expert_desc;
+
 typedef struct sluice_model {
   size_t size;
   uint32_t abi_major, abi_minor;
@@ -356,6 +370,10 @@ typedef struct sluice_model {
   /* Planned bytes that one step reads from files and writes to them; upper bounds if the model has symbols. Since minor
    * version 14. */
   int64_t planned_bytes_read, planned_bytes_written;
+  /* The experts, and the number of slots in the host's memory that hold experts from step to step. Each slot has room
+   * for the largest expert, in multiples of 4096 bytes. Arenas do not include the slots. Since minor version 17. */
+  uint32_t num_experts, expert_slots;
+  const sluice_expert_desc *experts;
 } sluice_model;
 
 /* The one exported symbol. Models for GPUs also export SLUICE_GRID_TABLE: the addresses of

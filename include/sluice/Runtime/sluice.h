@@ -203,6 +203,20 @@ typedef struct sluice_stats {
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 
+/* How often the experts that steps chose were in memory, since the session was opened. `best_hits` is the greatest
+ * number of hits that any cache with as many slots could have had on the first `recorded_uses` uses, of which
+ * `recorded_hits` were hits (Belady). All are 0 for a model without experts that are read when they are chosen. Since
+ * minor version 17. */
+typedef struct sluice_expert_stats {
+  size_t size;
+  uint32_t experts, slots;
+  int64_t uses, hits;
+  int64_t bytes_read; /* of experts that were not in memory */
+  int64_t recorded_uses, recorded_hits, best_hits;
+} sluice_expert_stats;
+/* The caller sets stats->size. Takes time in proportion to the recorded uses, of which there are at most 262144. */
+void sluice_get_expert_stats(const sluice_session *session, sluice_expert_stats *stats);
+
 typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* a launch has tensor UINT32_MAX, a copy has op UINT32_MAX */
   int64_t start_ns, end_ns;             /* since the start of the step by the host's clock, waits included */

@@ -190,7 +190,7 @@ bool runsApart(NodeContext &node, Value flat, const Layer (&layers)[3]) {
 
 /// Adds to `total` what an expert computes, if a token chose it.
 FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value flat, Value weights,
-                           const Layer (&layers)[3]) {
+                           const Layer (&layers)[3], int64_t choices) {
   OpBuilder &builder = node.mlir();
   Region then, otherwise;
   {
@@ -210,6 +210,7 @@ FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value
   auto chosen = IfOp::create(builder, node.loc(), TypeRange{total.getType()}, isChosen, captured, DenseI64ArrayAttr());
   chosen.getThen().takeBody(then);
   chosen.getOtherwise().takeBody(otherwise);
+  DataflowDialect::ChoicesAttrHelper(node.context()).setAttr(chosen, builder.getI64IntegerAttr(choices));
   return chosen.getResult(0);
 }
 
@@ -217,7 +218,7 @@ FailureOr<Value> addExpert(NodeContext &node, Value total, Value isChosen, Value
 /// 1].
 FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value isChosen, const Layer (&layers)[3]) {
   const Type integer = IntegerType::get(node.context(), 32);
-  const int64_t experts = shapeOf(isChosen)[2];
+  const int64_t choices = shapeOf(isChosen)[1], experts = shapeOf(isChosen)[2];
   const Value uses = node.reduce(ReduceKind::max, node.cast(isChosen, integer), {0, 1}, false);
   const Value isUsed = node.compare(ComparePredicate::ne, uses, node.splat(integer, 0, {experts}));
   // Rounded once, as the sum over a batch of experts is.
@@ -226,7 +227,7 @@ FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value
     const Layer own[3] = {expertOf(node, layers[0], expert), expertOf(node, layers[1], expert),
                           expertOf(node, layers[2], expert)};
     const Value condition = node.reshape(node.sliceAxis(isUsed, 0, expert, 1), {});
-    FailureOr<Value> sum = addExpert(node, total, condition, flat, node.sliceAxis(weights, 0, expert, 1), own);
+    FailureOr<Value> sum = addExpert(node, total, condition, flat, node.sliceAxis(weights, 0, expert, 1), own, choices);
     if (failed(sum))
       return failure();
     total = *sum;

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Cost/CostModel.h"
+#include "sluice/Machine/FileTier.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -85,6 +86,20 @@ TEST_CASE("the table is by operator and device", "[cost]") {
   CostTable table = makeCostTable(graph, machine, RooflineCostModel());
   CHECK(table.timeNs(OperatorId(0), DeviceId(0)) == 1'000'010);
   CHECK(table.timeNs(OperatorId(0), DeviceId(1)) == 100'010);
+}
+
+TEST_CASE("what an operator reads from the file on demand, it waits for", "[cost]") {
+  Graph graph = oneOperator();
+  Machine machine;
+  machine.memories = {{"host", 1'000'000'000}};
+  machine.devices = {device(1e9, 1e9)};
+  machine.devices[0].memory = Machine::hostMemory();
+  const int64_t computing = makeCostTable(graph, machine, RooflineCostModel()).operatorNs[0];
+  graph.mutableOp(OperatorId(0)).demandBytes = 5'000'000;
+  // Without a file nothing is read.
+  CHECK(makeCostTable(graph, machine, RooflineCostModel()).operatorNs[0] == computing);
+  attachDisk(machine, {1e9, 2e9, 3000});
+  CHECK(makeCostTable(graph, machine, RooflineCostModel()).operatorNs[0] == computing + 3000 + 5'000'000);
 }
 
 TEST_CASE("transfers round up after their latency", "[cost]") {

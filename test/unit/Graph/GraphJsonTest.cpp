@@ -18,10 +18,10 @@ static const char *const kText = R"({
     {"name": "s", "kind": "state", "bytes": 8},
     {"name": "y", "kind": "activation", "bytes": 8, "output": true},
     {"name": "n", "kind": "state", "bytes": 8, "updates": 1},
-    {"name": "w", "kind": "parameter", "bytes": 80, "touchedBytes": 16}],
+    {"name": "w", "kind": "parameter", "bytes": 80, "touchedBytes": 16, "pooled": true}],
   "operators": [
     {"name": "f", "kind": "add", "inputs": [0, 1], "outputs": [2, 3], "flops": 2, "bytesMoved": 30,
-     "workspaceBytes": 5, "signature": "abc", "inPlace": [[1, 1]], "colocation": 0, "communicates": true}]})";
+     "workspaceBytes": 5, "demandBytes": 40, "signature": "abc", "inPlace": [[1, 1]], "colocation": 0, "communicates": true}]})";
 
 static Expected<Graph> read(const Json &json) { return graphFromJson(JsonReader(json, "g.json:")); }
 
@@ -35,6 +35,9 @@ TEST_CASE("graphs survive the round trip", "[graph]") {
   CHECK(graph->tensor(TensorId(3)).homeBytes() == 8);
   CHECK(graph->op(OperatorId(0)).inPlace == std::vector{std::pair(1u, 1u)});
   CHECK(graph->op(OperatorId(0)).communicates);
+  CHECK(graph->tensor(TensorId(4)).isPooled);
+  CHECK_FALSE(graph->tensor(TensorId(3)).isPooled);
+  CHECK(graph->op(OperatorId(0)).demandBytes == 40);
   CHECK(graphToJson(*graph) == json);
 }
 
@@ -54,6 +57,9 @@ TEST_CASE("what is wrong in a graph's JSON is named by path", "[graph]") {
       {"/tensors/0/bytes", "8", "g.json:tensors[0].bytes"},
       {"/tensors/0/touchedBytes", 4, "it has touched bytes and is no parameter, tensor 'x'"},
       {"/tensors/4/touchedBytes", 81, "touched bytes of 81 are not in [0, 80], tensor 'w'"},
+      {"/tensors/4/touchedBytes", 0, "it is pooled and has no touched bytes, tensor 'w'"},
+      {"/tensors/4/pooled", 1, "g.json:tensors[4].pooled"},
+      {"/operators/0/demandBytes", -1, "may not be negative"},
       {"/tensors/0/extra", 1, "'extra' is unknown, at 'g.json:tensors[0]'"},
       {"/tensors/3/updates", 9, "tensor 9 does not exist"},
       {"/tensors/3/updates", -1, "tensor -1 does not exist"},

@@ -6,7 +6,8 @@
  *   GenerateExample DIR COUNT TOKEN...
  *
  * Prints COUNT tokens that the compiled model in DIR puts behind the others. The
- * loop is sluice_generator_open, _feed and _next.
+ * loop is sluice_generator_open, _feed and _next. A second line says how many uses
+ * of experts hit, if the model reads those that a step chooses.
  *
  *===----------------------------------------------------------------------===*/
 #include "sluice/Runtime/sluice.h"
@@ -28,6 +29,13 @@ static int generate(sluice_session *session, const int64_t *prompt, size_t lengt
   printf("\n");
   if (failed)
     fprintf(stderr, "error: %s\n", sluice_last_error());
+  sluice_expert_stats experts = {.size = sizeof experts};
+  if (session)
+    sluice_get_expert_stats(session, &experts);
+  if (experts.slots > 0)
+    printf("experts: %" PRIu32 " of %" PRIu32 " in memory, %" PRId64 " of %" PRId64 " uses hit, best %" PRId64
+           ", %" PRId64 " bytes read\n",
+           experts.slots, experts.experts, experts.hits, experts.uses, experts.best_hits, experts.bytes_read);
   sluice_generator_close(text);
   sluice_close(session);
   return failed;

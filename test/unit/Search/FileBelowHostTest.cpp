@@ -184,6 +184,24 @@ TEST_CASE("states and what the caller gives stay in the host's memory", "[search
   }
 }
 
+/// A valid plan within a limit, which `within` gets, in which a tensor is nowhere but at its home in the host's memory.
+static Plan planWithHome(const Instance &instance, TensorId tensor, const char *limit, Machine &within) {
+  const SearchProblem problem = limited(instance, limit);
+  Expected<SearchResult> result = solveSearch(problem, quick());
+  REQUIRE(result);
+  within.memories[0].capacityBytes = problem.capacityBytes[0];
+  CHECK(validatePlan(instance.graph, within, result->plan));
+  int homes = 0;
+  for (const Residency &residency : result->plan.residencies)
+    if (residency.tensor == tensor) {
+      CHECK(residency.segment == Segment::Home);
+      CHECK(residency.memory == Machine::hostMemory());
+      ++homes;
+    }
+  CHECK(homes == 1);
+  return result->plan;
+}
+
 TEST_CASE("a table of which few rows are looked up stays where the file is mapped", "[search][file]") {
   Instance instance = plainStates();
   Graph &graph = instance.graph;
@@ -194,26 +212,34 @@ TEST_CASE("a table of which few rows are looked up stays where the file is mappe
   graph.mutableTensor(table).touchedBytes = 8192;
   REQUIRE(graph.check());
   CHECK(needs().peakBytes == before.peakBytes - 102'400 + 8192);
-  const SearchProblem problem = limited(instance, "20%");
-  Expected<SearchResult> result = solveSearch(problem, quick());
-  REQUIRE(result);
   Machine within = instance.machine;
-  within.memories[0].capacityBytes = problem.capacityBytes[0];
-  CHECK(validatePlan(graph, within, result->plan));
-  int homes = 0;
-  for (const Residency &residency : result->plan.residencies)
-    if (residency.tensor == table) {
-      CHECK(residency.segment == Segment::Home);
-      CHECK(residency.memory == Machine::hostMemory());
-      ++homes;
-    }
-  CHECK(homes == 1);
+  const Plan plan = planWithHome(instance, table, "20%", within);
   // Without these rows' number, all of the table counts.
   graph.mutableTensor(table).touchedBytes = 0;
-  CHECK_FALSE(validatePlan(graph, within, result->plan));
+  CHECK_FALSE(validatePlan(graph, within, plan));
   // Many rows are as good as all.
   graph.mutableTensor(table).touchedBytes = 90'000;
   CHECK(needs().peakBytes == before.peakBytes);
+}
+
+TEST_CASE("weights of experts stay in the file, and count with their share of the slots", "[search][file]") {
+  Instance instance = plainStates();
+  Graph &graph = instance.graph;
+  const TensorId weight(4u);
+  auto needs = [&] { return *memoryNeeds(limited(instance, "100%"), Machine::hostMemory()); };
+  const MemoryNeeds before = needs();
+  // More than the quarter up to which rows are looked up.
+  graph.mutableTensor(weight).touchedBytes = 70'000;
+  graph.mutableTensor(weight).isPooled = true;
+  REQUIRE(graph.check());
+  CHECK(needs().peakBytes == before.peakBytes - 102'400 + 70'000);
+  for (const char *limit : {"20%", "100%"}) {
+    Machine within = instance.machine;
+    const Plan plan = planWithHome(instance, weight, limit, within);
+    // The slots are a part of the limit.
+    within.memories[0].capacityBytes = plan.bytesUsed(graph, instance.machine)[0] - 1;
+    CHECK_FALSE(validatePlan(graph, within, plan));
+  }
 }
 
 TEST_CASE("a processor's plan is the same on any number of threads", "[search][file]") {

@@ -80,6 +80,11 @@ LogicalResult IfOp::verifyRegions() {
 
 bool IfOp::allowsEpilogue() { return false; }
 
+/// What only the first program reads.
+Value IfOp::getGuard(unsigned operand) {
+  return operand > 0 && getOtherwise().getArgument(operand - 1).use_empty() ? getCondition() : Value();
+}
+
 int64_t IfOp::getFlops() { return std::max(flopsOf(getThen().front()), flopsOf(getOtherwise().front())); }
 int64_t IfOp::getBytesMoved() { return std::max(::bytesOf(getThen().front()), ::bytesOf(getOtherwise().front())); }
 int64_t IfOp::getWorkspaceBytes() { return programBytes(*this); }

@@ -1,0 +1,171 @@
+//===- ExpertPool.cpp - Memory for the experts that steps choose ----------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ExpertPool.h"
+#include "ThreadPool.h"
+
+#include <algorithm>
+
+namespace sluice::runtime {
+
+Result<std::unique_ptr<ExpertPool>> ExpertPool::create(const Model &model, const BackingFile &file, Link *link,
+                                                       uint32_t fileMemory) {
+  Result<std::unique_ptr<Arena>> arena =
+      allocateHostArena(model.source->expert_slots * model.expertSlotBytes(), "slots of experts");
+  if (!arena)
+    return tl::unexpected(arena.error());
+  return std::unique_ptr<ExpertPool>(new ExpertPool(model, file, link, fileMemory, std::move(*arena)));
+}
+
+ExpertPool::ExpertPool(const Model &model, const BackingFile &file, Link *link, uint32_t fileMemory,
+                       std::unique_ptr<Arena> arena)
+    : file(file), link(link), fileMemory(fileMemory), arena(std::move(arena)), slots(model.source->expert_slots),
+      slotBytes(model.expertSlotBytes()),
+      // A count halves while a model uses as many experts as it has: its layers take turns, and each has a part of
+      // them.
+      cache(model.source->num_experts, slots, model.source->num_experts) {
+  for (const sluice_expert_desc &each : model.experts)
+    experts.push_back({each.offset, each.bytes, each.group, each.element});
+}
+
+ExpertPool::~ExpertPool() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isEnding = true;
+  }
+  hasWork.notify_all();
+  for (std::thread &reader : readers)
+    reader.join();
+}
+
+/// Holds a slot and begins the reads that it lacks; false where no slot is free. Under the lock.
+bool ExpertPool::request(uint32_t number) {
+  const std::optional<ExpertCache::Place> place = cache.hold(number);
+  if (!place)
+    return false;
+  Expert &expert = experts[number];
+  expert.isRequested = true;
+  expert.slot = place->slot;
+  ++total.uses;
+  if (place->isHit) {
+    ++total.hits;
+    return true;
+  }
+  total.bytesRead += expert.bytes;
+  // All readers share a large expert: often it is the only one that is missing.
+  constexpr int64_t kLeastPiece = int64_t(128) << 10;
+  const int64_t share = (expert.bytes / static_cast<int64_t>(kReaders) + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const int64_t piece = std::max(share, kLeastPiece);
+  for (int64_t begin = 0; begin < expert.bytes; begin += piece) {
+    queue.push_back({number, begin, std::min(piece, expert.bytes - begin)});
+    ++expert.pendingReads;
+  }
+  startReaders();
+  hasWork.notify_all();
+  return true;
+}
+
+void ExpertPool::startReaders() {
+  // Threads take their time from a link's rate together.
+  while (readers.size() < kReaders)
+    readers.push_back(startThread([](void *pool) { static_cast<ExpertPool *>(pool)->work(); }, this, "sluice-experts"));
+}
+
+void ExpertPool::lookAhead(uint32_t number, const unsigned char *isChosen) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const uint32_t group = experts[number].group;
+  for (; number < experts.size() && experts[number].group == group; ++number)
+    if (isChosen[experts[number].element] && !experts[number].isRequested && !request(number))
+      return;
+}
+
+Result<char *> ExpertPool::take(uint32_t number) {
+  std::unique_lock<std::mutex> lock(mutex);
+  Expert &expert = experts[number];
+  // Launches that run at the same time may hold all slots: each of them has what it needs, and releases it.
+  while (!expert.isRequested && !request(number))
+    hasChanged.wait(lock);
+  hasChanged.wait(lock, [&] { return expert.pendingReads == 0; });
+  if (expert.error.empty())
+    return arena->base() + expert.slot * slotBytes;
+  std::string error = std::exchange(expert.error, {});
+  cache.drop(number);
+  expert.isRequested = false;
+  hasChanged.notify_all();
+  return tl::unexpected(std::move(error));
+}
+
+void ExpertPool::release(uint32_t number) {
+  std::lock_guard<std::mutex> lock(mutex);
+  cache.release(number);
+  experts[number].isRequested = false;
+  hasChanged.notify_all();
+}
+
+void ExpertPool::clear() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (uint32_t number = 0; number < experts.size(); ++number) {
+    Expert &expert = experts[number];
+    if (!expert.isRequested)
+      continue;
+    hasChanged.wait(lock, [&] { return expert.pendingReads == 0; });
+    if (std::exchange(expert.error, {}).empty())
+      cache.release(number);
+    else
+      cache.drop(number);
+    expert.isRequested = false;
+  }
+}
+
+ExpertPool::Figures ExpertPool::figures() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  Figures figures = total;
+  figures.recordedHits = cache.recordedHits();
+  return figures;
+}
+
+std::vector<uint32_t> ExpertPool::recordedUses() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return cache.recorded();
+}
+
+Status ExpertPool::read(char *to, int64_t room, int64_t offset, int64_t bytes) {
+  if (!link || !link->isThrottled())
+    return file.read(to, room, offset, bytes);
+  Status status;
+  link->pace(fileMemory, bytes, [&](int64_t done, int64_t piece) {
+    status = file.read(to + done, room - done, offset + done, piece);
+    return status ? 0 : 1;
+  });
+  return status;
+}
+
+void ExpertPool::work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    hasWork.wait(lock, [&] { return isEnding || !queue.empty(); });
+    if (isEnding)
+      return;
+    const Read next = queue.front();
+    queue.pop_front();
+    const Expert &expert = experts[next.expert];
+    char *const to = arena->base() + expert.slot * slotBytes + next.begin;
+    const int64_t offset = expert.offset + next.begin;
+    lock.unlock();
+    Status status;
+    // A thread has nobody above it who could catch this.
+    try {
+      status = read(to, slotBytes - next.begin, offset, next.bytes);
+    } catch (const std::exception &error) {
+      status = failure("the system gave no more memory: ", error.what());
+    }
+    lock.lock();
+    if (!status && experts[next.expert].error.empty())
+      experts[next.expert].error = status.error();
+    if (--experts[next.expert].pendingReads == 0)
+      hasChanged.notify_all();
+  }
+}
+
+} // namespace sluice::runtime

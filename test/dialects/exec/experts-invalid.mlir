@@ -1,0 +1,308 @@
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics
+
+func.func private @f()
+// expected-error@+1 {{C18: has experts or slots for them, and needs both or none}}
+exec.program @none parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+// expected-error@+1 {{C18: has experts or slots for them, and needs both or none}}
+exec.program @no_slots parameters 16384 state 0 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @no_file parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  // expected-error@+1 {{C18: needs a file, from which its weights are read}}
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @twice parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  // expected-error@+1 {{C18: is not in the order of groups and elements, or its operator is an expert twice}}
+  exec.expert "first" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @order parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 2 mask 2 at 0 bytes 4096
+  // expected-error@+1 {{C18: is not in the order of groups and elements}}
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @block parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  // expected-error@+1 {{C18: bytes [8256, 8256 + 4100) must start at a multiple of 4096 and end within}}
+  exec.expert "second" group 0 element 1 mask 2 at 8256 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @end parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  // expected-error@+1 {{C18: bytes [8192, 8192 + 8193) must start at a multiple of 4096 and end within the parameter file's 16384}}
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 8193
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+// expected-error@+1 {{C18: 2 slots of 8192 bytes do not fit into the host's memory beside its arena of 128}}
+exec.program @room parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 16000
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+// expected-error@+1 {{C18: 0 slots of 8192 bytes do not fit}}
+exec.program @few parameters 16384 state 0 slots 0 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @mask parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 3 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    // expected-error@+1 {{C18: launches the expert 'second', and is not on a CPU or reads no mask with its element}}
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @element parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 2 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    // expected-error@+1 {{C18: launches the expert 'second'}}
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+func.func private @f()
+exec.program @emulated parameters 16384 state 0 slots 2 {
+  exec.memory @host arena 128 capacity 32768
+  exec.memory @disk file
+  exec.device @cpu emulated in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
+  exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %t = exec.slot @host at 64 bytes 64 tensor "t"
+    %v = exec.home parameter 0 bytes 4096 tensor "v"
+    %w = exec.home parameter 8192 bytes 4100 tensor "w"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    // expected-error@+1 {{C18: launches the expert 'first', and is not on a CPU}}
+    %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
+    %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
