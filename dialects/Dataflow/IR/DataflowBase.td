@@ -45,6 +45,10 @@ def Dataflow_Dialect : Dialect {
       without a tiling is replicated;
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
       axis of the mesh;
+    - `dataflow.position`: the place of the operator in the forward pass. The operators that
+      compute the gradient of an operator have its position;
+    - `dataflow.materialized`: the result is written to memory before its readers run, so
+      that no kernel joins the operator with a reader;
     - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in`,
       `dataflow.swapped_out` and `dataflow.time`: the decisions of the plan in words, in
       exported programs.
@@ -53,6 +57,8 @@ def Dataflow_Dialect : Dialect {
 
     - `dataflow.mesh`: the sizes of the axes of the mesh, the outermost first;
     - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
+    - `dataflow.rank`: the only rank that runs the function, in a pipeline. The other ranks
+      run other functions. Operators run in the order of the function;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
     - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
       replaces. In an exported program, it is the name of the kernel of an operator.
@@ -84,6 +90,9 @@ def Dataflow_Dialect : Dialect {
     "::mlir::StringAttr":$time,
     "::mlir::DenseI64ArrayAttr":$mesh,
     "::mlir::IntegerAttr":$ranks,
+    "::mlir::IntegerAttr":$rank,
+    "::mlir::IntegerAttr":$position,
+    "::mlir::UnitAttr":$materialized,
     "::mlir::ArrayAttr":$pruned,
     "::mlir::UnitAttr":$kernel,
     "::mlir::IntegerAttr":$shared,
