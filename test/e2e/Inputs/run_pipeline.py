@@ -146,4 +146,4 @@ def train(name, microbatches, variants, exact=True, optimizer="adam,lr=0.01"):
 for model in sys.argv[4:]:
     all_ = [("stages=2", "host"), ("stages=4,schedule=gpipe", "host"), ("stages=3", "emulated"),
             ("stages=4,ranks=2,schedule=interleaved", "host")]
-    train(model, 4, all_, exact=model in ("mlp", "cnn"), optimizer="momentum,lr=0.05" if model == "cnn" else "adam,lr=0.01")
+    train(model, 4, all_, exact=model in ("mlp", "cnn"), optimizer="adam,lr=0.01" if model in ("mlp", "tied") else "momentum,lr=0.05")

@@ -564,7 +564,11 @@ TEST_CASE("a graph that keeps its order runs in it", "[search]") {
     };
     // Roomy, and with most swapped and computed again.
     for (double share : {1.0, 0.2})
-      for (const char *solver : {"default", "random", "swapadvisor"}) {
+      for (const char *solver : {"default", "greedy", "random", "swapadvisor"}) {
+        // Pools do not fit into so little.
+        const bool hasPools = std::string_view(solver) == "random" || std::string_view(solver) == "swapadvisor";
+        if (share < 1 && hasPools)
+          continue;
         SearchParams params = evaluations(60);
         params.solver = solver;
         instance.graph.keepsOrder = false;
