@@ -113,6 +113,7 @@ public:
 private:
   void writeExchange(const PipelineExchange &exchange);
   void writeTask(const PipelineTask &task);
+  void addTerm(size_t weight, size_t term, uint32_t microbatch);
   LogicalResult writeResults();
   void clone(Operation *op, Location loc, llvm::function_ref<Value(Value)> operandOf, DenseMap<Value, Value> &to);
   /// The value in the program of this rank.
@@ -303,25 +304,40 @@ void RankWriter::writeExchange(const PipelineExchange &exchange) {
   }
 }
 
+/// Adds a microbatch's gradient to the sum. It comes right behind the gradient: what the gradient follows from need not
+/// stay until the task ends.
+void RankWriter::addTerm(size_t weight, size_t term, uint32_t microbatch) {
+  const PipelineStages::Weight &of = stages.getWeights()[weight];
+  const Location loc = NameLoc::get(builder.getStringAttr(nameOf(of.state) + ".gradient.sum#" + Twine(microbatch)));
+  sums[weight][term] = addTo(sums[weight][term], get(of.terms[term], microbatch), loc);
+}
+
 void RankWriter::writeTask(const PipelineTask &task) {
+  auto isOfTask = [&](Operation *op) {
+    return stages.isMember(op) && stages.stageOf(op) == task.stage && stages.isForward(op) != task.isBackward;
+  };
+  // Terms of this stage by the operators of this task that make them; others come at the end.
+  DenseMap<Operation *, SmallVector<std::pair<size_t, size_t>>> terms;
+  for (size_t i = 0; task.isBackward && i < sums.size(); ++i)
+    for (size_t term = 0; term < sums[i].size(); ++term)
+      if (const PipelineStages::Weight &weight = stages.getWeights()[i]; weight.termStages[term] == task.stage) {
+        Operation *maker = weight.terms[term].getDefiningOp();
+        terms[maker && isOfTask(maker) ? maker : nullptr].emplace_back(i, term);
+      }
+  auto addTerms = [&](Operation *maker) {
+    for (auto [weight, term] : terms.lookup(maker))
+      addTerm(weight, term, task.microbatch);
+  };
   for (Operation *op : stages.getMembers())
-    if (stages.stageOf(op) == task.stage && stages.isForward(op) != task.isBackward)
+    if (isOfTask(op)) {
       clone(
           op, locationOf(op, task.microbatch), [&](Value operand) { return get(operand, task.microbatch); },
           ofMicrobatch[task.microbatch]);
-  if (!task.isBackward) {
-    if (stages.stageOf(stages.getLoss().getDefiningOp()) == task.stage)
-      lossSum = addTo(lossSum, get(stages.getLoss(), task.microbatch), NameLoc::get(builder.getStringAttr("loss.sum")));
-    return;
-  }
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const PipelineStages::Weight &weight = stages.getWeights()[i];
-    for (size_t term = 0; term < sums[i].size(); ++term)
-      if (weight.termStages[term] == task.stage)
-        sums[i][term] = addTo(
-            sums[i][term], get(weight.terms[term], task.microbatch),
-            NameLoc::get(builder.getStringAttr(nameOf(weight.state) + ".gradient.sum#" + Twine(task.microbatch))));
-  }
+      addTerms(op);
+    }
+  addTerms(nullptr);
+  if (!task.isBackward && stages.stageOf(stages.getLoss().getDefiningOp()) == task.stage)
+    lossSum = addTo(lossSum, get(stages.getLoss(), task.microbatch), NameLoc::get(builder.getStringAttr("loss.sum")));
 }
 
 LogicalResult RankWriter::writeResults() {

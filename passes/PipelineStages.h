@@ -78,6 +78,7 @@ public:
   /// Operators of Microbatch scope, in order.
   llvm::ArrayRef<mlir::Operation *> getMembers() const { return members; }
   ValueScope scopeOf(mlir::Value value) const;
+  bool isMember(mlir::Operation *op) const { return stages.contains(op); }
   uint32_t stageOf(mlir::Operation *member) const { return stages.lookup(member); }
   bool isForward(mlir::Operation *member) const { return forward.contains(member); }
   /// The weights from which a value of Step or Counted scope follows.
