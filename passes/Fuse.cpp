@@ -99,7 +99,8 @@ private:
   static bool canJoin(const Group &from, const Group &to, Operation *consumer, unsigned index, Value value) {
     if (from.members.size() + to.members.size() > kMaxMembers)
       return false;
-    if (!isa<ElementwiseOpInterface, ElementalOpInterface, KernelOpInterface>(value.getDefiningOp()))
+    if (!isa<ElementwiseOpInterface, ElementalOpInterface, KernelOpInterface>(value.getDefiningOp()) ||
+        value.getDefiningOp()->hasAttr(DataflowDialect::MaterializedAttrHelper::getNameStr()))
       return false;
     if (isa<ElementwiseOpInterface>(consumer)) {
       // One element of the consumer reads one of the value.

@@ -26,6 +26,7 @@ private:
   void findPaths(ArrayRef<Value> roots);
   void accumulate(Value value, Value gradient, Location loc);
   LogicalResult differentiate(Operation *op);
+  void markAdded(Operation *op, Operation *last);
   /// One reader less is to come; the last one completes the gradient.
   void release(Value value);
 
@@ -120,6 +121,17 @@ LogicalResult Reverse::differentiate(Operation *op) {
   return success();
 }
 
+/// Operators behind `last` have the position of the operator whose gradient they compute.
+void Reverse::markAdded(Operation *op, Operation *last) {
+  DataflowDialect::PositionAttrHelper position(builder.getContext());
+  const IntegerAttr own = position.getAttr(op);
+  if (!own)
+    return;
+  Block *block = builder.getInsertionBlock();
+  for (auto it = last ? std::next(last->getIterator()) : block->begin(); it != builder.getInsertionPoint(); ++it)
+    position.setAttr(&*it, own);
+}
+
 void Reverse::release(Value value) {
   auto left = readers.find(value);
   if (left == readers.end() || --left->second > 0)
@@ -141,8 +153,12 @@ LogicalResult Reverse::run(ArrayRef<Value> roots, ArrayRef<Value> seeds) {
       if (Value gradient = gradients.lookup(value))
         done(i, gradient);
   for (Operation *op : path) {
+    Operation *last = builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
+                          ? nullptr
+                          : &*std::prev(builder.getInsertionPoint());
     if (failed(differentiate(op)))
       return failure();
+    markAdded(op, last);
     llvm::SmallVector<Value> distinct;
     for (Value operand : op->getOperands())
       if (!llvm::is_contained(distinct, operand))

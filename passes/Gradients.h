@@ -15,7 +15,7 @@ namespace sluice {
 /// follow from, the operators that compute the gradient of sum(roots[i] *
 /// seeds[i]) by each of `wrt` (Griewank & Walther, Evaluating Derivatives,
 /// ch. 3.2). An operator and those of its gradient have one name, the latter
-/// with ".gradient" behind it.
+/// with ".gradient" behind it, and one dataflow.position if it has one.
 ///
 /// Calls done(i, gradient) once the gradient by wrt[i] is complete, as early as
 /// that is: no operator added later reads wrt[i] or adds to its gradient. It may

@@ -155,6 +155,45 @@ def PartitionPass : Pass<"dataflow-partition", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
 }
 
+def MarkPositionsPass : Pass<"dataflow-mark-positions", "::mlir::func::FuncOp"> {
+  let summary = "Number the operators of a forward pass, for --dataflow-pipeline";
+  let description = [{
+    `dataflow.position` is the number of each operator in the program. When --dataflow-train
+    adds gradients, the operators that compute the gradient of an operator get its position.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
+def PipelinePass : Pass<"dataflow-pipeline", "::mlir::func::FuncOp"> {
+  let summary = "Rewrite a training step into the program of one rank of a pipeline";
+  let description = [{
+    The function is a training step that --dataflow-train made with accumulate=0 from a
+    function whose operators --dataflow-mark-positions numbered. The pass cuts the forward
+    pass into `stages` pieces, such that the slowest one is as fast as possible. Operators of
+    the backward pass are in the stage of the operator whose gradient they compute, and
+    updates are in the first stage that reads the weight.
+
+    The result is the step of rank `rank` of `ranks` ranks, for `microbatches` batches of the
+    model. Arguments have the microbatches one after the other along their first dimension.
+    The program runs the forward and backward passes of its stages in the order of the
+    `schedule`, sends activations and gradients to other ranks (`send`, `receive`), adds up
+    the gradients, and updates its weights by their mean. Every rank returns the mean loss.
+    `dataflow.ranks` and `dataflow.rank` have the numbers of ranks and of this rank.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"rank", "rank", "unsigned", "0", "the rank whose program is made">,
+    Option<"ranks", "ranks", "unsigned", "2", "number of ranks">,
+    Option<"stages", "stages", "unsigned", "0", "number of stages, a multiple of the ranks; 0: one for each rank">,
+    Option<"microbatches", "microbatches", "unsigned", "4", "number of batches of the model in a step">,
+    Option<"schedule", "schedule", "::sluice::OptionText", "\"1f1b\"", "gpipe, 1f1b or interleaved">,
+    Option<"flopsPerSec", "flops-per-sec", "double", "1e11", "floating-point operations per second of a rank">,
+    Option<"bytesPerSec", "bytes-per-sec", "double", "1e10", "bytes per second that a rank reads and writes">,
+    Option<"linkBytesPerSec", "link-bytes-per-sec", "double", "1e10", "bytes per second between two ranks">,
+    Option<"linkLatencyNs", "link-latency", "int64_t", "0", "nanoseconds of latency between two ranks">,
+  ];
+}
+
 def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
   let summary = "Divide fully connected layers into independent blocks, which changes their results";
   let description = [{

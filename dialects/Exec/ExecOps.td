@@ -186,10 +186,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, NoTerminator, Single
     the state store. Before the first step, the start of the store is a copy of the
     parameter file from `state_initial` to its end. The other bytes are zero. If several
     ranks run the program, each on its own parts, `sends` has the number of bytes that
-    each rank sends to others in a step. `symbols` is the `#dataflow.symbols` of its
-    kernels, if the types of inputs and outputs do not have them. `slots` is the number of
-    experts (`exec.expert`) that the host's memory holds at a time, from step to step and
-    beside its arena. Each slot has room for the largest expert.
+    each rank sends to others in a step; -1 stands for ranks that run other programs. `symbols`
+    is the `#dataflow.symbols` of its kernels, if the types of inputs and outputs do not have
+    them. `slots` is the number of experts (`exec.expert`) that the host's memory holds at a
+    time, from step to step and beside its arena. Each slot has room for the largest expert.
 
     Example:
 

@@ -600,8 +600,13 @@ LogicalResult ProgramOp::verifyRegions() {
       (*getStateInitial() > getParameterBytes() || getParameterBytes() - *getStateInitial() > getStateBytes()))
     return emitOpError(
         "C3: the initial contents of the states must be within the parameter file and fit the state store");
-  if (getSends() && (getSends()->size() < 2 || llvm::any_of(*getSends(), [](int64_t bytes) { return bytes < 0; })))
-    return emitOpError("C3: bytes sent must be listed for at least two ranks, and none may be negative");
+  if (getSends()) {
+    const auto others = static_cast<size_t>(llvm::count(*getSends(), -1));
+    if (getSends()->size() < 2 || llvm::any_of(*getSends(), [](int64_t bytes) { return bytes < -1; }) ||
+        (others > 0 && others + 1 != getSends()->size()))
+      return emitOpError("C3: bytes sent must be listed for at least two ranks, of which all or one run the program, "
+                         "and none may be negative except -1 for the others");
+  }
   for (StateOp state : getBody().getOps<StateOp>()) {
     if (std::optional<ArrayRef<int64_t>> cuts = state.getCuts()) {
       const int64_t rank =

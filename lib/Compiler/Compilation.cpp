@@ -294,6 +294,13 @@ std::vector<ModelPort> Compilation::outputs() const {
   return ports;
 }
 
+std::vector<ModelPort> Compilation::states() const {
+  std::vector<ModelPort> ports;
+  for (auto held : state->main().getBody().getOps<dataflow::StateOp>())
+    ports.push_back(describePort(held.getNameAttr(), held.getType()));
+  return ports;
+}
+
 const Graph &Compilation::graph() const { return state->fusedProgram().bridge.graph; }
 const CostTable &Compilation::costs() const { return state->fusedProgram().costs; }
 const SearchProblem &Compilation::problem() const { return state->plannedProgram().problem; }

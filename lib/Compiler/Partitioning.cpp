@@ -82,6 +82,10 @@ Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &op
     result.ranks = options.devices;
     result.ofRank = machineOfRank(result.ofRank, options.devices);
   }
+  if (options.training && options.training->pipeline) {
+    result.ranks = options.training->pipeline->ranks;
+    result.ofRank = machineOfRank(result.ofRank, result.ranks);
+  }
   if (result.main()->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr())) {
     Pipeline passes;
     passes.onFunctions("dataflow-partition").onFunctions("dataflow-simplify");

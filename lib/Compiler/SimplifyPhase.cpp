@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Machine/RankMachine.h"
 
 using namespace mlir;
 
@@ -39,6 +40,35 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
   return Simplified{std::move(imported)};
 }
 
+/// Rates of a rank, and of the exchanges between ranks.
+static void addRates(Pipeline::Options &pass, const Machine &machine, uint32_t ranks) {
+  const Machine own = machineOfRank(machine, ranks);
+  const Device &device = own.device(own.computeDevices().front());
+  const Link *link = own.links.empty() ? nullptr : &own.links.front();
+  pass.insert(pass.end(), {{"flops-per-sec", optionText(device.flopsPerSec)},
+                           {"bytes-per-sec", optionText(device.memoryBytesPerSec)},
+                           {"link-bytes-per-sec", optionText(link ? link->bytesPerSec : device.memoryBytesPerSec / 2)},
+                           {"link-latency", optionText(link ? link->latencyNs : int64_t(0))}});
+}
+
+/// Refuses options that a pipeline does not have.
+static Status checkPipeline(const CompilerOptions &options) {
+  auto refuse = [](const auto &...what) {
+    return makeError(ErrorCode::Unsupported, "a pipeline ", what..., ", leave out one of both");
+  };
+  if (options.training->accumulate == kAccumulateRanks)
+    return refuse("adds up its gradients in the step, option '--train accumulate=ranks'");
+  if (options.training->accumulate > 1)
+    return refuse("updates after its microbatches, option '--train accumulate=", options.training->accumulate, "'");
+  if (options.devices > 1)
+    return refuse("has a rank for each of its stages, option '--devices'");
+  if (options.splitOperators)
+    return refuse("keeps the operators of its stages whole, option '--split-operators'");
+  if (!options.planFile.empty())
+    return refuse("has a plan for each rank, option '--plan'");
+  return {};
+}
+
 Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions &options) {
   if (!options.training)
     return simplified;
@@ -52,10 +82,13 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
     return makeError(
         ErrorCode::InvalidInput, "a model split over ", options.devices,
         " devices adds up gradients in the step, option '--train accumulate=ranks', leave out one of both");
+  if (training.pipeline)
+    SLUICE_RETURN_IF_ERROR(checkPipeline(options));
+  const int64_t accumulate = training.pipeline ? kAccumulateRanks : training.accumulate;
   Pipeline::Options train{{"loss", training.loss},
                           {"output", training.output},
                           {"axis", optionText(training.classAxis)},
-                          {"accumulate", optionText(training.accumulate)},
+                          {"accumulate", optionText(accumulate)},
                           {"optimizer", training.optimizer},
                           {"lr", optionText(training.learningRate)},
                           {"momentum", optionText(training.momentum)},
@@ -67,7 +100,19 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   if (training.ignoreIndex)
     train.emplace_back("ignore-index", optionText(*training.ignoreIndex));
   Pipeline passes;
+  if (training.pipeline)
+    passes.onFunctions("dataflow-mark-positions");
   passes.onFunctions("dataflow-train", std::move(train));
+  if (const std::optional<PipelineOptions> &pipeline = training.pipeline) {
+    auto number = [](uint32_t value) { return optionText(static_cast<int64_t>(value)); };
+    Pipeline::Options pass{{"rank", number(pipeline->rank)},
+                           {"ranks", number(pipeline->ranks)},
+                           {"stages", number(pipeline->stages)},
+                           {"microbatches", number(pipeline->microbatches)},
+                           {"schedule", pipelineKindNames()[static_cast<size_t>(pipeline->schedule)]}};
+    addRates(pass, simplified.origin->described, pipeline->ranks);
+    passes.onFunctions("dataflow-pipeline", std::move(pass));
+  }
   passes.onFunctions("dataflow-simplify");
   SLUICE_RETURN_IF_ERROR(simplified.run(passes));
   return simplified;

@@ -132,6 +132,34 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
 
 } // namespace
 
+Expected<PipelineOptions> parsePipeline(std::string_view text) {
+  constexpr int64_t kMost = 1024;
+  int64_t stages = 0, ranks = 0, microbatches = 0;
+  PipelineOptions options;
+  const Setters setters = {
+      {"stages", integer("--pipeline stages", stages, 2, kMost, "a number from 2 to 1024")},
+      {"ranks", integer("--pipeline ranks", ranks, 2, kMost, "a number from 2 to 1024")},
+      {"microbatches", integer("--pipeline microbatches", microbatches, 1, kMost, "a number from 1 to 1024")},
+      {"schedule", [&](std::string_view name) -> Status {
+         SLUICE_ASSIGN_OR_RETURN(options.schedule, parsePipelineKind(name));
+         return {};
+       }}};
+  for (auto [key, value] : splitPairs(text))
+    SLUICE_RETURN_IF_ERROR(apply("--pipeline", setters, key, value));
+  for (auto [name, number] : {std::pair("stages", stages), {"microbatches", microbatches}})
+    if (number == 0)
+      return makeError(ErrorCode::InvalidInput, "the number of ", name, " is missing, option '--pipeline', give ", name,
+                       "=N");
+  options.stages = static_cast<uint32_t>(stages);
+  options.ranks = static_cast<uint32_t>(ranks == 0 ? stages : ranks);
+  options.microbatches = static_cast<uint32_t>(microbatches);
+  if (Expected<PipelineSchedule> made =
+          makeSchedule(options.schedule, options.ranks, options.stages, options.microbatches);
+      !made)
+    return makeError(made.error().code, made.error().message, ", option '--pipeline'");
+  return options;
+}
+
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer) {
   TrainingOptions options;
   std::string of;

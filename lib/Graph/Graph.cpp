@@ -234,6 +234,8 @@ static std::vector<OperatorId> findCycle(const Graph &graph, const std::vector<u
 
 bool Graph::isRepeatable(OperatorId id) const {
   const std::vector<TensorId> &outputs = op(id).outputs;
+  if (keepsOrder && op(id).communicates)
+    return false;
   return std::all_of(outputs.begin(), outputs.end(), [&](TensorId output) {
     const Tensor &written = tensor(output);
     return written.kind == TensorKind::Activation && !written.isOutput && !written.updates.valid();

@@ -32,6 +32,8 @@ Json graphToJson(const Graph &graph) {
   Json json;
   json["schema"] = kGraphSchema;
   json["name"] = graph.name;
+  if (graph.keepsOrder)
+    json["keepsOrder"] = true;
   Json tensors = Json::array();
   for (const Tensor &tensor : graph.tensors()) {
     Json entry;
@@ -188,10 +190,10 @@ static Expected<Operator> readOperator(const JsonReader &reader, size_t numTenso
 Expected<Graph> graphFromJson(const JsonReader &reader) {
   Graph graph;
   int64_t schema = 0;
-  Status status = reader.onlyKeys({"schema", "name", "tensors", "operators"});
-  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); }).and_then([&] {
-    return readInto(graph.name, reader.string("name", ""));
-  });
+  Status status = reader.onlyKeys({"schema", "name", "keepsOrder", "tensors", "operators"});
+  status = status.and_then([&] { return readInto(schema, reader.integer("schema")); })
+               .and_then([&] { return readInto(graph.name, reader.string("name", "")); })
+               .and_then([&] { return readInto(graph.keepsOrder, reader.boolean("keepsOrder", false)); });
   if (!status)
     return propagate(status);
   if (schema < 1 || schema > kGraphSchema)

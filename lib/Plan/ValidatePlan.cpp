@@ -68,6 +68,7 @@ private:
   std::vector<uint32_t> position;   ///< Per command: how many in its stream, it included.
   std::vector<AddressMap> occupied; ///< Per memory.
   StreamId communication;           ///< Of all that communicates; invalid until the first.
+  OperatorId communicated;          ///< The last operator that did; invalid before the first.
 
   template <typename... Ts>
   tl::unexpected<Error> bad(const Ts &...parts) const {
@@ -286,6 +287,11 @@ private:
       communication = command.stream;
     if (op.communicates && communication != command.stream)
       return bad(describe(id), " communicates on another stream than what does so before it");
+    if (op.communicates && graph.keepsOrder && communicated.valid() && command.op < communicated)
+      return bad(describe(id), " communicates behind operator '", graph.op(communicated).name,
+                 "', and the ranks of a pipeline wait for each other in the order of the program");
+    if (op.communicates)
+      communicated = command.op;
 
     size_t workspaces = op.workspaceBytes > 0 ? 1 : 0;
     if (command.reads.size() != op.inputs.size() || command.writes.size() != op.outputs.size() + workspaces)

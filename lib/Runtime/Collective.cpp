@@ -254,6 +254,18 @@ public:
     return {};
   }
 
+  Status send() {
+    Exchange exchange(memory, group);
+    exchange.put(1 - group.position, operand, what.bytes);
+    return exchange.run(sent);
+  }
+
+  Status receive() {
+    Exchange exchange(memory, group);
+    exchange.take(1 - group.position, result, what.bytes);
+    return exchange.run(sent);
+  }
+
   Status halo() {
     const auto position = static_cast<int64_t>(group.position), parts = static_cast<int64_t>(size);
     const int64_t rows = what.split.extent == 0 ? what.extent
@@ -404,7 +416,16 @@ private:
 
 } // namespace
 
-Result<Group> groupOf(const sluice_collective &what, uint32_t rank, uint32_t numRanks) {
+static bool isMessage(uint32_t kind) { return kind == SLUICE_COLLECTIVE_SEND || kind == SLUICE_COLLECTIVE_RECEIVE; }
+
+Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t rank, uint32_t numRanks) {
+  if (isMessage(kind)) {
+    if (what.peer < 0 || what.peer >= numRanks || what.peer == rank)
+      return failure("rank ", rank, " exchanges a message with rank ", what.peer, ", of ", numRanks,
+                     " ranks, compile the model again");
+    const auto peer = static_cast<uint32_t>(what.peer);
+    return Group{{std::min(rank, peer), std::max(rank, peer)}, rank < peer ? 0U : 1U};
+  }
   if (what.num_axes < 1 || what.num_axes > SLUICE_COLLECTIVE_AXES)
     return failure("a collective runs along ", what.num_axes, " axes, compile the model again");
   Group group;
@@ -437,6 +458,8 @@ Result<Group> groupOf(const sluice_collective &what, uint32_t rank, uint32_t num
 }
 
 int64_t bytesSent(uint32_t kind, const sluice_collective &what, const Group &group) {
+  if (isMessage(kind))
+    return kind == SLUICE_COLLECTIVE_SEND ? what.bytes : 0;
   const auto others = static_cast<int64_t>(group.members.size()) - 1, position = int64_t(group.position);
   const Parts split(what.split_outer, what.split_inner, what.split, group),
       join(what.join_outer, what.join_inner, what.join, group);
@@ -530,7 +553,7 @@ static Status check(uint32_t kind, const sluice_collective &what, int64_t member
                       kind == SLUICE_COLLECTIVE_SHARD;
   const bool joins = kind == SLUICE_COLLECTIVE_ALL_GATHER || kind == SLUICE_COLLECTIVE_ALL_TO_ALL;
   const bool combines = kind == SLUICE_COLLECTIVE_ALL_REDUCE || kind == SLUICE_COLLECTIVE_REDUCE_SCATTER;
-  bool fits = kind <= SLUICE_COLLECTIVE_HALO && what.bytes >= 0;
+  bool fits = kind <= SLUICE_COLLECTIVE_RECEIVE && what.bytes >= 0;
   if (isUnevenAllToAll)
     fits &= what.join.extent > 0 && what.before >= 0 && what.between >= 0 && what.after >= 0 &&
             what.before * joinPart * what.between * splitWhole * what.after == what.bytes;
@@ -564,7 +587,7 @@ Status runCollective(const sluice_communicator &communicator, uint32_t kind, con
 
 Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, const CollectiveCall &call,
                      int64_t &sent) {
-  Result<Group> group = groupOf(call.settings, rank, numRanks);
+  Result<Group> group = groupOf(call.kind, call.settings, rank, numRanks);
   if (!group)
     return tl::unexpected(group.error());
   if (Status status = check(call.kind, call.settings, static_cast<int64_t>(group->members.size()), numRanks); !status)
@@ -587,6 +610,12 @@ Status runCollective(CollectiveSpace &space, uint32_t rank, uint32_t numRanks, c
     break;
   case SLUICE_COLLECTIVE_SHARD:
     status = run.shard();
+    break;
+  case SLUICE_COLLECTIVE_SEND:
+    status = run.send();
+    break;
+  case SLUICE_COLLECTIVE_RECEIVE:
+    status = run.receive();
     break;
   default:
     status = run.halo();
@@ -645,8 +674,9 @@ int32_t Ranks::run(uint32_t kind, void *const *args, const void *settings, int64
   return 1;
 }
 
-/// Of a model from before minor version 15, whose parts are equal.
+/// Of a model from before minor version 15, whose parts are equal, and from before minor version 17, without messages.
 static constexpr int64_t kSettingsOfEqualParts = offsetof(sluice_collective, split);
+static constexpr int64_t kSettingsWithoutPeer = offsetof(sluice_collective, peer);
 
 Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, const void *settings, int64_t bytes) {
   Status status;
@@ -656,13 +686,15 @@ Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, co
     exchanging.lock();
   if (!communicator)
     status = failure("the model's ranks run together, open it with a communicator");
-  else if (bytes != sizeof(sluice_collective) && bytes != kSettingsOfEqualParts)
+  else if (bytes != sizeof(sluice_collective) && bytes != kSettingsOfEqualParts && bytes != kSettingsWithoutPeer)
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
   else {
     sluice_collective what{};
     std::memcpy(&what, settings, static_cast<size_t>(bytes));
-    status = runCollective(*space, communicator->rank, communicator->num_ranks, {kind, what, args[0], args[1], args[2]},
-                           now);
+    const bool hasOperand = kind != SLUICE_COLLECTIVE_RECEIVE;
+    void *const *results = args + (hasOperand ? 1 : 0);
+    status = runCollective(*space, communicator->rank, communicator->num_ranks,
+                           {kind, what, hasOperand ? args[0] : nullptr, results[0], results[1]}, now);
   }
   std::lock_guard<std::mutex> lock(mutex);
   sent += now;

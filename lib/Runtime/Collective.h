@@ -21,8 +21,9 @@ struct Group {
   std::vector<uint32_t> members;
   uint32_t position = 0; ///< The given rank's own position.
 };
-/// The group of `rank`. Fails if a member would not be one of `numRanks` ranks.
-Result<Group> groupOf(const sluice_collective &what, uint32_t rank, uint32_t numRanks);
+/// The group of `rank`. Fails if a member would not be one of `numRanks` ranks, or if a rank exchanges a message with
+/// itself.
+Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t rank, uint32_t numRanks);
 
 /// Bytes that one rank sends to others. An all_reduce is a reduce_scatter and an
 /// all_gather of equal chunks (Patarasu and Yuan 2009: 2 (g - 1) / g of the bytes,
@@ -73,8 +74,8 @@ class Ranks {
 public:
   explicit Ranks(const sluice_communicator *communicator) : communicator(communicator) {}
 
-  /// All ranks meet before their first step. Fails if a rank runs another program;
-  /// `digest` identifies the program and has the same length on all ranks.
+  /// All ranks meet before their first step. Fails if a rank runs another program, or the program of another pipeline;
+  /// `digest` identifies the program or the pipeline and has the same length on all ranks.
   Status meet(const std::string &digest);
   /// Returns once all ranks have called it. Called between exchanges.
   Status await();

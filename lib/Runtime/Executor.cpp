@@ -117,6 +117,9 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   const sluice_model &model = *tables.source;
   if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
     return status;
+  if (isOfPipeline() && model.planned_bytes_sent[options.communicator->rank] < 0)
+    return failure("model '", model.name, "' is a stage of another rank than ", options.communicator->rank,
+                   ", open the stage of this rank");
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
   stepState.stop = options.stop;
@@ -176,9 +179,21 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   return {};
 }
 
+bool Executor::isOfPipeline() const {
+  const sluice_model &model = *tables.source;
+  return model.num_ranks > 1 && std::any_of(model.planned_bytes_sent, model.planned_bytes_sent + model.num_ranks,
+                                            [](int64_t bytes) { return bytes < 0; });
+}
+
 std::string Executor::digest() const {
   const sluice_model &model = *tables.source;
   Sha256 hash;
+  // The ranks of a pipeline run different programs.
+  if (isOfPipeline()) {
+    for (const char *text : {model.name, model.compiler})
+      hash.update(text, std::strlen(text) + 1);
+    return hash.finish();
+  }
   for (const char *text : {model.name, model.compiler, model.parameter_hash})
     hash.update(text, std::strlen(text) + 1);
   auto add = [&](int64_t number) { hash.update(&number, sizeof number); };

@@ -144,6 +144,8 @@ private:
   Result<char *> pinnedParameters(const sluice_slot &slot, char *address);
   void collectTrace();
   void keepTime(const Command &command);
+  /// Whether the other ranks run other programs.
+  bool isOfPipeline() const;
   /// A digest of the properties that the models of all ranks must share.
   std::string digest() const;
 

@@ -32,9 +32,12 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
       {"memory-aware", memoryAwareOrder(graph)},
       {"depth-first", depthFirstOrder(graph)},
       {"critical-path", criticalPathOrder(graph, costs, devices)}};
+  auto mayStart = [&](const Schedule &order) {
+    return order.size() == graph.numOperators() && (!graph.keepsOrder || order == modelOrder(graph)) &&
+           std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; });
+  };
   for (auto &[name, order] : all)
-    if (order.size() == graph.numOperators() &&
-        std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))
+    if (mayStart(order))
       starts.emplace_back(name, std::move(order));
   keepsStates = mayKeepStates(graph, machine);
   sizes.resize(machine.memories.size());
@@ -252,7 +255,7 @@ Candidate CandidateSpace::randomPools(Rng &rng) const {
   Candidate candidate;
   candidate.allocator = Allocator::Pools;
   candidate.offsets.eviction = EvictionPolicy::Belady;
-  candidate.order = mutateOrder(graph, starts.front().second, 1.0, rng);
+  candidate.order = graph.keepsOrder ? starts.front().second : mutateOrder(graph, starts.front().second, 1.0, rng);
   candidate.pools.resize(sizes.size());
   for (size_t m = 1; m < sizes.size(); ++m) {
     PoolConfig &pool = candidate.pools[m];
@@ -438,6 +441,8 @@ void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts
   };
   if (candidate.recomputed && rng.chance(0.25))
     return mutateRecomputation(candidate, rng);
+  if (graph.keepsOrder)
+    return mutateAllocation(kPaperProbability);
   switch (kind) {
   case Mutation::Paper:
     if (vary.order)

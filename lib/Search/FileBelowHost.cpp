@@ -67,6 +67,7 @@ bool FileBelowHost::staysAtHome(TensorId t) const {
 
 void FileBelowHost::turnTensors() {
   graph.name = problem.graph->name;
+  graph.keepsOrder = problem.graph->keepsOrder;
   for (const Tensor &own : problem.graph->tensors()) {
     const TensorId id(graph.numTensors());
     Tensor tensor;

@@ -85,6 +85,7 @@ public:
 
   Expected<BridgedGraph> run() {
     auto function = cast<func::FuncOp>(block.getParentOp());
+    result.graph.keepsOrder = function->hasAttr(DataflowDialect::RankAttrHelper::getNameStr());
     for (BlockArgument argument : block.getArguments()) {
       auto name = inputName(function, argument.getArgNumber());
       result.inputs.push_back(

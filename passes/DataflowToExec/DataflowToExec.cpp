@@ -135,7 +135,7 @@ void Converter::outline(size_t index, StringRef symbol) {
   Operation *copy = builder.clone(*op, mapping);
   for (StringRef decision :
        {DataflowDialect::OrderAttrHelper::getNameStr(), DataflowDialect::ExpertAttrHelper::getNameStr(),
-        DataflowDialect::ChoicesAttrHelper::getNameStr()})
+        DataflowDialect::ChoicesAttrHelper::getNameStr(), DataflowDialect::MaterializedAttrHelper::getNameStr()})
     copy->removeAttr(decision);
   func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
 }
@@ -153,8 +153,14 @@ void Converter::bindParameters() {
 
 /// What each rank sends to others in a step.
 Status Converter::countBytesSent() {
+  const IntegerAttr only = DataflowDialect::RankAttrHelper(function.getContext()).getAttr(function);
+  if (only && only.getInt() >= numRanks)
+    return makeError(ErrorCode::InvalidInput, "the program is for rank ", only.getInt(), " of ", numRanks,
+                     ", attribute '", DataflowDialect::RankAttrHelper::getNameStr().str(), "', give one of its ranks");
   if (numRanks > 1)
-    binding.bytesSent.assign(static_cast<size_t>(numRanks), 0);
+    binding.bytesSent.assign(static_cast<size_t>(numRanks), only ? -1 : 0);
+  if (only)
+    binding.bytesSent[only.getInt()] = 0;
   // The error below names the operator, and says what bytesSent's own does.
   const FirstError quiet(function.getContext());
   for (const Command &command : plan.commands) {
@@ -162,6 +168,8 @@ Status Converter::countBytesSent() {
     if (!op || !isa<CollectiveOpInterface>(op))
       continue;
     for (int64_t rank = 0; rank < numRanks; ++rank) {
+      if (only && rank != only.getInt())
+        continue;
       FailureOr<int64_t> bytes = bytesSent(op, rank, numRanks);
       if (failed(bytes))
         return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,

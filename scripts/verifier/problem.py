@@ -9,8 +9,9 @@ MOST_BYTES, HOUR_NS = 1 << 56, 3_600_000_000_000
 
 
 def read_graph(value, where):
-    _, _, given, operators = members(value, where, schema=schema(1), name=(text, ""), tensors=array, operators=array)
-    graph = Record(tensors=[], operators=[])
+    _, _, keeps_order, given, operators = members(value, where, schema=schema(1), name=(text, ""),
+                                                  keepsOrder=(boolean, False), tensors=array, operators=array)
+    graph = Record(tensors=[], operators=[], keeps_order=keeps_order)
     top = len(given) - 1
     for i, entry in enumerate(given):
         at = f"{where}.tensors[{i}]"

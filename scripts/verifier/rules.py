@@ -92,7 +92,7 @@ class Checker:
     # Stage 2: what each command may do.
 
     def check_commands(self):
-        launched, self.communication = set(), None
+        launched, self.communication, self.communicated = set(), None, 0
         for i, c in enumerate(self.plan.commands):
             if any(wait >= i for wait in c.waits):
                 self.report("issue-order", f"command {i} waits for one that is not issued before it", f"commands[{i}]")
@@ -117,8 +117,8 @@ class Checker:
         op, at, residencies = self.graph.operators[c.op], f"commands[{i}]", self.plan.residencies
         device, kind = self.plan.streams[c.stream]
         tensors = self.graph.tensors
-        if again and any(tensors[t].kind != "activation" or tensors[t].output or tensors[t].updates is not None
-                         for t in op.outputs):
+        if again and (self.graph.keeps_order and op.communicates or any(tensors[t].kind != "activation" or tensors[t].output or tensors[t].updates is not None
+                         for t in op.outputs)):
             self.report("launched", f"operator {quote(op.name)} is launched twice and writes what the step returns or "
                         "keeps", at)
         if device != self.plan.device_of[c.op] or kind != "compute" and not (op.communicates and kind == "communicate"):
@@ -127,6 +127,10 @@ class Checker:
             self.communication = c.stream if self.communication is None else self.communication
             if self.communication != c.stream:
                 self.report("communication", f"operator {quote(op.name)} communicates on a second stream", at)
+            if self.graph.keeps_order and c.op < self.communicated:
+                self.report("communication", f"operator {quote(op.name)} communicates behind one that comes after it "
+                            "in the program of a rank of a pipeline", at)
+            self.communicated = c.op
         made = len(op.outputs)
         space = [residencies[r] for r in c.writes[made:]]
         if [residencies[r].tensor for r in c.reads] != op.inputs or \

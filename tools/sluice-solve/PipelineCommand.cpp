@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Schedules of pipelines with equal stages: their bubbles beside the closed forms
-// of their papers, and the microbatches that the first stage keeps.
+// Schedules of pipelines with equal stages, or with stages of given times: their
+// bubbles beside the closed forms of their papers, and the microbatches that the
+// first stage keeps.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
 #include "sluice/Pipeline/Schedule.h"
+#include "sluice/Support/Units.h"
 
 #include <cstdio>
 #include <iostream>
@@ -23,6 +25,7 @@ constexpr int kMost = 1024; ///< Of groups, stages and microbatches.
 
 struct PipelineOptions {
   std::vector<int> groups = {2, 4, 8}, microbatches = {4, 8, 16, 32, 64}, chunks = {2};
+  std::vector<int64_t> forwardNs, backwardNs; ///< Per stage; empty: equal stages.
   std::string format = "text";
 };
 
@@ -39,12 +42,14 @@ std::vector<PipelineRow> rowsOf(const PipelineOptions &options) {
     rows.push_back(
         {kind, static_cast<uint32_t>(groups), static_cast<uint32_t>(chunks), static_cast<uint32_t>(microbatches)});
   };
-  for (int groups : options.groups)
+  // Stages of given times are one for each group.
+  const bool isTimed = !options.forwardNs.empty();
+  for (int groups : isTimed ? std::vector<int>{static_cast<int>(options.forwardNs.size())} : options.groups)
     for (int microbatches : options.microbatches) {
       add(PipelineKind::GPipe, groups, 1, microbatches);
       add(PipelineKind::OneForward, groups, 1, microbatches);
       for (int chunks : options.chunks)
-        if (microbatches % groups == 0)
+        if (!isTimed && microbatches % groups == 0)
           add(PipelineKind::Interleaved, groups, chunks, microbatches);
     }
   return rows;
@@ -67,6 +72,10 @@ Status checkRows(const std::vector<PipelineRow> &rows) {
 }
 
 Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
+  if (options.forwardNs.size() != options.backwardNs.size() || options.forwardNs.size() == 1)
+    return makeError(ErrorCode::InvalidInput, options.forwardNs.size(), " forward and ", options.backwardNs.size(),
+                     " backward times are not those of the stages of a pipeline, options '--forward' and '--backward', "
+                     "give both for two or more stages");
   const std::vector<PipelineRow> all = rowsOf(options);
   SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";
@@ -81,7 +90,9 @@ Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &inte
                             makeSchedule(row.kind, row.groups, row.groups * row.chunks, row.microbatches));
     // A microbatch keeps a byte in each stage, and as many in a group as it has stages.
     constexpr int64_t kForwardNs = 1'000'000;
-    const PipelineCosts costs = PipelineCosts::equal(schedule.stages, kForwardNs, /*keptBytes=*/1);
+    PipelineCosts costs = PipelineCosts::equal(schedule.stages, kForwardNs, /*keptBytes=*/1);
+    if (!options.forwardNs.empty())
+      costs.forwardNs = options.forwardNs, costs.backwardNs = options.backwardNs;
     SLUICE_ASSIGN_OR_RETURN(const PipelineTimeline timeline, simulatePipeline(schedule, costs));
     const double kept = static_cast<double>(timeline.keptBytes.front()) / row.chunks;
     const std::string &name = pipelineKindNames()[static_cast<size_t>(row.kind)];
@@ -120,6 +131,24 @@ void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &
              "numbers of stages of a group in interleaved schedules, which need a multiple of the groups as "
              "microbatches",
              /*least=*/2);
+  auto addTimes = [&](const char *name, std::vector<int64_t> &times, const char *description) {
+    auto take = [name, &times](const std::vector<std::string> &texts) {
+      for (const std::string &text : texts) {
+        const Expected<int64_t> ns = parseDuration(text);
+        if (!ns || *ns < 1)
+          throw CLI::ValidationError(name, ns ? concat("'", text, "' is not a positive time") : ns.error().message);
+        times.push_back(*ns);
+      }
+    };
+    return command->add_option_function<std::vector<std::string>>(name, take, description)
+        ->delimiter(',')
+        ->type_name("TIME,...");
+  };
+  CLI::Option *forward = addTimes("--forward", options->forwardNs,
+                                  "time of each stage's forward pass of a microbatch, for stages that are not equal");
+  CLI::Option *backward = addTimes("--backward", options->backwardNs, "the same of the backward passes");
+  forward->needs(backward)->excludes(command->get_option("--groups"));
+  backward->needs(forward)->excludes(command->get_option("--stages-per-group"));
   addFormatOption(*command, options->format);
   command->callback(
       [options, &action, &interrupt] { action = [options, &interrupt] { return runPipeline(*options, interrupt); }; });

@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "MeasuredMappings.h"
 #include "SharedOptions.h"
+#include "StagedCompile.h"
 #include "sluice/Machine/FileTier.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
@@ -91,11 +92,24 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   return package;
 }
 
+Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved) {
+  if (options.printPipeline || options.measured > 0)
+    return makeError(ErrorCode::Unsupported, "the ranks of a pipeline have a program each, option '",
+                     options.printPipeline ? "--print-pipeline" : "--measure-mappings", "', leave it out");
+  return compileStages(options.model, resolved, options.output, [&](uint32_t rank, const Compilation &compilation) {
+    clearProgress();
+    std::cout << options.output << ", rank " << rank << ": " << compilation.graph().numOperators() << " operators, "
+              << describePlan(compilation.planFile()) << '\n';
+  });
+}
+
 Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Phase last, parsePhase(options.compileTo));
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
                           options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(resolved.package, packageOf(options));
+  if (last == Phase::Link && resolved.training && resolved.training->pipeline)
+    return compilePipeline(options, resolved);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   if (last >= Phase::Place)
@@ -103,6 +117,7 @@ Status runCompile(const CompileCommandOptions &options) {
   if (options.measured > 0)
     measureMappings(*compilation, options.measured, {});
   if (last == Phase::Link) {
+    forgetPipeline(options.output);
     SLUICE_RETURN_IF_ERROR(compilation->link(options.output));
     clearProgress();
     if (options.printPipeline) {
@@ -161,6 +176,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
       ->excludes(command->get_option("--compile-to"));
   options->compile.addTo(*command);
   options->compile.addDevicesTo(*command);
+  options->compile.addPipelineTo(*command);
   options->compile.addSplitTo(*command)->excludes(command->get_option("--devices"));
   addMeasureOption(*command, options->measured);
   command->callback([options, command, &action] {

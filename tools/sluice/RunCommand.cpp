@@ -404,6 +404,10 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     printLine(concat("rank ", rank.rank), concat("sent ", rank.bytesSent, " bytes a step, planned ",
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
+  for (const RunSession::RankTraffic &rank : outcome.traffic)
+    for (const RunSession::RankTraffic::Arena &arena : rank.arenas)
+      printLine(concat("arena of rank ", rank.rank),
+                concat(arena.memory, ": ", arena.touchedBytes, " bytes touched, planned ", arena.plannedBytes));
   if (outcome.stats.device_exchange)
     printLine("exchanged", concat("through ", outcome.stats.device_exchange));
   for (const std::string &note : outcome.notes)
@@ -451,11 +455,15 @@ Json outcomeToJson(const sluice_model &model, const Outcome &outcome, bool adapt
   for (uint32_t m = 0; m < model.num_memories; ++m)
     json["arenas"][tableEntry(model.memories, m).name] = {{"touchedBytes", outcome.stats.arena_peak_bytes[m]},
                                                           {"plannedBytes", outcome.stats.planned_arena_bytes[m]}};
-  for (const RunSession::RankTraffic &rank : outcome.traffic)
-    json["ranks"].push_back({{"rank", rank.rank},
-                             {"bytesSent", rank.bytesSent},
-                             {"plannedBytesSent", rank.plannedBytesSent},
-                             {"parameterBytes", rank.parameterBytes}});
+  for (const RunSession::RankTraffic &rank : outcome.traffic) {
+    Json entry = {{"rank", rank.rank},
+                  {"bytesSent", rank.bytesSent},
+                  {"plannedBytesSent", rank.plannedBytesSent},
+                  {"parameterBytes", rank.parameterBytes}};
+    for (const RunSession::RankTraffic::Arena &arena : rank.arenas)
+      entry["arenas"][arena.memory] = {{"touchedBytes", arena.touchedBytes}, {"plannedBytes", arena.plannedBytes}};
+    json["ranks"].push_back(std::move(entry));
+  }
   if (outcome.experts.slots > 0)
     json["experts"] = expertsToJson(outcome.experts);
   if (outcome.stats.device_exchange)

@@ -48,6 +48,10 @@ static sluice_stats statsOf(const sluice_session *session) {
 
 // The runtime checks all of the manifest.
 uint32_t ranksOf(const std::string &directory) {
+  if (isPipelineDirectory(directory)) {
+    const Expected<StagesFile> stages = readStagesFile(directory);
+    return stages ? stages->numRanks() : 1;
+  }
   Expected<Json> manifest = readJsonFile((std::filesystem::path(directory) / kManifestFile).string());
   if (!manifest || !manifest->is_object() || !manifest->contains("ranks"))
     return 1;
@@ -111,7 +115,15 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
   if (threads == 0 && ranks.size() > 1)
     threads = static_cast<int>(std::max<size_t>(std::thread::hardware_concurrency() / ranks.size(), 1));
   std::vector<Session> sessions;
+  std::optional<StagesFile> stages;
+  if (isPipelineDirectory(directory)) {
+    SLUICE_ASSIGN_OR_RETURN(stages, readStagesFile(directory));
+  }
   for (size_t i = 0; i < ranks.size(); ++i) {
+    const uint32_t rank = ranks.member(i) ? ranks.member(i)->rank : 0;
+    if (stages && (!ranks.member(i) || rank >= stages->numRanks()))
+      return makeError(ErrorCode::InvalidInput, "pipeline '", directory, "' is for ", stages->numRanks(),
+                       " ranks and runs on ", ranks.member(i) ? ranks.member(i)->num_ranks : 1, ", start as many");
     sluice_options options = {};
     options.size = sizeof options;
     options.threads = static_cast<uint32_t>(threads);
@@ -120,11 +132,12 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
     options.spill_directory = spill.empty() ? nullptr : spill.c_str();
     static_assert(sizeof interrupted == 1 && std::atomic<bool>::is_always_lock_free);
     options.stop = reinterpret_cast<const volatile unsigned char *>(&interrupted);
-    sessions.emplace_back(sluice_open(directory.c_str(), &options));
+    sessions.emplace_back(sluice_open((stages ? folderOfRank(directory, rank) : directory).c_str(), &options));
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());
   }
   RunSession session(std::move(ranks), std::move(sessions));
+  session.stages = std::move(stages);
   session.unread.resize(session.sessions.size());
   for (size_t rank = 1; rank < session.sessions.size(); ++rank)
     for (uint32_t i = 0; i < session.model().num_outputs; ++i) {
@@ -198,7 +211,7 @@ Status RunSession::step(size_t rank, const std::vector<const void *> &inputs,
                      done.bytes_written, ", the plan says ", done.planned_bytes_read, " and ",
                      done.planned_bytes_written, ", this is a bug of Sluice, please report it");
   const sluice_communicator *member = ranks.member(rank);
-  if (const int64_t planned = member ? model().planned_bytes_sent[member->rank] : 0; done.bytes_sent != planned)
+  if (const int64_t planned = member ? modelOf(rank).planned_bytes_sent[member->rank] : 0; done.bytes_sent != planned)
     return makeError(ErrorCode::Internal, "a step sent ", done.bytes_sent, " bytes, the plan says ", planned,
                      ", this is a bug of Sluice, please report it");
   return {};
@@ -347,7 +360,51 @@ Status RunSession::writeState(uint32_t index, const void *data, int64_t bytes) {
   return {};
 }
 
+static std::optional<uint32_t> findState(const sluice_model &model, const std::string &name) {
+  for (uint32_t i = 0; i < model.num_states; ++i)
+    if (name == tableEntry(model.states, i).name)
+      return i;
+  return std::nullopt;
+}
+
+/// The state comes from the rank that has it to the first one.
+Expected<HostTensor> RunSession::readStageState(const StateType &state, uint32_t rank) const {
+  SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, makeTensor(state.name, state.type, state.shape));
+  const auto bytes = static_cast<int64_t>(tensor.bytes.size());
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    if (ranks.member(i)->rank != rank)
+      continue;
+    const std::optional<uint32_t> index = findState(modelOf(i), state.name);
+    if (!index || tableEntry(modelOf(i).states, *index).bytes != bytes)
+      return makeError(ErrorCode::InvalidInput, "rank ", rank, " has no state '", state.name,
+                       "' of the size that stages.json says, compile the model again");
+    if (sluice_read_state(sessions[i].get(), *index, tensor.bytes.data(), bytes) != 0)
+      return makeError(ErrorCode::Internal, sluice_last_error());
+  }
+  if (ranks.isWhole() || rank == 0)
+    return tensor;
+  const sluice_communicator &communicator = *ranks.member(0);
+  const bool sends = communicator.rank == rank, takes = communicator.rank == 0;
+  if (!sends && !takes)
+    return tensor;
+  const uint32_t other = sends ? 0 : rank;
+  const void *from = tensor.bytes.data();
+  void *to = tensor.bytes.data();
+  const int64_t sendBytes = sends ? bytes : 0, takeBytes = takes ? bytes : 0;
+  if (communicator.exchange(communicator.self, &other, 1, &from, &sendBytes, &to, &takeBytes) != 0)
+    return makeError(ErrorCode::Io, communicator.error(communicator.self));
+  return tensor;
+}
+
 Expected<std::vector<HostTensor>> RunSession::readStates() const {
+  if (stages) {
+    std::vector<HostTensor> all;
+    for (const auto &[state, rank] : stages->allStates()) {
+      SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readStageState(state, rank));
+      all.push_back(std::move(tensor));
+    }
+    return all;
+  }
   Expected<std::vector<HostTensor>> states = makeTensors(model().states, model().num_states, boundsOf);
   if (!states)
     return states;
@@ -364,6 +421,11 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
 
 Expected<std::vector<StateType>> RunSession::stateTypes() const {
   std::vector<StateType> types;
+  if (stages) {
+    for (auto &[state, rank] : stages->allStates())
+      types.push_back(std::move(state));
+    return types;
+  }
   for (uint32_t i = 0; i < model().num_states; ++i) {
     const sluice_tensor_desc state = tableEntry(model().states, i);
     SLUICE_ASSIGN_OR_RETURN(const ElementType type, elementTypeFromOnnx(state.element_type));
@@ -381,6 +443,15 @@ Status RunSession::checkLengthsOfStates(const char *option) const {
 }
 
 Status RunSession::writeStates(const std::vector<HostTensor> &states) {
+  if (stages) {
+    for (size_t i = 0; i < sessions.size(); ++i)
+      for (const HostTensor &state : states)
+        if (const std::optional<uint32_t> index = findState(modelOf(i), state.name))
+          if (sluice_write_state(sessions[i].get(), *index, state.bytes.data(),
+                                 static_cast<int64_t>(state.bytes.size())) != 0)
+            return makeError(ErrorCode::Internal, sluice_last_error());
+    return {};
+  }
   SLUICE_RETURN_IF_ERROR(checkLengthsOfStates("--from-states"));
   for (size_t i = 0; i < sessions.size(); ++i)
     for (uint32_t number = 0; number < model().num_states; ++number) {
@@ -436,7 +507,12 @@ std::vector<RunSession::RankTraffic> RunSession::traffic() const {
   for (size_t i = 0; i < sessions.size(); ++i)
     if (const sluice_communicator *member = ranks.member(i)) {
       const sluice_stats stats = statsOf(sessions[i].get());
-      list.push_back({member->rank, stats.bytes_sent, model().planned_bytes_sent[member->rank], stats.parameter_bytes});
+      const sluice_model &own = modelOf(i);
+      RankTraffic &entry = list.emplace_back(
+          RankTraffic{member->rank, stats.bytes_sent, own.planned_bytes_sent[member->rank], stats.parameter_bytes, {}});
+      for (uint32_t m = 0; stages && m < own.num_memories; ++m)
+        entry.arenas.push_back(
+            {tableEntry(own.memories, m).name, stats.arena_peak_bytes[m], stats.planned_arena_bytes[m]});
     }
   return list;
 }

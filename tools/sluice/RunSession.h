@@ -6,6 +6,7 @@
 #define SLUICE_TOOLS_SLUICE_RUNSESSION_H
 
 #include "RankGroup.h"
+#include "StagesFile.h"
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Temporaries.h"
 #include "sluice/TensorIO/HostTensor.h"
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace sluice::driver {
@@ -27,13 +29,6 @@ std::vector<CommandTime> commandTimesOf(const sluice_session *session);
 /// How long a command ran: by its device's own clock where it has one, else by the host's.
 int64_t tookNs(const CommandTime &time);
 
-/// A state of a model. If ranks have parts of it, it is the whole.
-struct StateType {
-  std::string name;
-  ElementType type = ElementType::Float32;
-  std::vector<int64_t> shape;
-};
-
 /// The extents of each of a model's inputs.
 using InputShapes = std::vector<std::vector<int64_t>>;
 
@@ -41,7 +36,8 @@ using InputShapes = std::vector<std::vector<int64_t>>;
 uint32_t ranksOf(const std::string &directory);
 
 /// The C API with our errors. Of a model of several ranks it is those that are in
-/// this process; what is said of one is then the first's.
+/// this process; what is said of one is then the first's. The ranks of a compiled pipeline
+/// run different models of the same inputs and outputs, and each has states of its own.
 class RunSession {
 public:
   static Expected<RunSession> open(const std::string &directory, int threads, bool trace,
@@ -88,6 +84,13 @@ public:
     uint32_t rank = 0;
     int64_t bytesSent = 0, plannedBytesSent = 0; ///< In the last step.
     int64_t parameterBytes = 0;
+    /// Of a rank of a pipeline, per memory: its name, and the bytes of its arena that the last step touched and that
+    /// the plan has.
+    struct Arena {
+      std::string memory;
+      int64_t touchedBytes = 0, plannedBytes = 0;
+    };
+    std::vector<Arena> arenas;
   };
   /// Of the ranks in this process; none of a model that runs alone.
   std::vector<RankTraffic> traffic() const;
@@ -109,8 +112,11 @@ private:
   RunSession(RankGroup ranks, std::vector<Session> sessions) : ranks(std::move(ranks)), sessions(std::move(sessions)) {}
   Status step(size_t rank, const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const;
   Expected<HostTensor> joinState(uint32_t index, HostTensor own) const;
+  Expected<HostTensor> readStageState(const StateType &state, uint32_t rank) const;
+  const sluice_model &modelOf(size_t i) const { return *sluice_describe(sessions[i].get()); }
 
-  RankGroup ranks; ///< Outlives the sessions.
+  RankGroup ranks;                  ///< Outlives the sessions.
+  std::optional<StagesFile> stages; ///< Of a pipeline.
   std::vector<Session> sessions;
   /// Per rank but the first, per output: all ranks give the same, and one is read.
   std::vector<std::vector<std::unique_ptr<std::byte[]>>> unread;

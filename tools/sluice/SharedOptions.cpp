@@ -250,6 +250,15 @@ CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
       ->group(kPlanning);
 }
 
+void CompileOptions::addPipelineTo(CLI::App &app) {
+  addOption(app, "--pipeline", pipeline,
+            "run the training step as stages on ranks: stages=N, microbatches=N (batches of the model in a step), "
+            "schedule=1f1b, gpipe or interleaved, and ranks=N if a rank has several stages")
+      ->type_name("stages=N,...")
+      ->needs(trainOption)
+      ->group(kTraining);
+}
+
 CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
   return addFlag(
              app, "--split-operators", options.splitOperators,
@@ -291,6 +300,9 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     SLUICE_ASSIGN_OR_RETURN(TrainingOptions parsed, parseTraining(train, optimizer));
     parsed.trainable = trainable;
     parsed.seed = options.seed;
+    if (!pipeline.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(parsed.pipeline, parsePipeline(pipeline));
+    }
     resolved.training = std::move(parsed);
   }
   SLUICE_ASSIGN_OR_RETURN(auto values, readFixedInputs(fixed));

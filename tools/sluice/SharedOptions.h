@@ -20,6 +20,8 @@ public:
   void addTo(CLI::App &app);
   /// --devices, of the commands that split the model.
   CLI::Option *addDevicesTo(CLI::App &app);
+  /// --pipeline, of the command that compiles for several ranks.
+  void addPipelineTo(CLI::App &app);
   /// --split-operators, of the commands that plan.
   CLI::Option *addSplitTo(CLI::App &app);
   /// The compiler's record of them, with progress on a terminal and Ctrl-C
@@ -53,7 +55,8 @@ private:
 
   CLI::App *command = nullptr;
   CompilerOptions options;
-  std::string solvers, train, optimizer, trainable, matmulPrecision = "f32", gpuLibraries = "auto", convChoice = "auto";
+  std::string solvers, train, optimizer, trainable, pipeline, matmulPrecision = "f32", gpuLibraries = "auto",
+                                                              convChoice = "auto";
   std::vector<std::string> fixed;
   CLI::Option *searchTime = nullptr, *trainOption = nullptr;
 };

@@ -14,7 +14,7 @@
 // Numbered as services.h's sluice_collective_kind and sluice_reduction.
 def Dataflow_CollectiveKind : Dataflow_Enum<"CollectiveKind", [
   Case<"all_reduce", 0>, Case<"all_gather", 1>, Case<"reduce_scatter", 2>, Case<"all_to_all", 3>, Case<"shard", 4>,
-  Case<"halo", 5>]>;
+  Case<"halo", 5>, Case<"send", 6>, Case<"receive", 7>]>;
 def Dataflow_CombineKind : Dataflow_Enum<"CombineKind", [Case<"sum", 0>, Case<"max", 1>, Case<"min", 2>]>;
 def Dataflow_CombineKindAttr : Dataflow_EnumAttr<Dataflow_CombineKind, "combine_kind">;
 
@@ -136,6 +136,53 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
   let assemblyFormat = [{
     $input `dim` $dim `low` $low `high` $high (`lowest` $lowest^)? `over` $group attr-dict `:` type($input) `->` type($result)
   }];
+}
+
+// Two ranks run other programs than each other. Equal operators are different messages, so they have an effect that
+// keeps them apart.
+class Dataflow_MessageOp<string mnemonic, list<Trait> traits = []>
+    : Op<Dataflow_Dialect, mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<CollectiveOpInterface, ["getRankGroup"]>, Kernel<["allowsEpilogue"]>,
+        Promise<"CostOpInterface">, MemoryEffects<[MemWrite]>], traits)> {
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::sluice::dataflow::CollectiveKind $cppClass::getCollectiveKind() {
+      return ::sluice::dataflow::CollectiveKind::}] # mnemonic # [{;
+    }
+    ::sluice::dataflow::GroupAttr $cppClass::getRankGroup() { return {}; }
+    bool $cppClass::allowsEpilogue() { return false; }
+  }];
+}
+
+def SendOp : Dataflow_MessageOp<"send", [Dataflow_InferTypes]> {
+  let summary = "Sends a tensor to another rank, which runs a `receive`";
+  let description = [{
+    The operator ends when the other rank has the data. Two ranks issue their exchanges with
+    each other in one order. The result is a byte of no meaning: every operator has a result.
+
+    Example:
+
+    ```mlir
+    %sent = dataflow.send %x to 1 : tensor<8x6xf32>
+    ```
+  }];
+  let arguments = (ins Dataflow_Tensor:$input, I64Attr:$peer);
+  let results = (outs RankedTensorOf<[I8]>:$result);
+  let assemblyFormat = "$input `to` $peer attr-dict `:` type($input)";
+}
+
+def ReceiveOp : Dataflow_MessageOp<"receive"> {
+  let summary = "The tensor that another rank sends";
+  let description = [{
+    Example:
+
+    ```mlir
+    %x = dataflow.receive from 0 : tensor<8x6xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$peer);
+  let results = (outs Dataflow_Tensor:$result);
+  let assemblyFormat = "`from` $peer attr-dict `:` type($result)";
 }
 
 #endif // SLUICE_DATAFLOW_COLLECTIVEOPS

@@ -160,7 +160,10 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   auto is = [&](bool valid, StringRef form) { return std::pair(valid, form); };
   if (name == DataflowDialect::RanksAttrHelper::getNameStr())
     return is(isNumber(value, 1, kMostRanks), "a number of ranks from 1 to 1048576, 4 : i64");
-  if (name == DataflowDialect::OrderAttrHelper::getNameStr())
+  if (name == DataflowDialect::RankAttrHelper::getNameStr())
+    return is(isNumber(value, 0, kMostRanks - 1), "the number of a rank from 0 to 1048575, 2 : i64");
+  if (name == DataflowDialect::OrderAttrHelper::getNameStr() ||
+      name == DataflowDialect::PositionAttrHelper::getNameStr())
     return is(isNumber(value, 0), "an operator's position, 0 : i64");
   if (name == DataflowDialect::ChoicesAttrHelper::getNameStr() ||
       name == DataflowDialect::ExpertSlotsAttrHelper::getNameStr())
@@ -172,6 +175,8 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
     return is(rate && rate.getType().isF64() && rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() <= 1,
               "a rate from 0 to 1, 0.5 : f64");
   }
+  if (name == DataflowDialect::MaterializedAttrHelper::getNameStr())
+    return is(isa<UnitAttr>(value), "no value");
   if (name == DataflowDialect::MeshAttrHelper::getNameStr()) {
     auto sizes = dyn_cast<DenseI64ArrayAttr>(value);
     return is(sizes && llvm::all_of(sizes.asArrayRef(), [](int64_t size) { return size > 0; }),

@@ -49,6 +49,10 @@ def Dataflow_Dialect : Dialect {
       (--dataflow-pool-experts);
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
       axis of the mesh;
+    - `dataflow.position`: the place of the operator in the forward pass. The operators that
+      compute the gradient of an operator have its position;
+    - `dataflow.materialized`: the result is written to memory before its readers run, so
+      that no kernel joins the operator with a reader;
     - `dataflow.computed_again`, `dataflow.memory`, `dataflow.swapped_in`,
       `dataflow.swapped_out` and `dataflow.time`: the decisions of the plan in words, in
       exported programs.
@@ -60,6 +64,8 @@ def Dataflow_Dialect : Dialect {
     - `dataflow.expert_slots`: the number of slots in memory for the weights of experts, and
       `dataflow.expert_hit_rate`: the share of uses of experts, as the simulator assumes, for
       which a slot has the weights;
+    - `dataflow.rank`: the only rank that runs the function, in a pipeline. The other ranks
+      run other functions. Operators run in the order of the function;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
     - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
       replaces. In an exported program, it is the name of the kernel of an operator.
@@ -95,6 +101,9 @@ def Dataflow_Dialect : Dialect {
     "::mlir::IntegerAttr":$expert,
     "::mlir::IntegerAttr":$expert_slots,
     "::mlir::FloatAttr":$expert_hit_rate,
+    "::mlir::IntegerAttr":$rank,
+    "::mlir::IntegerAttr":$position,
+    "::mlir::UnitAttr":$materialized,
     "::mlir::ArrayAttr":$pruned,
     "::mlir::UnitAttr":$kernel,
     "::mlir::IntegerAttr":$shared,

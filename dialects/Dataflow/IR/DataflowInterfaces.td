@@ -237,11 +237,12 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let description = [{
     All ranks of a group run the operator together. Its kernel is one call of the runtime.
     Every rank issues its collectives in the same order, so all operators that exchange data
-    run on one stream.
+    run on one stream. A message between two ranks is a collective of these two, which run
+    different programs.
   }];
   let methods = [
     InterfaceMethod<"The kind of collective, as in services.h.", "::sluice::dataflow::CollectiveKind", "getCollectiveKind", (ins)>,
-    InterfaceMethod<"The group of ranks that exchange data.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
+    InterfaceMethod<"The group of ranks that exchange data; null for a message between two ranks.", "::sluice::dataflow::GroupAttr", "getRankGroup", (ins), "",
       [{ return $_op.getGroup(); }]>,
   ];
 }

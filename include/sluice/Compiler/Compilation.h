@@ -123,6 +123,8 @@ public:
   /// Inputs and outputs of the program. With training, from Differentiate on, they are those of a training step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
+  /// The states of the program, in its order.
+  std::vector<ModelPort> states() const;
 
   // Valid from phase Simplify on.
   std::vector<PrunedLayer> prunedLayers() const;

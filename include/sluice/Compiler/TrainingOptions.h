@@ -5,6 +5,7 @@
 #ifndef SLUICE_COMPILER_TRAININGOPTIONS_H
 #define SLUICE_COMPILER_TRAININGOPTIONS_H
 
+#include "sluice/Pipeline/Schedule.h"
 #include "sluice/Support/Error.h"
 
 #include <optional>
@@ -15,6 +16,15 @@ namespace sluice {
 
 /// TrainingOptions::accumulate of `--train accumulate=ranks`.
 inline constexpr int64_t kAccumulateRanks = 0;
+
+/// The option `--pipeline`: the training step runs as stages on several ranks.
+struct PipelineOptions {
+  uint32_t stages = 2;
+  uint32_t ranks = 2;        ///< The stages are a multiple of the ranks; stage s is on rank s mod ranks.
+  uint32_t microbatches = 4; ///< Batches of the model in a step.
+  PipelineKind schedule = PipelineKind::OneForward;
+  uint32_t rank = 0; ///< The rank whose program is compiled.
+};
 
 /// The options `--train`, `--optimizer` and `--trainable`. The defaults are those of the
 /// common frameworks.
@@ -38,7 +48,13 @@ struct TrainingOptions {
   std::string trainable;
   /// The seed of dropout.
   uint64_t seed = 0;
+  std::optional<PipelineOptions> pipeline; ///< Absent: the step is one program.
 };
+
+/// Parses "stages=4,microbatches=8", followed after commas by "schedule=gpipe|1f1b|interleaved" and, for interleaved
+/// schedules, "ranks=N". Without ranks each stage has a rank of its own. Fails on an option that is unknown, missing or
+/// out of range, and on numbers that the schedule does not allow.
+Expected<PipelineOptions> parsePipeline(std::string_view text);
 
 /// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
 /// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with

@@ -85,6 +85,9 @@ struct Operator {
 class Graph {
 public:
   std::string name;
+  /// Plans run the operators in the order of their ids, and those that communicate once: the program of one rank of a
+  /// pipeline, whose exchanges other programs wait for.
+  bool keepsOrder = false;
 
   /// `tensor.updates` may be a tensor added later.
   TensorId addTensor(Tensor tensor);

@@ -347,7 +347,8 @@ typedef struct sluice_model {
   /* The number of ranks that run this program together; 0 or 1 for a single rank. Since
    * minor version 3. */
   uint32_t num_ranks;
-  /* Per rank: bytes that one step sends to other ranks. Null with a single rank. */
+  /* Per rank: bytes that one step sends to other ranks. Null with a single rank. -1: this rank runs another program,
+   * since minor version 17. Then the model runs on the one other rank. */
   const int64_t *planned_bytes_sent;
   /* The symbols, and the function that computes the extents of inputs and outputs from them. Each value must be in its
    * range. The function writes the extents of all inputs, then those of all outputs, one after the other. No extent

@@ -26,7 +26,11 @@ enum sluice_collective_kind {
   /* The operand [outer][extent][inner], preceded by the last `low` rows of the previous
    * rank and followed by the first `high` rows of the next rank, with the fill value at the
    * ends. */
-  SLUICE_COLLECTIVE_HALO = 5
+  SLUICE_COLLECTIVE_HALO = 5,
+  /* A message between two ranks, which run different programs. A receive has no operand: its
+   * arguments are the result and the workspace. Since minor version 17. */
+  SLUICE_COLLECTIVE_SEND = 6,   /* the operand goes to rank `peer` */
+  SLUICE_COLLECTIVE_RECEIVE = 7 /* result: `bytes` that rank `peer` sends */
 };
 enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
 
@@ -48,7 +52,7 @@ typedef struct sluice_uneven {
 typedef struct sluice_collective {
   int64_t reduction;    /* sluice_reduction, for collectives that combine */
   int64_t element_type; /* of combined elements: float, double, int32 or int64 */
-  int64_t bytes;        /* of the operand */
+  int64_t bytes;        /* of the operand; of a receive's result */
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
   int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
@@ -61,6 +65,7 @@ typedef struct sluice_collective {
   /* all_to_all of uneven parts, where both have an extent: the elements before and between
    * the two dimensions, the bytes behind them, and which of them comes first. */
   int64_t before, between, after, join_first;
+  int64_t peer; /* send and receive: the other rank. Since minor version 17 */
 } sluice_collective;
 
 /* Functions that the GPU vendor's libraries may compute instead of a grid. They read two

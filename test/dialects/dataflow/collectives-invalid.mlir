@@ -160,3 +160,26 @@ func.func @empty(%x: tensor<4xf32>) {
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<0>} : tensor<4xf32> -> tensor<0xf32>
   return
 }
+
+// -----
+
+func.func @peer(%x: tensor<4xf32>) {
+  // expected-error @+1 {{exchanges data with rank -1, ranks are from 0 to 1048575}}
+  %sent = dataflow.send %x to -1 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @far() {
+  // expected-error @+1 {{exchanges data with rank 1048576, ranks are from 0 to 1048575}}
+  %y = dataflow.receive from 1048576 : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.rank' is -1 : i64, write the number of a rank from 0 to 1048575, 2 : i64}}
+func.func @rank() attributes {dataflow.rank = -1 : i64} {
+  return
+}

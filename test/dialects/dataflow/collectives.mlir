@@ -17,6 +17,15 @@ func.func @exchange(%x: tensor<8x6xf32>, %h: tensor<8x6xf16>) -> (tensor<8x6xf32
   return %a, %b, %c, %d, %e, %f : tensor<8x6xf32>, tensor<2x6xf32>, tensor<32x6xf32>, tensor<4x12xf32>, tensor<8x3xf16>, tensor<8x9xf16>
 }
 
+// CHECK-LABEL: func.func @messages
+func.func @messages(%x: tensor<8x6xf32>) -> tensor<2xi64> {
+  // CHECK: dataflow.send %{{.*}} to 1 : tensor<8x6xf32>
+  %sent = dataflow.send %x to 1 : tensor<8x6xf32>
+  // CHECK: dataflow.receive from 2 : tensor<2xi64>
+  %y = dataflow.receive from 2 : tensor<2xi64>
+  return %y : tensor<2xi64>
+}
+
 // A rank's part of a state, and of a constant: it stays an operator, for each rank has another value.
 // CHECK-LABEL: func.func @parts
 func.func @parts() -> (tensor<2x3xf32>, tensor<1xi64>) {

@@ -115,3 +115,34 @@ TEST_CASE("numbers of training that are out of range are refused", "[training]")
     CHECK(refuses("momentum", "nesterov", value));
   CHECK(errorOf("", "sgd,lr=0,weight-decay=0") == "");
 }
+
+TEST_CASE("every option of a pipeline is read", "[training]") {
+  PipelineOptions options = parsePipeline("stages=4,microbatches=8").value();
+  CHECK(options.stages == 4);
+  CHECK(options.ranks == 4);
+  CHECK(options.microbatches == 8);
+  CHECK(options.schedule == PipelineKind::OneForward);
+  options = parsePipeline("schedule=interleaved,ranks=2,stages=6,microbatches=4").value();
+  CHECK(options.stages == 6);
+  CHECK(options.ranks == 2);
+  CHECK(options.schedule == PipelineKind::Interleaved);
+  CHECK(parsePipeline("stages=2,microbatches=1,schedule=gpipe").value().schedule == PipelineKind::GPipe);
+}
+
+TEST_CASE("pipelines that do not exist are refused", "[training]") {
+  auto errorOf = [](std::string_view text) {
+    Expected<PipelineOptions> options = parsePipeline(text);
+    return options ? "" : options.error().message;
+  };
+  CHECK(errorOf("").find("the number of stages is missing, option '--pipeline', give stages=N") == 0);
+  CHECK(errorOf("stages=2") == "the number of microbatches is missing, option '--pipeline', give microbatches=N");
+  CHECK(errorOf("stages=1,microbatches=2") ==
+        "'1' is out of range, option '--pipeline stages', give a number from 2 to 1024");
+  CHECK(errorOf("stages=2,microbatches=0") ==
+        "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
+  CHECK(errorOf("stages=2,microbatches=2,depth=1") ==
+        "'depth' is not known, option '--pipeline', use microbatches, ranks, schedule, stages");
+  CHECK(errorOf("stages=4,ranks=2,microbatches=4").find("schedule '1f1b' has one stage for each of the 2 groups") == 0);
+  CHECK(errorOf("stages=4,ranks=3,microbatches=4,schedule=interleaved").find("4 stages cannot be divided") == 0);
+  CHECK(errorOf("stages=2,microbatches=4,schedule=zero").find("unknown schedule 'zero'") == 0);
+}

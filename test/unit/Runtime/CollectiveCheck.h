@@ -298,7 +298,7 @@ inline std::string checkCollectives(const sluice_communicator &communicator, uin
   std::mt19937 random(seed);
   for (int i = 0; i < count; ++i) {
     const RandomCollective each(random, communicator.num_ranks, /*mayBeUneven=*/true);
-    auto group = runtime::groupOf(each.what, communicator.rank, communicator.num_ranks);
+    auto group = runtime::groupOf(each.kind, each.what, communicator.rank, communicator.num_ranks);
     if (!group)
       return group.error();
     std::vector<std::vector<char>> operands;

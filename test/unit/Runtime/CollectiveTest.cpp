@@ -74,7 +74,7 @@ TEST_CASE("random collectives do what abi.h says", "[runtime]") {
 TEST_CASE("a group's members are in the order of its axes", "[runtime]") {
   sluice_collective what{};
   what.num_axes = 2, what.axes[0] = {2, 1}, what.axes[1] = {2, 4};
-  auto group = runtime::groupOf(what, 6, 8);
+  auto group = runtime::groupOf(SLUICE_COLLECTIVE_ALL_REDUCE, what, 6, 8);
   REQUIRE(group);
   CHECK(group->members == std::vector<uint32_t>{2, 6, 3, 7});
   CHECK(group->position == 1);
@@ -107,7 +107,8 @@ TEST_CASE("sessions of one model sum across ranks", "[runtime]") {
     std::vector<float> x(kFloats, static_cast<float>(1 << communicator.rank)), y(kFloats);
     std::string wrong = session ? "" : sluice_last_error();
     for (int step = 0; wrong.empty() && step < 2; ++step) {
-      const auto own = runtime::groupOf(sumOf(kFloats, kRanks), communicator.rank, kRanks);
+      const auto own =
+          runtime::groupOf(SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(kFloats, kRanks), communicator.rank, kRanks);
       if (runOnce(session.get(), x, y) != 0)
         wrong = sluice_last_error();
       else if (y != std::vector<float>(kFloats, 7))
@@ -391,6 +392,51 @@ TEST_CASE("ranks of other programs are told before the first step", "[runtime]")
                                  std::to_string(communicator.rank) + ", give all ranks the same compiled model";
     return said == expected ? std::string() : said;
   });
+}
+
+/// The same bytes from one rank to the next, around a ring of any number of ranks: half of them send first.
+TEST_CASE("messages between two ranks arrive", "[runtime]") {
+  for (uint32_t ranks : {2u, 3u, 5u}) {
+    GroupPtr group(sluice_local_group_create(ranks));
+    asRanks(group.get(), ranks, [&](const sluice_communicator &communicator) {
+      std::vector<float> x(100, static_cast<float>(communicator.rank)), y(100, -1.0F);
+      int64_t sent = 0, total = 0;
+      const uint32_t before = (communicator.rank + ranks - 1) % ranks, after = (communicator.rank + 1) % ranks;
+      auto run = [&](uint32_t kind, uint32_t peer) {
+        sluice_collective what{};
+        what.bytes = 400, what.peer = peer;
+        auto status = runtime::runCollective(
+            communicator, kind, what, kind == SLUICE_COLLECTIVE_SEND ? x.data() : nullptr, y.data(), nullptr, sent);
+        auto own = runtime::groupOf(kind, what, communicator.rank, ranks);
+        total += own ? runtime::bytesSent(kind, what, *own) : -1;
+        return status ? std::string() : status.error();
+      };
+      const bool sendsFirst = communicator.rank + 1 < ranks;
+      std::string wrong = sendsFirst && communicator.rank % 2 == 0 ? run(SLUICE_COLLECTIVE_SEND, after)
+                                                                   : run(SLUICE_COLLECTIVE_RECEIVE, before);
+      wrong += sendsFirst && communicator.rank % 2 == 0 ? run(SLUICE_COLLECTIVE_RECEIVE, before)
+                                                        : run(SLUICE_COLLECTIVE_SEND, after);
+      if (wrong.empty() && (sent != 400 || total != 400))
+        wrong = "sent another number of bytes";
+      for (float value : y)
+        if (wrong.empty() && value != static_cast<float>(before))
+          wrong = "received other bytes";
+      return wrong;
+    });
+  }
+}
+
+TEST_CASE("a message's ranks and size must be possible", "[runtime]") {
+  GroupPtr group(sluice_local_group_create(2));
+  const sluice_communicator &communicator = *sluice_local_group_member(group.get(), 0);
+  std::vector<char> data(64);
+  int64_t sent = 0;
+  for (uint32_t kind : {SLUICE_COLLECTIVE_SEND, SLUICE_COLLECTIVE_RECEIVE})
+    for (auto [peer, bytes] : {std::pair<int64_t, int64_t>{0, 8}, {2, 8}, {-1, 8}, {1, -8}}) {
+      sluice_collective what{};
+      what.peer = peer, what.bytes = bytes;
+      CHECK(!runtime::runCollective(communicator, kind, what, data.data(), data.data(), data.data(), sent));
+    }
 }
 
 TEST_CASE("ranks that disagree are told", "[runtime]") {

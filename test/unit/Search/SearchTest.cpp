@@ -545,6 +545,50 @@ TEST_CASE("plans of programs that communicate", "[search]") {
   CHECK(beside > 20);
 }
 
+TEST_CASE("a graph that keeps its order runs in it", "[search]") {
+  int64_t kept = 0, others = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Instance instance = randomInstance(seed, 30);
+    Rng rng(seed);
+    for (uint32_t i = 0; i < 30; ++i)
+      instance.graph.mutableOp(OperatorId(i)).communicates = rng.chance(0.3);
+    auto isInOrder = [&](const Plan &plan) {
+      OperatorId last;
+      for (const Command &command : plan.commands)
+        if (command.kind == CommandKind::Launch && instance.graph.op(command.op).communicates) {
+          if (last.valid() && !(last < command.op))
+            return false;
+          last = command.op;
+        }
+      return true;
+    };
+    // Roomy, and with most swapped and computed again.
+    for (double share : {1.0, 0.2})
+      for (const char *solver : {"default", "greedy", "random", "swapadvisor"}) {
+        // Pools do not fit into so little.
+        const bool hasPools = std::string_view(solver) == "random" || std::string_view(solver) == "swapadvisor";
+        if (share < 1 && hasPools)
+          continue;
+        SearchParams params = evaluations(60);
+        params.solver = solver;
+        instance.graph.keepsOrder = false;
+        const SearchResult any = solve(instance.problem(share), params);
+        others += isInOrder(any.plan);
+        instance.graph.keepsOrder = true;
+        const SearchResult ordered = solve(instance.problem(share), params);
+        CHECK(isInOrder(ordered.plan));
+        ++kept;
+        if (!isInOrder(any.plan)) {
+          const Status refused = validatePlan(instance.graph, instance.machine, any.plan);
+          REQUIRE_FALSE(refused);
+          CHECK_THAT(refused.error().message, Catch::Contains("communicates") || Catch::Contains("launched twice"));
+        }
+      }
+  }
+  // Free orders are mostly others.
+  CHECK(others < kept / 2);
+}
+
 TEST_CASE("gradients are summed beside what makes the next", "[search]") {
   // Per layer: 100 ns of gradient, 90 of summing, 10 of update, in this order in the model.
   for (DeviceId device : {DeviceId(0u), DeviceId(1u)}) {

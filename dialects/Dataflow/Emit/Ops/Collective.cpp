@@ -16,7 +16,7 @@ using namespace sluice;
 using namespace sluice::dataflow;
 
 static_assert(GroupAttr::kMostAxes == SLUICE_COLLECTIVE_AXES, "the runtime counts as many axes as the dialect");
-static_assert(static_cast<int>(CollectiveKind::halo) == SLUICE_COLLECTIVE_HALO &&
+static_assert(static_cast<int>(CollectiveKind::receive) == SLUICE_COLLECTIVE_RECEIVE &&
                   static_cast<int>(CombineKind::min) == SLUICE_REDUCTION_MIN,
               "collectives are numbered alike");
 
@@ -135,9 +135,19 @@ static sluice_collective describe(HaloOp op) {
   return what;
 }
 
+/// The message that two ranks exchange.
+static sluice_collective describeMessage(Type type, int64_t peer) {
+  sluice_collective what{};
+  what.bytes = tensorBytes(type);
+  what.peer = peer;
+  return what;
+}
+static sluice_collective describe(SendOp op) { return describeMessage(op.getInput().getType(), op.getPeer()); }
+static sluice_collective describe(ReceiveOp op) { return describeMessage(op.getType(), op.getPeer()); }
+
 static sluice_collective describe(Operation *collective) {
   return llvm::TypeSwitch<Operation *, sluice_collective>(collective)
-      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, ShardOp, HaloOp>(
+      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, ShardOp, HaloOp, SendOp, ReceiveOp>(
           [](auto op) { return describe(op); });
 }
 
@@ -147,7 +157,7 @@ static uint32_t kindOf(Operation *collective) {
 
 FailureOr<int64_t> sluice::dataflow::bytesSent(Operation *collective, int64_t rank, int64_t numRanks) {
   const sluice_collective what = describe(collective);
-  auto group = runtime::groupOf(what, static_cast<uint32_t>(rank), static_cast<uint32_t>(numRanks));
+  auto group = runtime::groupOf(kindOf(collective), what, static_cast<uint32_t>(rank), static_cast<uint32_t>(numRanks));
   if (!group)
     return collective->emitError(group.error());
   return runtime::bytesSent(kindOf(collective), what, *group);
@@ -172,8 +182,8 @@ struct CollectiveCost : CostOpInterface::ExternalModel<CollectiveCost<OpTy>, OpT
     return totalBytes(op->getOperandTypes()) + totalBytes(op->getResultTypes()) + getWorkspaceBytes(op);
   }
   int64_t getWorkspaceBytes(Operation *op) const {
-    return runtime::collectiveWorkspace(kindOf(op), describe(op),
-                                        static_cast<size_t>(cast<OpTy>(op).getRankGroup().size()));
+    const GroupAttr group = cast<OpTy>(op).getRankGroup();
+    return runtime::collectiveWorkspace(kindOf(op), describe(op), group ? static_cast<size_t>(group.size()) : 2);
   }
   StringRef getCostClass(Operation *) const { return "collective"; }
 };
@@ -185,5 +195,5 @@ static void attachAll(MLIRContext *context) {
 }
 
 void sluice::dataflow::attachCollectiveKernels(MLIRContext *context) {
-  attachAll<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, ShardOp, HaloOp>(context);
+  attachAll<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, ShardOp, HaloOp, SendOp, ReceiveOp>(context);
 }

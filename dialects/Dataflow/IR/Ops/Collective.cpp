@@ -245,6 +245,21 @@ static LogicalResult verifySize(Operation *op, GroupAttr group) {
     return op->emitOpError("runs on ") << group.size() << " ranks, " << kMost << " are the most";
   return success();
 }
+LogicalResult SendOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  results.push_back(RankedTensorType::get({}, IntegerType::get(context, 8)));
+  return success();
+}
+
+static LogicalResult verifyPeer(Operation *op, int64_t peer) {
+  constexpr int64_t kMost = int64_t(1) << 20;
+  if (peer < 0 || peer >= kMost)
+    return op->emitOpError("exchanges data with rank ") << peer << ", ranks are from 0 to " << kMost - 1;
+  return success();
+}
+LogicalResult SendOp::verify() { return verifyPeer(*this, getPeer()); }
+LogicalResult ReceiveOp::verify() { return verifyPeer(*this, getPeer()); }
+
 LogicalResult AllReduceOp::verify() { return verifySize(*this, getGroup()); }
 LogicalResult ReduceScatterOp::verify() { return verifySize(*this, getGroup()); }
 LogicalResult AllGatherOp::verify() { return verifySize(*this, getGroup()); }

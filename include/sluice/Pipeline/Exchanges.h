@@ -1,0 +1,57 @@
+//===- Exchanges.h - What the groups of a pipeline send ---------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The program of a group of ranks runs the group's tasks in order. Between two tasks it issues exchanges: it sends what
+// a task made, or receives what a later task reads. Slot k of a program is before task k; the last slot is behind all
+// tasks. An exchange blocks both groups until both have issued it, so the groups must issue their exchanges in orders
+// that agree.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PIPELINE_EXCHANGES_H
+#define SLUICE_PIPELINE_EXCHANGES_H
+
+#include "sluice/Pipeline/Schedule.h"
+
+namespace sluice {
+
+/// When data is sent.
+enum class TransferTime : uint8_t {
+  Begin,      ///< Once, before all tasks: a weight that another group keeps.
+  Microbatch, ///< For each microbatch: activations and their gradients.
+  End,        ///< Once, behind all tasks: sums over the microbatches.
+};
+
+/// Data that one group sends to another.
+struct PipelineTransfer {
+  TransferTime time = TransferTime::Microbatch;
+  uint32_t from = 0, to = 0; ///< Groups; different ones.
+  /// Of a microbatch's transfer: the tasks that make the data and that first read it. Their microbatch is not read.
+  PipelineTask producer, consumer;
+};
+
+/// One exchange of a step.
+struct PipelineExchange {
+  uint32_t transfer = 0;               ///< Index of the transfer.
+  uint32_t microbatch = 0;             ///< 0 of transfers that happen once.
+  uint32_t sendSlot = 0, takeSlot = 0; ///< Of the sender's and of the receiver's program.
+
+  bool operator==(const PipelineExchange &) const = default;
+};
+
+/// Puts all exchanges of a step into one order, which is that of each group's program. Exchanges of a microbatch are in
+/// the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A receiver
+/// issues an exchange right before the task that reads the data, unless an exchange behind it must be issued earlier.
+/// Fails if a transfer names a task that its group does not have, or a task that reads before the data is made.
+Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
+                                                       const std::vector<PipelineTransfer> &transfers);
+
+/// Checks that every transfer happens as often as it must, that data is made before it is sent and received before it
+/// is read, and, by running the programs, that no group waits forever.
+Status validateExchanges(const PipelineSchedule &schedule, const std::vector<PipelineTransfer> &transfers,
+                         const std::vector<PipelineExchange> &exchanges);
+
+} // namespace sluice
+
+#endif // SLUICE_PIPELINE_EXCHANGES_H

@@ -1,0 +1,64 @@
+//===- StagedCompile.cpp - A training step as a pipeline ------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "StagedCompile.h"
+
+#include "StagesFile.h"
+#include "sluice/Codegen/Artifact.h"
+#include "sluice/Support/Temporaries.h"
+
+#include <filesystem>
+
+namespace sluice::driver {
+
+namespace fs = std::filesystem;
+
+static Expected<std::vector<StateType>> statesOf(const Compilation &compilation) {
+  std::vector<StateType> states;
+  for (ModelPort &port : compilation.states()) {
+    SLUICE_ASSIGN_OR_RETURN(const ElementType type, elementTypeFromOnnx(port.elementType));
+    states.push_back({std::move(port.name), type, std::move(port.shape)});
+  }
+  return states;
+}
+
+void forgetPipeline(const std::string &directory) {
+  std::error_code ignored;
+  fs::remove(stagesFileOf(directory), ignored);
+}
+
+Status compileStages(const std::string &modelPath, const CompilerOptions &options, const std::string &directory,
+                     const std::function<void(uint32_t rank, const Compilation &)> &done) {
+  const PipelineOptions &pipeline = *options.training->pipeline;
+  if (options.package.form != PackageForm::Shared)
+    return makeError(ErrorCode::Unsupported, "a pipeline is compiled into a directory to run, option '--emit', ",
+                     "leave it out");
+  if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
+    return makeError(ErrorCode::Unsupported, "the ranks of a pipeline have a program each, option '",
+                     options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
+                     "', print the program of rank 0 with --compile-to");
+  SLUICE_ASSIGN_OR_RETURN(OutputDirectory output, OutputDirectory::open(directory, options.interrupt));
+  // An older file must not vouch for new ones.
+  forgetPipeline(directory);
+  std::error_code ignored;
+  fs::remove(fs::path(directory) / kManifestFile, ignored);
+  StagesFile file{
+      pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}};
+  for (uint32_t rank = 0; rank < pipeline.ranks; ++rank) {
+    CompilerOptions own = options;
+    own.training->pipeline->rank = rank;
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(modelPath, std::move(own)));
+    SLUICE_RETURN_IF_ERROR(compilation->machine().checkCompilable());
+    SLUICE_RETURN_IF_ERROR(compilation->link(folderOfRank(directory, rank)));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<StateType> states, statesOf(*compilation));
+    file.states.push_back(std::move(states));
+    done(rank, *compilation);
+  }
+  SLUICE_RETURN_IF_ERROR(writeStagesFile(directory, file));
+  output.keep();
+  return {};
+}
+
+} // namespace sluice::driver

@@ -1,0 +1,26 @@
+//===- StagedCompile.h - A training step as a pipeline ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_STAGEDCOMPILE_H
+#define SLUICE_TOOLS_SLUICE_STAGEDCOMPILE_H
+
+#include "sluice/Compiler/Compilation.h"
+
+#include <functional>
+#include <string>
+
+namespace sluice::driver {
+
+/// Compiles the program of each rank of options.training->pipeline into a folder of its own below `directory`, one
+/// after the other, and calls `done` after each. stages.json is written last. Fails as Compilation does, and on a form
+/// of the compiled model other than a directory to run. A directory that was made is then removed.
+Status compileStages(const std::string &modelPath, const CompilerOptions &options, const std::string &directory,
+                     const std::function<void(uint32_t rank, const Compilation &)> &done);
+
+/// Before a model is compiled into a directory: it holds no pipeline any more.
+void forgetPipeline(const std::string &directory);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_STAGEDCOMPILE_H

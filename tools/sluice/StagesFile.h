@@ -1,0 +1,51 @@
+//===- StagesFile.h - The ranks of a compiled pipeline ----------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The directory of a compiled pipeline has a folder for each rank, which is a compiled model of its own, and the file
+// stages.json (docs/formats/stages.md).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_STAGESFILE_H
+#define SLUICE_TOOLS_SLUICE_STAGESFILE_H
+
+#include "sluice/Support/Error.h"
+#include "sluice/TensorIO/ElementType.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::driver {
+
+/// A state of a model. If ranks have parts of it, it is the whole.
+struct StateType {
+  std::string name;
+  ElementType type = ElementType::Float32;
+  std::vector<int64_t> shape;
+};
+
+struct StagesFile {
+  uint32_t stages = 0, microbatches = 0;
+  std::string schedule;
+  std::vector<std::vector<StateType>> states; ///< Per rank.
+
+  uint32_t numRanks() const { return static_cast<uint32_t>(states.size()); }
+  /// The states of all ranks, each once, and for each the first rank that has it.
+  std::vector<std::pair<StateType, uint32_t>> allStates() const;
+};
+
+/// The file's path.
+std::string stagesFileOf(const std::string &directory);
+/// Whether the directory is that of a compiled pipeline.
+bool isPipelineDirectory(const std::string &directory);
+/// The folder of a rank's compiled model.
+std::string folderOfRank(const std::string &directory, uint32_t rank);
+
+Expected<StagesFile> readStagesFile(const std::string &directory);
+Status writeStagesFile(const std::string &directory, const StagesFile &file);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_STAGESFILE_H
