@@ -12,7 +12,7 @@ using namespace sluice;
 using namespace sluice::swap;
 
 AddressMap::AddressMap(int64_t capacityBytes) : capacity(capacityBytes) {
-  pieces.push_back({{0, capacity, ResidencyId()}, ExtentId(), ExtentId(), true});
+  pieces.push_back({{0, capacity, ResidencyId()}, ExtentId(), ExtentId()});
   byOffset.insert(0, ExtentId(0));
   vacantByOffset.insert(0, ExtentId(0));
 }
@@ -32,13 +32,13 @@ ExtentId AddressMap::split(ExtentId id, int64_t at) {
     unused.pop_back();
   }
   Piece &low = pieces[id.index()];
-  pieces[upper.index()] = {{at, low.extent.end, low.extent.occupant}, id, low.next, low.vacant};
+  pieces[upper.index()] = {{at, low.extent.end, low.extent.occupant, low.extent.vacant}, id, low.next};
   if (low.next.valid())
     pieces[low.next.index()].previous = upper;
   low.next = upper;
   low.extent.end = at;
   byOffset.insert(at, upper);
-  if (low.vacant)
+  if (low.extent.vacant)
     vacantByOffset.insert(at, upper);
   return upper;
 }
@@ -48,7 +48,7 @@ void AddressMap::mergeNext(ExtentId id) {
   const ExtentId gone = low.next;
   Piece &high = pieces[gone.index()];
   byOffset.erase(high.extent.offset);
-  if (high.vacant)
+  if (high.extent.vacant)
     vacantByOffset.erase(high.extent.offset);
   low.extent.end = high.extent.end;
   low.next = high.next;
@@ -62,7 +62,7 @@ void AddressMap::growInto(ExtentId id, int64_t at) {
   Piece &low = pieces[id.index()];
   Piece &high = pieces[low.next.index()];
   byOffset.move(high.extent.offset, at);
-  if (high.vacant)
+  if (high.extent.vacant)
     vacantByOffset.move(high.extent.offset, at);
   low.extent.end = high.extent.offset = at;
 }
@@ -91,15 +91,14 @@ ExtentId AddressMap::occupy(int64_t offset, int64_t end, ResidencyId occupant, s
       mergeNext(id);
   }
   Piece &piece = pieces[id.index()];
-  if (piece.vacant)
+  if (std::exchange(piece.extent.vacant, false))
     vacantByOffset.erase(offset);
-  piece.vacant = false;
   piece.extent.occupant = occupant;
   return id;
 }
 
 void AddressMap::vacate(ExtentId id) {
-  if (std::exchange(pieces[id.index()].vacant, true))
+  if (std::exchange(pieces[id.index()].extent.vacant, true))
     return;
   vacantByOffset.insert((*this)[id].offset, id);
 }

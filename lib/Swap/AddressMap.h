@@ -14,6 +14,7 @@ struct Extent {
   int64_t offset = 0;
   int64_t end = 0;
   ResidencyId occupant; ///< Invalid: the piece was never used.
+  bool vacant = true;   ///< The occupant is dead, or there is none.
 };
 
 /// All addresses [0, capacity) of an arena, as adjoining extents by offset. An extent is vacant if
@@ -29,7 +30,7 @@ public:
   /// A bound that exceeds the id of every extent. Ids of merged extents are used again.
   size_t idBound() const { return pieces.size(); }
   const Extent &operator[](ExtentId id) const { return pieces[id.index()].extent; }
-  bool isVacant(ExtentId id) const { return pieces[id.index()].vacant; }
+  bool isVacant(ExtentId id) const { return pieces[id.index()].extent.vacant; }
   /// The neighbours by address. They are invalid at the ends of the arena.
   ExtentId next(ExtentId id) const { return pieces[id.index()].next; }
   ExtentId previous(ExtentId id) const { return pieces[id.index()].previous; }
@@ -55,10 +56,10 @@ public:
   void vacate(ExtentId id);
 
 private:
-  struct Piece {
+  /// Half a cache line.
+  struct alignas(32) Piece {
     Extent extent;
     ExtentId previous, next;
-    bool vacant = true;
   };
   /// Cuts an extent at an address within it. Returns the upper part, which is a new extent.
   ExtentId split(ExtentId id, int64_t at);

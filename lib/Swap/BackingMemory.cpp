@@ -18,7 +18,7 @@ using namespace sluice::swap;
 
 int64_t StepPlanner::copyInOverTiersNs(TensorId t, MemoryId memory) const {
   const Machine &machine = index.problem.machine;
-  const int64_t bytes = index.problem.graph.tensor(t).bytes;
+  const int64_t bytes = index.dataBytes[t.index()];
   auto hopNs = [&](MemoryId from, MemoryId to) {
     return transferTimeNs(machine.link(index.link(from, to)), from, bytes);
   };
@@ -30,7 +30,7 @@ int64_t StepPlanner::copyInOverTiersNs(TensorId t, MemoryId memory) const {
 
 int64_t StepPlanner::copyOutNs(TensorId t, MemoryId memory) const {
   const Link &link = index.problem.machine.link(index.link(memory, Machine::hostMemory()));
-  return transferTimeNs(link, memory, index.problem.graph.tensor(t).bytes);
+  return transferTimeNs(link, memory, index.dataBytes[t.index()]);
 }
 
 std::optional<int64_t> StepPlanner::hostOffset(TensorId t, Position position, int64_t bytes, int64_t readyNs) const {
@@ -86,8 +86,8 @@ std::optional<int64_t> StepPlanner::findRange(MemoryId memory, int64_t bytes, in
 }
 
 ResidencyId StepPlanner::makeHome(TensorId t) {
-  const Tensor &tensor = index.problem.graph.tensor(t);
-  return addResidency({t, tierOf(t), Segment::Home, 0, tensor.bytes, !tensor.producer.valid()});
+  return addResidency(
+      {t, tierOf(t), Segment::Home, 0, index.dataBytes[t.index()], !index.producers[t.index()].valid()});
 }
 
 Expected<ResidencyId> StepPlanner::makeHostResidency(TensorId t, Position position, int64_t readyNs) {

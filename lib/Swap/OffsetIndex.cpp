@@ -10,20 +10,33 @@
 using namespace sluice;
 using namespace sluice::swap;
 
-static bool isBelow(int64_t offset, const OffsetIndex::Entry &entry) { return offset < entry.offset; }
+/// The number of elements of an ascending list whose offset is at most `offset`. Without branches that depend on the
+/// list: these cannot be predicted and would take most of the time.
+template <typename T, typename OffsetOf>
+static size_t countUpTo(const std::vector<T> &list, int64_t offset, const OffsetOf &offsetOf) {
+  const T *first = list.data();
+  size_t left = list.size();
+  while (left > 1) {
+    const size_t half = left / 2;
+    first += offsetOf(first[half]) <= offset ? half : 0;
+    left -= half;
+  }
+  return static_cast<size_t>(first - list.data()) + (left == 1 && offsetOf(*first) <= offset);
+}
+
+static int64_t ownOffset(int64_t offset) { return offset; }
+static int64_t entryOffset(const OffsetIndex::Entry &entry) { return entry.offset; }
 
 /// The chunk that holds the offset, or whose range it falls into.
 size_t OffsetIndex::chunkOf(int64_t offset) const {
-  const auto after = std::upper_bound(firsts.begin(), firsts.end(), offset);
-  return after == firsts.begin() ? 0 : static_cast<size_t>(after - firsts.begin()) - 1;
+  return std::max<size_t>(countUpTo(firsts, offset, ownOffset), 1) - 1;
 }
 
 OffsetIndex::Cursor OffsetIndex::floor(int64_t offset) const {
   if (chunks.empty())
     return {0, 0};
   const size_t c = chunkOf(offset);
-  const auto after = std::upper_bound(chunks[c].begin(), chunks[c].end(), offset, isBelow);
-  return {c, after == chunks[c].begin() ? 0 : static_cast<size_t>(after - chunks[c].begin()) - 1};
+  return {c, std::max<size_t>(countUpTo(chunks[c], offset, entryOffset), 1) - 1};
 }
 
 void OffsetIndex::insert(int64_t offset, ExtentId extent) {
@@ -45,7 +58,7 @@ void OffsetIndex::insert(int64_t offset, ExtentId extent) {
       ++c;
   }
   std::vector<Entry> &chunk = chunks[c];
-  chunk.insert(std::upper_bound(chunk.begin(), chunk.end(), offset, isBelow), {offset, extent});
+  chunk.insert(chunk.begin() + static_cast<std::ptrdiff_t>(countUpTo(chunk, offset, entryOffset)), {offset, extent});
   firsts[c] = chunk.front().offset;
 }
 

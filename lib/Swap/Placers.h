@@ -85,16 +85,45 @@ private:
   };
 
   Weight weigh(const StepPlanner &state, const PlaceRequest &request, const Extent &extent) const;
-  Score score(double sum, double worst, int64_t overhang, const Allocation &allocation) const;
+  /// The weight with CostAware of an extent that has an occupant.
+  Weight weighCopies(const StepPlanner &state, const PlaceRequest &request, ResidencyId occupant) const {
+    if (!state.live(occupant))
+      return {0, static_cast<double>(state.lastTouchNs(occupant))};
+    const bool isSaved = state.mustSave(occupant);
+    const Position next = state.nextUse(occupant);
+    const double copies = next == kNever ? 0.0 : windowCosts.weightAt[next.value - request.position.value];
+    return {(isSaved ? copies + 1.0 : copies) * static_cast<double>(state.copyInNs(occupant)),
+            static_cast<double>(state.availableNs(occupant, isSaved))};
+  }
+  Score score(double sum, double worst, int64_t overhang, const Allocation &allocation) const {
+    return params.eviction == EvictionPolicy::CostAware
+               ? Score{costOf(sum, worst, allocation.fetch), static_cast<double>(overhang)}
+               : Score{worst, sum + 1e-9 * static_cast<double>(overhang)};
+  }
+  /// The cost with CostAware of a window whose evictions cost `sum` and that is free at `worst`.
+  double costOf(double sum, double worst, bool isFetch) const {
+    if (!isFetch)
+      return sum + params.stallWeight * std::max(0.0, worst - computeNs);
+    double total = sum;
+    total += params.stallWeight * std::max(0.0, worst - inNs);
+    total += params.idleWeight * std::max(0.0, worst - swapInNs);
+    return total;
+  }
   /// The address in a window at which the rest of the window joins free memory.
   int64_t alignIn(const AddressMap &arena, const Window &window) const;
 
   std::optional<Window> cheapestWindow(const StepPlanner &state, const PlaceRequest &request,
                                        const Allocation &allocation);
-  /// The tightest window of a gap whose occupants cost nothing and are gone in time, if it is tighter than `best`.
-  /// Such a window beats all others. `amongLive`: live occupants may cost nothing too.
-  void searchIdle(const StepPlanner &state, Gap gap, const Allocation &allocation, bool amongLive,
-                  std::optional<Window> &best) const;
+  /// The tightest window, the first of equals, whose occupants cost nothing and are gone in time; nothing if there is
+  /// none. Such a window beats all others. `amongLive`: live occupants may cost nothing too.
+  std::optional<Window> searchIdle(const StepPlanner &state, const Allocation &allocation, bool amongLive) const;
+  /// The first gap that ends above the address.
+  size_t gapAbove(int64_t offset) const {
+    size_t gap = 0;
+    for (const Gap &each : gaps)
+      gap += each.end <= offset; // No branch: it could not be predicted.
+    return gap;
+  }
 
   // The search by bounds (WindowSearch.cpp).
   /// The cheapest window of all gaps, the first of equals; nothing where the search cannot tell.
@@ -125,7 +154,7 @@ private:
   std::vector<Gap> gaps, barriers;    ///< Between the operands in place and what is placed already; scratch.
   bool isLiveIdle = false;            ///< Evicting some live tensor costs nothing.
   double computeNs = 0, swapInNs = 0; ///< The times until which these streams are busy.
-  double copyNs = 0;                  ///< The time to copy in the tensor being placed.
+  double inNs = 0; ///< The time at which a copy of the tensor being placed may start without a delay.
 
   // Of the search by bounds.
   struct Known {

@@ -33,6 +33,7 @@ struct ProblemIndex {
   std::vector<Position> positionOf;   ///< Per operator.
   std::vector<MemoryId> memoryAt;     ///< Per position: the memory of the operator's device.
   std::vector<int64_t> bytes;         ///< Per tensor, aligned.
+  std::vector<int64_t> dataBytes;     ///< Per tensor: Tensor::bytes.
   std::vector<uint32_t> totalUses;    ///< Per tensor: its reads in all memories.
   std::vector<Position> lastUse;      ///< Per tensor: its last reader's position, or its producer's.
   std::vector<OperatorId> producers;  ///< For each tensor. Invalid if no operator produces it.
@@ -78,6 +79,8 @@ struct ProblemIndex {
   bool isKept(TensorId t) const { return !kept.empty() && kept[t.index()]; }
   /// Whether the tensor is the new value of such a state.
   bool isNewOfKept(TensorId t) const {
+    if (kept.empty())
+      return false;
     const TensorId old = problem.graph.tensor(t).updates;
     return old.valid() && isKept(old);
   }

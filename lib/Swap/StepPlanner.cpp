@@ -58,12 +58,12 @@ StepPlanner::StepPlanner(const ProblemIndex &index, const StepOptions &options) 
   for (OperatorId op : idsBelow<OperatorId>(problem.placement.size()))
     if (problem.graph.op(op).communicates)
       addStream(problem.placement[op.index()], StreamKind::Communicate);
-  // Most operators take two commands or three.
-  const size_t likely = 2 * index.numPositions;
-  plan.commands.reserve(likely);
+  // Most operators take two commands or three. Memory that is reserved and not used costs nothing.
+  const size_t likely = 3 * index.numPositions;
+  commands.reserve(likely);
   endNs.reserve(likely);
-  plan.residencies.reserve(likely);
-  info.reserve(likely);
+  plan.residencies.reserve(2 * likely);
+  info.reserve(2 * likely);
   touchPool.reserve(2 * likely);
   resident.assign(index.numSpots(), ResidencyId());
   cursor.assign(index.numSpots(), 0);
@@ -129,9 +129,9 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
 void StepPlanner::touch(ResidencyId id, CommandId command) {
   Info &i = info[id.index()];
   i.lastTouchNs = std::max(i.lastTouchNs, endNs[command.index()]);
-  const StreamId stream = plan.commands[command.index()].stream;
+  const StreamId stream = commands.stream(command);
   for (TouchId at = i.touches; at.valid(); at = touchPool[at.index()].next)
-    if (plan.commands[touchPool[at.index()].command.index()].stream == stream) {
+    if (commands.stream(touchPool[at.index()].command) == stream) {
       touchPool[at.index()].command = command;
       return;
     }
@@ -140,7 +140,7 @@ void StepPlanner::touch(ResidencyId id, CommandId command) {
 }
 
 void StepPlanner::waitForCommand(CommandId command) {
-  CommandId &latest = waitFor[plan.commands[command.index()].stream.index()];
+  CommandId &latest = waitFor[commands.stream(command).index()];
   if (!latest.valid() || latest < command)
     latest = command;
 }
@@ -189,12 +189,12 @@ void StepPlanner::forget(ResidencyId id) {
     calendars[memory].erase(i.extent, slotOf(i.nextUse));
 }
 
-void StepPlanner::waitForFormerReaders(const Command &command) {
-  order->begin(command.stream);
+void StepPlanner::waitForFormerReaders(StreamId stream) {
+  order->begin(stream);
   for (CommandId earlier : waitFor)
     if (earlier.valid())
       order->follow(earlier);
-  for (ResidencyId id : command.writes) {
+  for (ResidencyId id : writes) {
     const Residency &written = residency(id);
     const TensorId old =
         written.segment == Segment::Home ? index.problem.graph.tensor(written.tensor).updates : TensorId();
@@ -203,7 +203,7 @@ void StepPlanner::waitForFormerReaders(const Command &command) {
       continue;
     for (TouchId at = info[home.index()].touches; at.valid(); at = touchPool[at.index()].next) {
       const CommandId reader = touchPool[at.index()].command;
-      if (order->follows(reader, plan.commands[reader.index()].stream))
+      if (order->follows(reader, commands.stream(reader)))
         continue;
       waitForCommand(reader);
       order->follow(reader);
@@ -211,13 +211,12 @@ void StepPlanner::waitForFormerReaders(const Command &command) {
   }
 }
 
-CommandId StepPlanner::emit(Command command, int64_t durationNs) {
-  const CommandId id(plan.commands.size());
+CommandId StepPlanner::emit(StreamId own, OperatorId op, LinkId link, int64_t durationNs) {
+  const CommandId id(commands.size());
   if (order) {
-    waitForFormerReaders(command);
+    waitForFormerReaders(own);
     order->end(id);
   }
-  const StreamId own = command.stream;
   int64_t startNs = clockNs[own.index()];
   for (StreamId other : idsBelow<StreamId>(waitFor.size())) {
     const CommandId earlier = std::exchange(waitFor[other.index()], CommandId());
@@ -231,17 +230,16 @@ CommandId StepPlanner::emit(Command command, int64_t durationNs) {
     known = earlier;
     toWait.push_back(earlier);
   }
-  command.waits.assign(toWait.begin(), toWait.end());
+  commands.add(own, op, link, reads, writes, toWait);
   toWait.clear();
   clockNs[own.index()] = startNs + durationNs;
-  if (command.kind == CommandKind::Launch)
+  if (op.valid())
     bound.meet(own, durationNs);
   endNs.push_back(clockNs[own.index()]);
   makespan = std::max(makespan, clockNs[own.index()]);
-  plan.commands.push_back(std::move(command));
-  for (ResidencyId r : plan.commands.back().reads)
+  for (ResidencyId r : reads)
     touch(r, id);
-  for (ResidencyId r : plan.commands.back().writes) {
+  for (ResidencyId r : writes) {
     info[r.index()].writer = id;
     touch(r, id);
   }
@@ -249,10 +247,12 @@ CommandId StepPlanner::emit(Command command, int64_t durationNs) {
 }
 
 void StepPlanner::emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream) {
-  int64_t bytes = index.problem.graph.tensor(residency(from).tensor).bytes;
+  const int64_t bytes = index.dataBytes[residency(from).tensor.index()];
   copiedBytes += bytes;
   const int64_t ns = transferTimeNs(index.problem.machine.link(link), residency(from).memory, bytes);
-  emit({CommandKind::Copy, stream, OperatorId(), link, {from}, {to}, {}}, ns);
+  reads.assign(1, from);
+  writes.assign(1, to);
+  emit(stream, OperatorId(), link, ns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,26 +399,27 @@ Status StepPlanner::runOnHost(Position position) {
   const Operator &op = index.operatorAt(position);
   const OperatorId id = index.opAt(position);
   const StreamId stream = streamOf(id);
-  Command launch{CommandKind::Launch, stream, id, LinkId(), {}, {}, {}};
+  reads.clear();
+  writes.clear();
   for (TensorId t : op.inputs) {
     const ResidencyId source = hostCopy(t);
     if (!source.valid())
       return makeError(ErrorCode::Internal, "tensor '", index.problem.graph.tensor(t).name,
                        "' is not on the host, this is a bug of Sluice, please report it");
     waitForWriter(source);
-    launch.reads.push_back(source);
+    reads.push_back(source);
   }
   for (TensorId t : op.outputs) {
     SLUICE_ASSIGN_OR_RETURN(ResidencyId made, makeHostResidency(t, position, clockNs[stream.index()]));
-    launch.writes.push_back(made);
+    writes.push_back(made);
   }
   ResidencyId workspace;
   if (op.workspaceBytes > 0) {
     SLUICE_ASSIGN_OR_RETURN(ResidencyId made, makeHostResidency(TensorId(), position, clockNs[stream.index()]));
     workspace = made;
-    launch.writes.push_back(workspace);
+    writes.push_back(workspace);
   }
-  emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
+  emit(stream, id, LinkId(), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
   finish(position, workspace);
   return {};
 }
@@ -484,9 +485,8 @@ Status StepPlanner::launchOnAccelerator() {
   const Operator &op = index.operatorAt(request.position);
   const OperatorId id = index.opAt(request.position);
   const MemoryId memory = request.memory;
-  Command launch{CommandKind::Launch, streamOf(id), id, LinkId(), {}, {}, {}};
-  launch.reads.reserve(op.inputs.size());
-  launch.writes.reserve(op.outputs.size() + (op.workspaceBytes > 0));
+  reads.clear();
+  writes.clear();
   ResidencyId workspace;
   for (const Allocation &allocation : request.allocations) {
     if (allocation.fetch)
@@ -494,14 +494,14 @@ Status StepPlanner::launchOnAccelerator() {
     const ResidencyId made =
         addResidency({allocation.tensor, memory, Segment::Arena, allocation.offset, allocation.reservedBytes, false});
     occupy(made, allocation.extent);
-    launch.writes.push_back(made);
+    writes.push_back(made);
     if (!allocation.tensor.valid())
       workspace = made;
   }
   for (TensorId t : op.inputs) {
     const ResidencyId at = residentIn(t, memory);
     waitForWriter(at);
-    launch.reads.push_back(at);
+    reads.push_back(at);
   }
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (!inPlaceOf[i].valid())
@@ -515,14 +515,14 @@ Status StepPlanner::launchOnAccelerator() {
     const TensorId made = op.outputs[i];
     const ResidencyId output = addResidency({made, memory, Segment::Arena, offset, index.bytes[made.index()], false});
     occupy(output, extent);
-    launch.writes.push_back(output);
+    writes.push_back(output);
   }
   // Placers may reorder allocations; the launch's contract is the operator's order.
   for (size_t i = 0; i < op.outputs.size(); ++i)
-    launch.writes[i] = residentIn(op.outputs[i], memory);
+    writes[i] = residentIn(op.outputs[i], memory);
   if (workspace.valid())
-    launch.writes.back() = workspace;
-  emit(std::move(launch), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
+    writes.back() = workspace;
+  emit(streamOf(id), id, LinkId(), index.problem.costs.timeNs(id, index.problem.placement[id.index()]));
 
   for (TensorId t : op.outputs)
     if (leavesAtOnce(t)) {
@@ -658,8 +658,6 @@ Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
   }
   return {};
 }
-
-Plan StepPlanner::takePlan() { return std::move(plan); }
 
 std::vector<ResidentParameter> StepPlanner::residentAtEnd() const {
   std::vector<ResidentParameter> parameters;

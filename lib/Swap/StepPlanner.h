@@ -18,6 +18,7 @@
 #include "ProblemIndex.h"
 #include "UseCalendar.h"
 #include "WalkBound.h"
+#include "WalkCommands.h"
 #include "sluice/Plan/Plan.h"
 
 #include <limits>
@@ -106,7 +107,8 @@ public:
   bool stoppedEarly() const { return isStopped; }
 
   // Valid after run():
-  Plan takePlan();
+  Walk takeWalk() { return {std::move(plan), std::move(commands)}; }
+  Plan takePlan() { return takeWalk().toPlan(); }
   WalkCost cost() const { return {makespan, copiedBytes}; }
   std::vector<ResidentParameter> residentAtEnd() const;
   /// The initial parameters that were never evicted.
@@ -189,11 +191,12 @@ private:
   void waitForWriter(ResidencyId id);
   void waitForTouches(ResidencyId id);
   /// Makes the command wait for all readers of the old value of a state, if it writes the new value into the same home.
-  void waitForFormerReaders(const Command &command);
+  void waitForFormerReaders(StreamId stream);
   /// Occupies the range. The next command then waits for all commands that used its former occupants. `hint` is the
   /// extent that probably contains the first address.
   void occupy(ResidencyId id, ExtentId hint = {});
-  CommandId emit(Command command, int64_t durationNs);
+  /// Emits a launch, or a copy if the operator is invalid. It reads and writes what `reads` and `writes` hold.
+  CommandId emit(StreamId stream, OperatorId op, LinkId link, int64_t durationNs);
   void emitCopy(ResidencyId from, ResidencyId to, LinkId link, StreamId stream);
   StreamId streamOf(DeviceId device, StreamKind kind) const {
     return streamIds[device.index() * kNumStreamKinds + size_t(kind)];
@@ -267,7 +270,8 @@ private:
   Status restore(const std::vector<ResidentParameter> &initial);
 
   const StepOptions &options;
-  Plan plan;
+  Plan plan; ///< Without commands.
+  WalkCommands commands;
   std::vector<AddressMap> arenas;
   std::vector<UseCalendar> calendars; ///< For each memory. That of the host has no slots.
   std::vector<int64_t> calendarBases; ///< Per memory.
@@ -282,9 +286,10 @@ private:
   std::vector<int64_t> endNs;        ///< Per command.
   /// [stream * streams + other]: the last command of the other stream that the stream waited for.
   std::vector<CommandId> waited;
-  std::vector<CommandId> waitFor;    ///< For each stream, for the next command.
-  std::vector<CommandId> toWait;     ///< Scratch of emit().
-  std::optional<CommandOrder> order; ///< Present for graphs that update states.
+  std::vector<CommandId> waitFor;         ///< For each stream, for the next command.
+  std::vector<CommandId> toWait;          ///< Scratch of emit().
+  std::vector<ResidencyId> reads, writes; ///< Of the next command.
+  std::optional<CommandOrder> order;      ///< Present for graphs that update states.
   std::vector<ResidencyId> displaced;
   std::vector<uint8_t> wasEvicted;   ///< Per tensor.
   std::vector<uint32_t> fetchesLeft; ///< Per tensor, as StepOptions::fetches.

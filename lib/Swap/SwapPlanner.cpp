@@ -116,7 +116,7 @@ static Status checkWorkingSets(const ProblemIndex &index) {
 
 namespace {
 struct Candidate {
-  Plan plan;
+  Walk walk;
   WalkCost cost; ///< Estimated.
 };
 } // namespace
@@ -156,7 +156,7 @@ static Expected<Candidate> steadyState(const ProblemIndex &index, StepOptions op
     bool settled = next == initial && (!foresee || planner.evicted() == options.saveEarly);
     if (foresee)
       options.saveEarly = planner.evicted();
-    best = {planner.takePlan(), cost};
+    best = {planner.takeWalk(), cost};
     limits.best = cost;
     if (settled)
       break;
@@ -279,7 +279,7 @@ static Expected<Plan> planOffsets(const ProblemIndex &index, const SwapParams &p
     return propagate(best);
   if (streamed && streamed->cost < best->cost)
     best = std::move(*streamed);
-  return std::move(best->plan);
+  return std::move(best->walk).toPlan();
 }
 
 Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
@@ -343,7 +343,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
     return placers;
   };
   SLUICE_ASSIGN_OR_RETURN(Candidate best, steadyState(index, options, {}, params.passes, false, makePlacers));
-  return validated(problem, std::move(best.plan), "swap=pool");
+  return validated(problem, std::move(best.walk).toPlan(), "swap=pool");
 }
 
 std::vector<int64_t> sluice::tensorSizes(const SwapProblem &problem, MemoryId memory) {
@@ -407,7 +407,7 @@ Expected<Plan> sluice::planOdSwap(const SwapProblem &problem, bool inPlace) {
     return placers;
   };
   SLUICE_ASSIGN_OR_RETURN(Candidate best, steadyState(index, options, {}, 2, false, makePlacers));
-  return validated(problem, std::move(best.plan), "swap=odswap");
+  return validated(problem, std::move(best.walk).toPlan(), "swap=odswap");
 }
 
 Expected<Plan> sluice::planIdeal(const SwapProblem &problem, bool keepsStates) {
@@ -442,5 +442,5 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem, bool keepsStates) {
     if (reuse || candidate.cost < best.cost)
       best = std::move(candidate);
   }
-  return validated(unlimited, std::move(best.plan), "swap=ideal");
+  return validated(unlimited, std::move(best.walk).toPlan(), "swap=ideal");
 }

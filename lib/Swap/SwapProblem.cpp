@@ -106,6 +106,7 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
   }
 
   bytes.resize(numTensors);
+  dataBytes.resize(numTensors);
   totalUses.assign(numTensors, 0);
   lastUse.assign(numTensors, Position(0u));
   hasHome.assign(numTensors, 0);
@@ -116,6 +117,7 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
   for (uint32_t i = 0; i < numTensors; ++i) {
     const Tensor &tensor = graph.tensors()[i];
     bytes[i] = alignUp(tensor.bytes);
+    dataBytes[i] = tensor.bytes;
     isParameterAt[i] = tensor.kind == TensorKind::Parameter;
     producers[i] = tensor.producer;
     hasHome[i] = (tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid()) &&
@@ -160,7 +162,7 @@ void ProblemIndex::timeCopiesIn() {
     if (const LinkId in = link(Machine::hostMemory(), memory); in.valid())
       for (TensorId t : tensors())
         copiesInNs[spot(t, memory).index()] =
-            transferTimeNs(problem.machine.link(in), Machine::hostMemory(), problem.graph.tensor(t).bytes);
+            transferTimeNs(problem.machine.link(in), Machine::hostMemory(), dataBytes[t.index()]);
 }
 
 bool ProblemIndex::mayBeInFile(TensorId t) const {

@@ -68,17 +68,8 @@ WindowPlacer::Weight WindowPlacer::weigh(const StepPlanner &state, const PlaceRe
   const bool live = state.live(occupant);
   const Position next = live ? state.nextUse(occupant) : kNever;
   switch (params.eviction) {
-  case EvictionPolicy::CostAware: {
-    const bool isSaved = live && state.mustSave(occupant);
-    weight.key = static_cast<double>(state.availableNs(occupant, isSaved));
-    if (live) {
-      double copies = next == kNever ? 0.0 : windowCosts.weightAt[next.value - request.position.value];
-      if (isSaved)
-        copies += 1.0;
-      weight.cost = copies * static_cast<double>(state.copyInNs(occupant));
-    }
-    return weight;
-  }
+  case EvictionPolicy::CostAware:
+    return weighCopies(state, request, occupant);
   case EvictionPolicy::Belady:
     if (next != kNever)
       weight.key = static_cast<double>(2 * state.index.numPositions + 2 - next.value);
@@ -103,10 +94,11 @@ int64_t WindowPlacer::alignIn(const AddressMap &arena, const Window &window) con
   return leftFree && !rightFree ? window.from + window.overhang : window.from;
 }
 
-void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocation &allocation, bool amongLive,
-                              std::optional<Window> &best) const {
-  if (gap.end - gap.begin < allocation.bytes)
-    return;
+std::optional<WindowPlacer::Window> WindowPlacer::searchIdle(const StepPlanner &state, const Allocation &allocation,
+                                                             bool amongLive) const {
+  std::optional<Window> best;
+  if (gaps.empty())
+    return best;
   const AddressMap &arena = state.arena(memory);
   const double soon = allocation.fetch ? swapInNs : computeNs;
   auto isIdle = [&](ExtentId id) {
@@ -118,7 +110,7 @@ void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocatio
     return static_cast<double>(state.lastTouchNs(occupant)) <= soon;
   };
   const OffsetIndex &vacant = arena.vacant();
-  OffsetIndex::Cursor at = vacant.floor(gap.begin);
+  OffsetIndex::Cursor at = vacant.floor(gaps.front().begin);
   auto atCursor = [&] { return vacant.valid(at) ? vacant[at].extent : ExtentId(); };
   auto advance = [&](ExtentId id) {
     if (amongLive)
@@ -126,23 +118,26 @@ void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocatio
     at = vacant.next(at);
     return atCursor();
   };
-  ExtentId first = amongLive ? arena.find(gap.begin) : atCursor();
-  if (first.valid() && arena[first].end <= gap.begin)
-    first = advance(first);
-  // The extents from `first` to `last` are idle; no window reaches over the extent at `barrier`.
+  // In the present gap: the extents from `first` to `last` are idle; no window reaches over the extent at `barrier`.
+  size_t present = gaps.size();
   ExtentId last;
   int64_t barrier = -1;
-  for (; first.valid() && arena[first].offset < gap.end; first = advance(first)) {
+  auto enter = [&](size_t gap) {
+    present = gap;
+    last = ExtentId();
+    barrier = -1;
+  };
+  /// Tries the windows of the present gap that start with the extent.
+  auto tryFrom = [&](ExtentId first) {
+    const Gap gap = gaps[present];
     const int64_t from = std::max(gap.begin, arena[first].offset);
-    if (from + allocation.bytes > gap.end)
+    if (from + allocation.bytes > gap.end || arena[first].offset <= barrier)
       return;
-    if (arena[first].offset <= barrier)
-      continue;
     if (!last.valid() || arena[last].offset < arena[first].offset) {
       last = first;
       if (!isIdle(first)) {
         barrier = arena[first].offset;
-        continue;
+        return;
       }
     }
     while (arena[last].end < from + allocation.bytes && arena[last].offset > barrier) {
@@ -151,28 +146,27 @@ void WindowPlacer::searchIdle(const StepPlanner &state, Gap gap, const Allocatio
         barrier = arena[last].offset;
     }
     if (arena[last].offset <= barrier)
-      continue;
+      return;
     const int64_t overhang = std::min(gap.end, arena[last].end) - from - allocation.bytes;
     if (!best || overhang < best->overhang)
       best = Window{first, last, gap, from, overhang};
-    if (overhang == 0)
-      return; // The first of the tightest.
+  };
+  ExtentId first = amongLive ? arena.find(gaps.front().begin) : atCursor();
+  for (; first.valid(); first = advance(first)) {
+    const auto [begin, end] = std::pair(arena[first].offset, arena[first].end);
+    // Most vacant extents are too short and have live neighbours.
+    if (const ExtentId after = arena.next(first);
+        !amongLive && end - begin < allocation.bytes && (!after.valid() || !arena.isVacant(after)))
+      continue;
+    for (size_t gap = gapAbove(begin); gap < gaps.size() && gaps[gap].begin < end; ++gap) {
+      if (gap != present)
+        enter(gap);
+      tryFrom(first);
+      if (best && best->overhang == 0)
+        return best; // The first of the tightest.
+    }
   }
-}
-
-WindowPlacer::Score WindowPlacer::score(double sum, double worst, int64_t overhang,
-                                        const Allocation &allocation) const {
-  if (params.eviction != EvictionPolicy::CostAware)
-    return {worst, sum + 1e-9 * static_cast<double>(overhang)};
-  double total = sum;
-  if (allocation.fetch) {
-    double inTime = std::max(swapInNs, computeNs - copyNs);
-    total += params.stallWeight * std::max(0.0, worst - inTime);
-    total += params.idleWeight * std::max(0.0, worst - swapInNs);
-  } else {
-    total += params.stallWeight * std::max(0.0, worst - computeNs);
-  }
-  return {total, static_cast<double>(overhang)};
+  return best;
 }
 
 void WindowPlacer::weighExtents(const StepPlanner &state, const PlaceRequest &request) {
@@ -247,14 +241,9 @@ void WindowPlacer::listGaps(const StepPlanner &state, const PlaceRequest &reques
 std::optional<WindowPlacer::Window> WindowPlacer::cheapestWindow(const StepPlanner &state, const PlaceRequest &request,
                                                                  const Allocation &allocation) {
   // With positive weights no window is cheaper than one that costs nothing.
-  if (params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0) {
-    std::optional<Window> idle;
-    for (Gap gap : gaps)
-      if (!idle || idle->overhang > 0)
-        searchIdle(state, gap, allocation, isLiveIdle, idle);
-    if (idle)
+  if (params.eviction == EvictionPolicy::CostAware && params.stallWeight > 0 && params.idleWeight > 0)
+    if (std::optional<Window> idle = searchIdle(state, allocation, isLiveIdle))
       return idle;
-  }
   if (std::optional<Window> window = searchByBounds(state, request, allocation))
     return window;
   if (!std::exchange(weighed, true))
@@ -271,8 +260,10 @@ bool WindowPlacer::placeByWindows(const StepPlanner &state, PlaceRequest &reques
     allocation.reservedBytes = allocation.bytes;
     if (allocation.bytes == 0)
       continue;
-    copyNs = allocation.fetch ? static_cast<double>(state.copyInNs(allocation.tensor, request.memory)) : 0.0;
     swapInNs = allocation.fetch ? static_cast<double>(state.swapInClockNs(allocation.tensor, request.memory)) : 0.0;
+    inNs = allocation.fetch
+               ? std::max(swapInNs, computeNs - static_cast<double>(state.copyInNs(allocation.tensor, request.memory)))
+               : 0.0;
     allocation.offset = -1;
     if (const std::optional<Window> window = cheapestWindow(state, request, allocation)) {
       allocation.offset = alignIn(state.arena(memory), *window);

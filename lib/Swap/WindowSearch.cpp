@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::swap;
@@ -28,8 +29,9 @@ const WindowPlacer::Weight &WindowPlacer::weightOf(const StepPlanner &state, con
                                                    ExtentId extent) {
   Known &entry = known[extent.index()];
   if (entry.weighedFor != requests) {
+    const ResidencyId occupant = state.arena(memory)[extent].occupant;
     entry.weighedFor = requests;
-    entry.weight = weigh(state, request, state.arena(memory)[extent]);
+    entry.weight = occupant.valid() ? weighCopies(state, request, occupant) : Weight{0, 0};
   }
   return entry.weight;
 }
@@ -59,34 +61,33 @@ void WindowPlacer::offer(const Scored &candidate) {
 void WindowPlacer::tryWindow(const StepPlanner &state, const PlaceRequest &request, Gap gap,
                              const Allocation &allocation, ExtentId first) {
   const AddressMap &arena = state.arena(memory);
-  Scored candidate;
-  candidate.window = {first, first, gap, std::max(gap.begin, arena[first].offset), 0};
-  const int64_t end = candidate.window.from + allocation.bytes;
-  double sum = 0;
-  size_t length = 0;
-  for (ExtentId id = first;; id = arena.next(id)) {
-    const Weight &weight = weightOf(state, request, id);
+  const int64_t from = std::max(gap.begin, arena[first].offset), end = from + allocation.bytes;
+  double sum = 0, worst = 0, primary = 0;
+  ExtentId last = first, firstCostly, lastCostly;
+  for (size_t length = 1;; ++length) {
+    const Weight &weight = weightOf(state, request, last);
     sum += weight.cost;
-    if (sum > limit)
+    worst = std::max(worst, weight.key);
+    // More extents cost no less: weights are not negative.
+    primary = costOf(sum, worst, allocation.fetch);
+    if (primary > limit)
       return;
-    candidate.worst = length == 0 ? weight.key : std::max(candidate.worst, weight.key);
     if (weight.cost != 0) {
-      candidate.lastCostly = id;
-      if (!candidate.firstCostly.valid())
-        candidate.firstCostly = id;
+      lastCostly = last;
+      if (!firstCostly.valid())
+        firstCostly = last;
     }
-    steps += ++length > kLongestWindow ? maxSteps + 1 : 1;
+    steps += length > kLongestWindow ? maxSteps + 1 : 1;
     if (steps > maxSteps)
       return;
-    candidate.window.last = id;
-    if (arena[id].end >= end)
+    if (arena[last].end >= end)
       break;
+    last = arena.next(last);
   }
-  candidate.window.overhang = std::min(gap.end, arena[candidate.window.last].end) - end;
-  candidate.score = score(sum, candidate.worst, candidate.window.overhang, allocation);
-  if (candidate.score.primary > limit)
-    return;
-  if (score(0, candidate.worst, 0, allocation).primary == 0)
+  const int64_t overhang = std::min(gap.end, arena[last].end) - end;
+  Scored candidate{
+      {first, last, gap, from, overhang}, {primary, static_cast<double>(overhang)}, 0, worst, firstCostly, lastCostly};
+  if (costOf(0, worst, allocation.fetch) == 0)
     candidate.worst = 0; // All that is gone in time is alike.
   candidate.error = candidate.firstCostly.valid() ? errorOf(candidate.score.primary) : 0;
   offer(candidate);
@@ -96,17 +97,23 @@ void WindowPlacer::tryAround(const StepPlanner &state, const PlaceRequest &reque
                              ExtentId extent) {
   const Weight own = weightOf(state, request, extent);
   ++steps;
-  if (score(own.cost, own.key, 0, allocation).primary > limit)
+  if (costOf(own.cost, own.key, allocation.fetch) > limit)
     return;
   const AddressMap &arena = state.arena(memory);
-  for (Gap gap : gaps) {
-    if (gap.end <= arena[extent].offset || gap.begin >= arena[extent].end || gap.end - gap.begin < allocation.bytes)
+  const auto [begin, end] = std::pair(arena[extent].offset, arena[extent].end);
+  for (size_t g = gapAbove(begin); g < gaps.size() && gaps[g].begin < end; ++g) {
+    const Gap gap = gaps[g];
+    if (gap.end - gap.begin < allocation.bytes)
       continue;
-    double sum = 0; // The cost of the extents from `first` to this one.
+    double sum = 0, worst = 0; // Of the extents from `first` to this one.
     for (ExtentId first = extent; first.valid() && arena[first].end > gap.begin; first = arena.previous(first)) {
-      sum += weightOf(state, request, first).cost;
       const int64_t from = std::max(gap.begin, arena[first].offset);
-      if (sum > limit || ++steps > maxSteps || (first != extent && from + allocation.bytes <= arena[extent].offset))
+      if (first != extent && from + allocation.bytes <= begin)
+        break;
+      const Weight &weight = weightOf(state, request, first);
+      sum += weight.cost;
+      worst = std::max(worst, weight.key);
+      if (costOf(sum, worst, allocation.fetch) > limit || ++steps > maxSteps)
         break;
       if (from + allocation.bytes > gap.end)
         continue;
