@@ -455,8 +455,8 @@ Status Executor::run(int32_t (*program)(const sluice_api *, sluice_context *), c
       stream->drain();
   stepNs = nowNs() - startNs;
   collectTrace();
-  if (experts && stepState.failed.load(std::memory_order_acquire))
-    experts->clear();
+  if (experts)
+    experts->endStep();
   if (stepState.failed.load(std::memory_order_acquire))
     return failure(stepState.message());
   if (result != 0)

@@ -76,22 +76,46 @@ void ExpertPool::lookAhead(uint32_t number, const unsigned char *isChosen) {
   std::lock_guard<std::mutex> lock(mutex);
   const uint32_t group = experts[number].group;
   for (; number < experts.size() && experts[number].group == group; ++number)
-    if (isChosen[experts[number].element] && !experts[number].isRequested && !request(number))
+    if (const Expert &expert = experts[number];
+        isChosen[expert.element] && !expert.isRequested && !expert.isDone && !request(number))
       return;
+}
+
+/// Of an expert whose reads have ended, and that nobody has taken. Under the lock.
+void ExpertPool::cancel(uint32_t number) {
+  Expert &expert = experts[number];
+  if (std::exchange(expert.error, {}).empty())
+    cache.release(number);
+  else
+    cache.drop(number);
+  expert.isRequested = false;
+}
+
+/// Frees a slot that holds an expert for a later launch; false if there is none whose reads have ended.
+bool ExpertPool::cancelAhead() {
+  for (uint32_t number = 0; number < experts.size(); ++number)
+    if (const Expert &expert = experts[number]; expert.isRequested && !expert.isTaken && expert.pendingReads == 0) {
+      cancel(number);
+      return true;
+    }
+  return false;
 }
 
 Result<char *> ExpertPool::take(uint32_t number) {
   std::unique_lock<std::mutex> lock(mutex);
   Expert &expert = experts[number];
-  // Launches that run at the same time may hold all slots: each of them has what it needs, and releases it.
+  // Otherwise a launch could wait for a slot of a launch behind it. Launches that run at the same time may hold all
+  // slots: each of them has what it needs, and releases it.
   while (!expert.isRequested && !request(number))
-    hasChanged.wait(lock);
+    if (!cancelAhead())
+      hasChanged.wait(lock);
+  expert.isTaken = true;
   hasChanged.wait(lock, [&] { return expert.pendingReads == 0; });
   if (expert.error.empty())
     return arena->base() + expert.slot * slotBytes;
   std::string error = std::exchange(expert.error, {});
   cache.drop(number);
-  expert.isRequested = false;
+  expert.isRequested = expert.isTaken = false;
   hasChanged.notify_all();
   return tl::unexpected(std::move(error));
 }
@@ -99,22 +123,22 @@ Result<char *> ExpertPool::take(uint32_t number) {
 void ExpertPool::release(uint32_t number) {
   std::lock_guard<std::mutex> lock(mutex);
   cache.release(number);
-  experts[number].isRequested = false;
+  Expert &expert = experts[number];
+  expert.isRequested = expert.isTaken = false;
+  expert.isDone = true;
   hasChanged.notify_all();
 }
 
-void ExpertPool::clear() {
+void ExpertPool::endStep() {
   std::unique_lock<std::mutex> lock(mutex);
   for (uint32_t number = 0; number < experts.size(); ++number) {
     Expert &expert = experts[number];
+    expert.isDone = false;
     if (!expert.isRequested)
       continue;
     hasChanged.wait(lock, [&] { return expert.pendingReads == 0; });
-    if (std::exchange(expert.error, {}).empty())
-      cache.release(number);
-    else
-      cache.drop(number);
-    expert.isRequested = false;
+    expert.isTaken = false;
+    cancel(number);
   }
 }
 

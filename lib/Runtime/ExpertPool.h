@@ -40,14 +40,15 @@ public:
   ExpertPool &operator=(const ExpertPool &) = delete;
 
   /// Begins to read the experts of the group of `expert` that a step chose, from this one on, while there are slots
-  /// for them. `isChosen`: a byte for each element of the group.
+  /// for them. Those that the step has released are not read again. `isChosen`: a byte for each element of the group.
   void lookAhead(uint32_t expert, const unsigned char *isChosen);
-  /// The address of an expert's weights, once they are read. They stay there until release(). Fails where they could
-  /// not be read.
+  /// The address of an expert's weights, once they are read. They stay there until release(). If all slots are in use,
+  /// takes one of an expert that was read ahead and not taken yet, or waits for a release(). Fails where the weights
+  /// could not be read.
   Result<char *> take(uint32_t expert);
   void release(uint32_t expert);
-  /// Ends what a failed step has begun. No launch is under way.
-  void clear();
+  /// Ends a step: releases what was read ahead and not taken. No launch is under way.
+  void endStep();
 
   struct Figures {
     int64_t uses = 0, hits = 0;
@@ -65,6 +66,8 @@ private:
   ExpertPool(const Model &model, const BackingFile &file, Link *link, uint32_t fileMemory,
              std::unique_ptr<Arena> arena);
   bool request(uint32_t expert);
+  void cancel(uint32_t expert);
+  bool cancelAhead();
   void startReaders();
   void work();
   Status read(char *to, int64_t room, int64_t offset, int64_t bytes);
@@ -74,6 +77,10 @@ private:
     uint32_t group, element;
     // Since it was requested, until it is released.
     bool isRequested = false;
+    // Since it was taken, until it is released.
+    bool isTaken = false;
+    // Since it was released, until the step ends.
+    bool isDone = false;
     uint32_t slot = 0, pendingReads = 0;
     std::string error = {};
   };

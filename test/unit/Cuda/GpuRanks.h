@@ -84,7 +84,7 @@ public:
       }
       const auto *bytes = reinterpret_cast<const char *>(y.data());
       results[rank].assign(bytes, bytes + resultBytes);
-      auto own = runtime::groupOf(what, rank, kRanks);
+      auto own = runtime::groupOf(kind, what, rank, kRanks);
       if (statsOf(sessions[rank].get()).bytes_sent != runtime::bytesSent(kind, what, *own))
         errors[rank] = "other bytes sent";
     });
@@ -134,7 +134,7 @@ inline void checkRandomStep(GpuRanks &ranks, std::mt19937 &random, uint32_t seed
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
     INFO("collective " << seed << " of kind " << kind << ", rank " << rank);
     REQUIRE(ranks.errors[rank] == "");
-    auto group = runtime::groupOf(what, rank, kRanks);
+    auto group = runtime::groupOf(kind, what, rank, kRanks);
     std::vector<std::vector<char>> members;
     for (uint32_t member : group->members)
       members.push_back(operands[member]);

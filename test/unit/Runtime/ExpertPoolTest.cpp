@@ -78,6 +78,20 @@ int32_t step(const sluice_api *api, sluice_context *context) {
   return issue.failed;
 }
 
+/// As step(), with the experts in another order than that of their numbers, in which they are read ahead.
+int32_t scatteredStep(const sluice_api *api, sluice_context *context) {
+  constexpr uint32_t kOrder[kExperts] = {3, 1, 4, 0, 2};
+  Issuer issue{api, context};
+  for (uint32_t i = 0; i < kExperts; ++i) {
+    const uint32_t e = kOrder[i];
+    const sluice_slot from = i == 0 ? inputSlot(kBytes) : arenaSlot(0, (i % 2) * kRange, kBytes);
+    const sluice_slot to = i + 1 == kExperts ? outputSlot(kBytes) : arenaSlot(0, ((i + 1) % 2) * kRange, kBytes);
+    issue.launch(kCompute, kKernels[e],
+                 {inputSlot(kExperts, 1), from, slot(0, SLUICE_SEGMENT_PARAMETER, e * kRange, kBytes), to}, {}, e);
+  }
+  return issue.failed;
+}
+
 class ExpertModel : public TestModel {
 public:
   explicit ExpertModel(uint32_t slots, TestModel::Program program = step<false>)
@@ -184,6 +198,23 @@ TEST_CASE("experts that a step chooses are read into slots", "[runtime][experts]
   // Where all have a slot, each is read once.
   if (slots == kExperts)
     CHECK(stats.uses - stats.hits == kExperts);
+}
+
+TEST_CASE("experts may run in any order with any number of slots", "[runtime][experts]") {
+  Directory directory;
+  const std::string path = writeParameters(directory);
+  const uint32_t slots = GENERATE(1, 2, 3, 4, 5);
+  ExpertModel model(slots, scatteredStep);
+  auto executor = model.create(path);
+  REQUIRE(executor);
+  std::vector<float> y(kFloats);
+  for (unsigned bits = 0; bits < 1u << kExperts; ++bits) {
+    Mask mask{};
+    for (uint32_t e = 0; e < kExperts; ++e)
+      mask[e] = bits >> e & 1;
+    REQUIRE(run(**executor, mask, y));
+    check(mask, y);
+  }
 }
 
 TEST_CASE("experts that an application links are used where they are", "[runtime][experts]") {
