@@ -61,8 +61,8 @@ Status ParameterFileWriter::padTo(int64_t alignment) {
   return write({kPadding, static_cast<size_t>((alignment - impl->bytes % alignment) % alignment)});
 }
 
-Expected<int64_t> ParameterFileWriter::beginTensor() {
-  SLUICE_RETURN_IF_ERROR(padTo(kArenaAlignment));
+Expected<int64_t> ParameterFileWriter::beginTensor(int64_t alignment) {
+  SLUICE_RETURN_IF_ERROR(padTo(alignment));
   return impl->bytes;
 }
 

@@ -38,7 +38,7 @@ static Weights weightsOf(const Fused &fused) {
         if (number == numbers.end())
           continue;
         Tensor &tensor = weights.without.mutableTensor(TensorId(number->second));
-        bytes += alignUp(tensor.bytes);
+        bytes = alignUp(bytes) + tensor.bytes;
         tensor.isPooled = true;
         tensor.touchedBytes = 1;
       }

@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "passes/Bridge/GraphBridge.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Machine/HostInfo.h"
 #include "sluice/Onnx/MappedPages.h"
 #include "sluice/Optimize/Parallel.h"
@@ -193,7 +194,9 @@ static int64_t evaluatedBytes(Value value) {
 /// In pieces, so that no more than two pieces of a constant that is written as it is are in memory.
 static Status append(const Held &held, int64_t wanted, ParameterFileWriter &writer) {
   constexpr size_t kPiece = 8 << 20;
-  SLUICE_ASSIGN_OR_RETURN(int64_t offset, writer.beginTensor());
+  // Experts begin at blocks.
+  SLUICE_ASSIGN_OR_RETURN(int64_t offset,
+                          writer.beginTensor(wanted % kFileBlockBytes == 0 ? kFileBlockBytes : kArenaAlignment));
   if (offset != wanted)
     return makeError(ErrorCode::Internal, "a parameter is at another place of the file than the program reads it, this "
                                           "is a bug of Sluice, please report it");

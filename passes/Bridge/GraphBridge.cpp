@@ -387,7 +387,7 @@ static void findPooled(BridgedGraph &bridge, func::FuncOp function) {
       entry.mask = positions[static_cast<size_t>(mask - operands.begin())];
       for (unsigned operand : expert.weights) {
         entry.weights.push_back(inputs[positions[operand]]);
-        entry.bytes += alignUp(bridge.graph.tensor(entry.weights.back()).bytes);
+        entry.bytes = alignUp(entry.bytes) + bridge.graph.tensor(entry.weights.back()).bytes;
       }
       bridge.experts.push_back(std::move(entry));
     }

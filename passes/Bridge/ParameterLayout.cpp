@@ -121,8 +121,6 @@ ParameterLayout layOutParameters(const BridgedGraph &bridge, int64_t numRanks) {
     for (TensorId weight : expert.weights)
       layout.homeOffsets[weight.index()] = writer.append(bridge.values[weight.index()], {});
   }
-  if (!bridge.experts.empty())
-    writer.startBlock();
   for (size_t i = 0; i < bridge.values.size(); ++i)
     if (bridge.graph.tensors()[i].isPooled)
       continue;

@@ -21,7 +21,8 @@ struct ParameterLayout {
   std::vector<size_t> sectionOf;
   std::vector<ParameterSection> sections;
   int64_t bytes = 0; ///< Of a rank's view.
-  /// Per expert of the bridge: where its weights begin, at a multiple of kFileBlockBytes. Nothing else is between them.
+  /// Per expert of the bridge: where its weights begin, at a multiple of kFileBlockBytes, with nothing else between
+  /// them.
   std::vector<int64_t> expertOffsets;
 
   /// Per tensor of the graph: a parameter's offset in the file, a state's in the

@@ -13,6 +13,7 @@
 #include "sluice/Plan/ParameterSection.h"
 #include "sluice/Support/Error.h"
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Units.h"
 
 #include <array>
 #include <cstddef>
@@ -42,8 +43,8 @@ public:
   ParameterFileWriter &operator=(ParameterFileWriter &&) noexcept;
   ~ParameterFileWriter();
 
-  /// Starts a tensor and returns its offset, a multiple of kArenaAlignment.
-  Expected<int64_t> beginTensor();
+  /// Starts a tensor and returns its offset, a multiple of `alignment`, which kParameterPage is a multiple of.
+  Expected<int64_t> beginTensor(int64_t alignment = kArenaAlignment);
   /// Appends bytes of the tensor begun last.
   Status write(std::span<const std::byte> data);
   /// beginTensor and write in one.

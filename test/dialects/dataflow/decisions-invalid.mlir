@@ -154,3 +154,33 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dataflow.unary tanh %x {dataflow.time = 3 : i64} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.expert_slots' is 0 : i64, write a number of at least 1, 2 : i64}}
+func.func @main() attributes {dataflow.expert_slots = 0 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'dataflow.expert_hit_rate' is 1.500000e+00 : f64, write a rate from 0 to 1, 0.5 : f64}}
+func.func @main() attributes {dataflow.expert_hit_rate = 1.5 : f64} {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.expert' is -1 : i64, write a group's number, 0 : i64}}
+  %y = dataflow.unary abs %x {dataflow.expert = -1 : i64} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'dataflow.choices' is "two", write a number of at least 1, 2 : i64}}
+  %y = dataflow.unary abs %x {dataflow.choices = "two"} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
