@@ -309,7 +309,8 @@ void RankWriter::writeExchange(const PipelineExchange &exchange) {
 void RankWriter::addTerm(size_t weight, size_t term, uint32_t microbatch) {
   const PipelineStages::Weight &of = stages.getWeights()[weight];
   const Location loc = NameLoc::get(builder.getStringAttr(nameOf(of.state) + ".gradient.sum#" + Twine(microbatch)));
-  sums[weight][term] = addTo(sums[weight][term], get(of.terms[term], microbatch), loc);
+  const Value gradient = get(of.terms[term], microbatch);
+  sums[weight][term] = addTo(sums[weight][term], gradient, loc);
 }
 
 void RankWriter::writeTask(const PipelineTask &task) {
@@ -336,8 +337,10 @@ void RankWriter::writeTask(const PipelineTask &task) {
       addTerms(op);
     }
   addTerms(nullptr);
-  if (!task.isBackward && stages.stageOf(stages.getLoss().getDefiningOp()) == task.stage)
-    lossSum = addTo(lossSum, get(stages.getLoss(), task.microbatch), NameLoc::get(builder.getStringAttr("loss.sum")));
+  if (task.isBackward || stages.stageOf(stages.getLoss().getDefiningOp()) != task.stage)
+    return;
+  const Value loss = get(stages.getLoss(), task.microbatch);
+  lossSum = addTo(lossSum, loss, NameLoc::get(builder.getStringAttr("loss.sum")));
 }
 
 LogicalResult RankWriter::writeResults() {

@@ -262,8 +262,8 @@ SmallVector<size_t> PipelineStages::weightsOf(Value value) const {
 }
 
 /// A weight that several stages read has a gradient that is a sum over them. Each stage adds up its own terms, and the
-/// sums are sent once.
-void PipelineStages::findTerms(Weight &weight) const {
+/// sums are sent once. The operators that add the terms of a microbatch are left out.
+void PipelineStages::findTerms(Weight &weight) {
   SmallVector<Value> open{weight.gradient};
   while (!open.empty()) {
     const Value value = open.pop_back_val();
@@ -273,6 +273,7 @@ void PipelineStages::findTerms(Weight &weight) const {
         stageOf(sum.getLhs(), weight.stage) != stageOf(sum.getRhs(), weight.stage) && sum.getResult().hasOneUse()) {
       open.push_back(sum.getRhs());
       open.push_back(sum.getLhs());
+      stages.erase(sum);
       continue;
     }
     weight.terms.push_back(value);
@@ -294,6 +295,7 @@ LogicalResult PipelineStages::assignStages(const CutSolution &cuts) {
     weights[i].stage = first[i];
     findTerms(weights[i]);
   }
+  llvm::erase_if(members, [&](Operation *op) { return !stages.contains(op); });
   for (ModelState &state : modelStates) {
     if (state.scope != ValueScope::Microbatch)
       continue;

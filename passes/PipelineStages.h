@@ -92,7 +92,7 @@ private:
   void findPositions();
   CutProblem cutProblem(uint32_t numStages, const StageRates &rates) const;
   llvm::LogicalResult assignStages(const CutSolution &cuts);
-  void findTerms(Weight &weight) const;
+  void findTerms(Weight &weight);
   uint32_t stageOf(mlir::Value value, uint32_t otherwise) const;
 
   mlir::func::FuncOp function;

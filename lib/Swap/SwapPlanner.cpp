@@ -417,9 +417,12 @@ Expected<Plan> sluice::planIdeal(const SwapProblem &problem, bool keepsStates) {
   ProblemIndex index(unlimited, statesToKeep(unlimited, keepsStates ? 1.0 : 0.0));
   StepOptions options;
   packHost(index, options);
-  // The packed plan is taken unless the plan that uses no address twice is faster.
+  // The packed plan is taken unless the plan that uses no address twice is faster. How long a rank of a pipeline waits
+  // for others is not simulated, so that its plan is the packed one.
   Candidate best;
   for (bool reuse : {true, false}) {
+    if (!reuse && problem.graph.keepsOrder)
+      break;
     std::vector<ResidentParameter> always;
     std::vector<std::unique_ptr<FixedPlacer>> packed(index.numMemories);
     for (MemoryId m : index.acceleratorMemories()) {

@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "RunInputs.h"
 #include "SharedOptions.h"
+#include "StagesFile.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Search/PlanFile.h"
 
@@ -41,6 +42,7 @@ bool hasGpus(const Machine &machine) {
 }
 
 Status runExport(const ExportCommandOptions &options) {
+  SLUICE_RETURN_IF_ERROR(refusePipeline(options.source));
   ExportOptions to;
   if (options.noWeights)
     to.weights = WeightStorage::Omit;

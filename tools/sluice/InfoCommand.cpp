@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "ModelPorts.h"
 #include "SharedOptions.h"
+#include "StagesFile.h"
 #include "sluice/Onnx/Compose.h"
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Onnx/Operators.h"
@@ -151,6 +152,7 @@ void printInfo(const ModelFile &model, const ModelInfo &info) {
 }
 
 Status runInfo(const InfoOptions &options) {
+  SLUICE_RETURN_IF_ERROR(refusePipeline(options.model));
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored))
     return printArtifact(options.model, options.format == "json");

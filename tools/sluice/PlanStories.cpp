@@ -5,6 +5,7 @@
 
 #include "PlanStories.h"
 #include "SharedOptions.h"
+#include "StagesFile.h"
 #include "sluice/Explain/PlanDiff.h"
 #include "sluice/Support/Text.h"
 
@@ -32,6 +33,7 @@ bool isPlanPath(const std::string &path) {
 }
 
 Expected<PlanFile> readPlanAt(const std::string &path) {
+  SLUICE_RETURN_IF_ERROR(refusePipeline(path));
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return readPlanFile((std::filesystem::path(path) / kPlanFileName).string());

@@ -406,7 +406,7 @@ void printOutcome(const sluice_model &model, const Outcome &outcome, const std::
                                                  rank.plannedBytesSent, "; ", rank.parameterBytes, " of weights"));
   for (const RunSession::RankTraffic &rank : outcome.traffic)
     for (const RunSession::RankTraffic::Arena &arena : rank.arenas)
-      printLine(concat("arena of rank ", rank.rank),
+      printLine(concat("arena rank ", rank.rank),
                 concat(arena.memory, ": ", arena.touchedBytes, " bytes touched, planned ", arena.plannedBytes));
   if (outcome.stats.device_exchange)
     printLine("exchanged", concat("through ", outcome.stats.device_exchange));

@@ -379,7 +379,7 @@ Expected<HostTensor> RunSession::readStageState(const StateType &state, uint32_t
       return makeError(ErrorCode::InvalidInput, "rank ", rank, " has no state '", state.name,
                        "' of the size that stages.json says, compile the model again");
     if (sluice_read_state(sessions[i].get(), *index, tensor.bytes.data(), bytes) != 0)
-      return makeError(ErrorCode::Internal, sluice_last_error());
+      return makeError(ErrorCode::Io, sluice_last_error());
   }
   if (ranks.isWhole() || rank == 0)
     return tensor;
@@ -449,7 +449,7 @@ Status RunSession::writeStates(const std::vector<HostTensor> &states) {
         if (const std::optional<uint32_t> index = findState(modelOf(i), state.name))
           if (sluice_write_state(sessions[i].get(), *index, state.bytes.data(),
                                  static_cast<int64_t>(state.bytes.size())) != 0)
-            return makeError(ErrorCode::Internal, sluice_last_error());
+            return makeError(ErrorCode::Io, sluice_last_error());
     return {};
   }
   SLUICE_RETURN_IF_ERROR(checkLengthsOfStates("--from-states"));

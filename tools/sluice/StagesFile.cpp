@@ -38,6 +38,13 @@ std::string folderOfRank(const std::string &directory, uint32_t rank) {
   return (fs::path(directory) / concat("rank", rank)).string();
 }
 
+Status refusePipeline(const std::string &directory) {
+  if (!isPipelineDirectory(directory))
+    return {};
+  return makeError(ErrorCode::InvalidInput, "'", directory,
+                   "' is a pipeline with a compiled model for each rank, give one, '", folderOfRank(directory, 0), "'");
+}
+
 static Expected<StateType> readState(const JsonReader &entry) {
   StateType state;
   SLUICE_ASSIGN_OR_RETURN(state.name, entry.string("name"));

@@ -43,6 +43,9 @@ bool isPipelineDirectory(const std::string &directory);
 /// The folder of a rank's compiled model.
 std::string folderOfRank(const std::string &directory, uint32_t rank);
 
+/// Fails on the directory of a compiled pipeline, for a command that reads one compiled model.
+Status refusePipeline(const std::string &directory);
+
 Expected<StagesFile> readStagesFile(const std::string &directory);
 Status writeStagesFile(const std::string &directory, const StagesFile &file);
 
