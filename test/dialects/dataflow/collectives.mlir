@@ -21,6 +21,8 @@ func.func @exchange(%x: tensor<8x6xf32>, %h: tensor<8x6xf16>) -> (tensor<8x6xf32
 func.func @messages(%x: tensor<8x6xf32>) -> tensor<2xi64> {
   // CHECK: dataflow.send %{{.*}} to 1 : tensor<8x6xf32>
   %sent = dataflow.send %x to 1 : tensor<8x6xf32>
+  // CHECK: dataflow.receive from 0 : tensor<8x6xf32>
+  %received = dataflow.receive from 0 : tensor<8x6xf32>
   // CHECK: dataflow.receive from 2 : tensor<2xi64>
   %y = dataflow.receive from 2 : tensor<2xi64>
   return %y : tensor<2xi64>
