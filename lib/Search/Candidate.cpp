@@ -34,7 +34,8 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
       {"critical-path", criticalPathOrder(graph, costs, devices)}};
   for (auto &[name, order] : all)
     if (order.size() == graph.numOperators() &&
-        std::none_of(starts.begin(), starts.end(), [&](const auto &start) { return start.second == order; }))
+        std::none_of(starts.begin(), starts.end(),
+                     [&order = order](const auto &start) { return start.second == order; }))
       starts.emplace_back(name, std::move(order));
   keepsStates = mayKeepStates(graph, machine);
   sizes.resize(machine.memories.size());
@@ -94,7 +95,10 @@ std::vector<NamedCandidate> CandidateSpace::keepingSeeds(const NamedCandidate &s
 }
 
 bool CandidateSpace::plansStays() const {
-  return !machine.hasFiles() && !devices.empty() && machine.device(devices.front()).memory != Machine::hostMemory() &&
+  // Packing takes quadratic time, so that other plans of large graphs are worth more.
+  static constexpr size_t kMostOperators = 8000;
+  return graph.numOperators() <= kMostOperators && !machine.hasFiles() && !devices.empty() &&
+         machine.device(devices.front()).memory != Machine::hostMemory() &&
          std::all_of(devices.begin(), devices.end(), [&](DeviceId device) { return device == devices.front(); });
 }
 

@@ -102,7 +102,7 @@ private:
   std::vector<NamedCandidate> keepingSeeds(const NamedCandidate &seed) const;
   /// The seeds with several ways to use files and to keep states on their devices.
   std::vector<NamedCandidate> tierVariants(const std::vector<NamedCandidate> &seeds) const;
-  /// Whether planSwapStays plans for the machine and the placement.
+  /// Whether planSwapStays plans for the machine and the placement, and the graph is small enough for it.
   bool plansStays() const;
   PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;

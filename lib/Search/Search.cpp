@@ -62,7 +62,9 @@ static void breedAndDescend(SearchState &state, const std::vector<ScoredCandidat
   if (!isByStays(scored.front()))
     std::erase_if(seeds, isByStays);
   std::optional<ScoredCandidate> best = breed(state, seeds, run);
-  descend(state, best && *best->objective < *scored.front().objective ? std::move(*best) : scored.front(), round);
+  if (!best || *scored.front().objective <= *best->objective)
+    best = scored.front();
+  descend(state, std::move(*best), round);
 }
 
 /// Searches within the memories' capacities.
