@@ -96,6 +96,38 @@ std::vector<NamedCandidate> CandidateSpace::keepingSeeds(const NamedCandidate &s
   return keeping;
 }
 
+bool CandidateSpace::plansStays() const {
+  // Packing takes quadratic time, so that other plans of large graphs are worth more.
+  static constexpr size_t kMostOperators = 8000;
+  return graph.numOperators() <= kMostOperators && !machine.hasFiles() && !devices.empty() &&
+         machine.device(devices.front()).memory != Machine::hostMemory() &&
+         std::all_of(devices.begin(), devices.end(), [&](DeviceId device) { return device == devices.front(); });
+}
+
+std::vector<NamedCandidate> CandidateSpace::staySeeds() const {
+  std::vector<NamedCandidate> seeds;
+  if (!plansStays())
+    return seeds;
+  // Other orders are for the search: here they are rarely better.
+  static constexpr size_t kOrders = 2;
+  for (double share : {0.0, 0.1}) {
+    if (share > 0 && !keepsStates)
+      break;
+    for (size_t i = 0; i < std::min(share > 0 ? 1 : kOrders, starts.size()); ++i) {
+      const auto &[orderName, order] = starts[i];
+      Candidate candidate;
+      candidate.order = order;
+      candidate.allocator = Allocator::Stays;
+      candidate.offsets.passes = 5;
+      candidate.offsets.idleWeight = 0.5;
+      candidate.offsets.keptStates = share;
+      seeds.push_back(
+          {concat("stays/", orderName, share > 0 ? concat("/keep-", share) : std::string()), std::move(candidate)});
+    }
+  }
+  return seeds;
+}
+
 std::vector<NamedCandidate> CandidateSpace::tierVariants(const std::vector<NamedCandidate> &seeds) const {
   struct Variant {
     const char *name;
@@ -224,6 +256,8 @@ Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
 Expected<Plan> CandidateSpace::plan(const SwapProblem &problem, const Candidate &candidate) const {
   if (candidate.allocator == Allocator::Offsets)
     return planSwapOffsets(problem, candidate.offsets);
+  if (candidate.allocator == Allocator::Stays)
+    return planSwapStays(problem, candidate.offsets);
   PoolParams params;
   params.costAware = candidate.offsets.eviction == EvictionPolicy::CostAware;
   params.stallWeight = candidate.offsets.stallWeight;
@@ -324,7 +358,7 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
                                                  Parts vary) const {
   Candidate a = mother, b = father;
   if (vary.allocation && a.allocator == b.allocator) {
-    if (a.allocator != Allocator::Offsets)
+    if (a.allocator == Allocator::Pools || a.allocator == Allocator::FreePools)
       crossPools(a, b, rng);
     auto maybeSwap = [&](auto &x, auto &y) {
       if (rng.chance(0.5))
@@ -416,6 +450,24 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   }
 }
 
+void CandidateSpace::mutateStays(SwapParams &params, Rng &rng) const {
+  auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
+  switch (rng.below(keepsStates ? 4 : 3)) {
+  case 0:
+    params.passes = 1 + static_cast<int>(rng.below(8));
+    break;
+  case 1:
+    scale(params.stallWeight);
+    break;
+  case 2:
+    scale(params.idleWeight);
+    break;
+  default:
+    params.keptStates = std::clamp(params.keptStates + 0.05 * rng.normal(), 0.0, 1.0);
+    break;
+  }
+}
+
 void CandidateSpace::mutateRecomputation(Candidate &candidate, Rng &rng) const {
   Recomputation choice = candidate.recomputed->choice;
   // Few at a time; whole runs of neighbours, which share what they read.
@@ -428,6 +480,8 @@ void CandidateSpace::mutateRecomputation(Candidate &candidate, Rng &rng) const {
 
 void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary) const {
   auto mutateAllocation = [&](double probability) {
+    if (candidate.allocator == Allocator::Stays)
+      return mutateStays(candidate.offsets, rng);
     // The paper's planner has no weights to vary.
     const bool weighs = candidate.allocator == Allocator::Offsets || kind != Mutation::Paper;
     if (candidate.allocator == Allocator::Offsets || (weighs && rng.chance(0.3)))

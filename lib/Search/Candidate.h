@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-enum class Allocator : uint8_t { Offsets, Pools, FreePools };
+enum class Allocator : uint8_t { Offsets, Stays, Pools, FreePools };
 
 /// A recomputation, and the graph with the second runs.
 struct RecomputedProblem {
@@ -32,7 +32,7 @@ struct RecomputedProblem {
 struct Candidate {
   Schedule order; ///< The order of first runs.
   Allocator allocator = Allocator::Offsets;
-  /// Read for Offsets; for pools only whether and how evictions are weighed: any
+  /// Read for Offsets and Stays; for pools only whether and how evictions are weighed: any
   /// policy but CostAware is the paper's planner.
   SwapParams offsets;
   std::vector<PoolConfig> pools;   ///< For each memory; read for Pools. Empty for the host.
@@ -75,6 +75,8 @@ public:
 
   /// Every order with every eviction policy, the most promising first.
   std::vector<NamedCandidate> offsetSeeds() const;
+  /// The first orders with planSwapStays, if that plans for the machine, and the first order with kept states.
+  std::vector<NamedCandidate> staySeeds() const;
   /// Every order with each of three pools: one class, powers of two, and one class for each
   /// size. Pools that exceed the capacity are left out.
   std::vector<NamedCandidate> poolSeeds(EvictionPolicy policy) const;
@@ -100,6 +102,8 @@ private:
   std::vector<NamedCandidate> keepingSeeds(const NamedCandidate &seed) const;
   /// The seeds with several ways to use files and to keep states on their devices.
   std::vector<NamedCandidate> tierVariants(const std::vector<NamedCandidate> &seeds) const;
+  /// Whether planSwapStays plans for the machine and the placement, and the graph is small enough for it.
+  bool plansStays() const;
   PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;
   Expected<Plan> plan(const SwapProblem &problem, const Candidate &candidate) const;
@@ -107,6 +111,7 @@ private:
   void mutateRecomputation(Candidate &candidate, Rng &rng) const;
   void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
   void mutateOffsets(SwapParams &params, Rng &rng) const;
+  void mutateStays(SwapParams &params, Rng &rng) const;
   void crossPools(Candidate &a, Candidate &b, Rng &rng) const;
 
   const Graph &graph;

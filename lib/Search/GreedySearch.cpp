@@ -23,11 +23,15 @@ std::vector<NamedCandidate> greedySeeds(const SearchState &state) {
     std::move(more.begin(), more.end(), std::back_inserter(seeds));
   };
   append(space.offsetSeeds());
+  // The first of each kind come first.
+  const std::vector<NamedCandidate> stays = space.staySeeds();
+  seeds.insert(seeds.begin() + static_cast<ptrdiff_t>(std::min<size_t>(seeds.size(), kFirstSeeds)), stays.begin(),
+               stays.end());
   if (state.recomputes()) {
     // A large graph in little time is planned a few times only: what computes again comes right after the most
     // promising seeds.
-    std::vector<NamedCandidate> rest(seeds.begin() + static_cast<ptrdiff_t>(std::min(kFirstSeeds, seeds.size())),
-                                     seeds.end());
+    std::vector<NamedCandidate> rest(
+        seeds.begin() + static_cast<ptrdiff_t>(std::min(kFirstSeeds + stays.size(), seeds.size())), seeds.end());
     seeds.resize(seeds.size() - rest.size());
     append(space.recomputingSeeds(state.budget));
     append(std::move(rest));

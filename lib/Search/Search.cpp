@@ -55,8 +55,16 @@ static void breedAndDescend(SearchState &state, const std::vector<ScoredCandidat
   if (state.hasEvaluationLimit())
     run.evaluationLimit =
         state.result.evaluations + static_cast<int64_t>(static_cast<double>(state.evaluationsLeft()) * kGeneticShare);
-  std::optional<ScoredCandidate> best = breed(state, scored, run);
-  descend(state, best ? std::move(*best) : scored.front(), round);
+  // Children of plans by stays and of others are rarely better than both, so plans by stays take part only if one of
+  // them is the fastest.
+  std::vector<ScoredCandidate> seeds = scored;
+  auto isByStays = [](const ScoredCandidate &seed) { return seed.genes.allocator == Allocator::Stays; };
+  if (!isByStays(scored.front()))
+    std::erase_if(seeds, isByStays);
+  std::optional<ScoredCandidate> best = breed(state, seeds, run);
+  if (!best || *scored.front().objective <= *best->objective)
+    best = scored.front();
+  descend(state, std::move(*best), round);
 }
 
 /// Searches within the memories' capacities.

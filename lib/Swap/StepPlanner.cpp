@@ -541,7 +541,7 @@ bool StepPlanner::leavesAtOnce(TensorId t) const {
 
 Status StepPlanner::runOnAccelerator(Position position, Placer &placer) {
   makeRequest(position, placer.worksInPlace());
-  if (!request.allocations.empty())
+  if (!request.allocations.empty() || placer.isAlwaysAsked())
     SLUICE_RETURN_IF_ERROR(placer.place(*this, request));
   SLUICE_RETURN_IF_ERROR(makeRoom());
   return launchOnAccelerator();

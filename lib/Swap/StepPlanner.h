@@ -58,6 +58,8 @@ public:
   virtual bool worksInPlace() const { return false; }
   /// The least address for which the placer reads the calendar. By default it reads none.
   virtual int64_t calendarBase() const { return std::numeric_limits<int64_t>::max(); }
+  /// Whether place() is called for operators without allocations too.
+  virtual bool isAlwaysAsked() const { return false; }
   virtual Status place(const StepPlanner &state, PlaceRequest &request) = 0;
 };
 
@@ -119,6 +121,8 @@ public:
   // For placers:
   const ProblemIndex &index;
   const AddressMap &arena(MemoryId memory) const { return arenas[memory.index()]; }
+  /// The tensor's residency in the memory. Invalid if there is none.
+  ResidencyId residentIn(TensorId t, MemoryId memory) const { return resident[index.spot(t, memory).index()]; }
   /// False for an invalid id.
   bool live(ResidencyId id) const { return id.valid() && info[id.index()].live; }
   const Residency &residency(ResidencyId id) const { return plan.residencies[id.index()]; }
@@ -227,7 +231,6 @@ private:
   Status copyToFile(ResidencyId from, MemoryId file, Position position);
   /// The source of a copy of a file's tensor to an accelerator: the file, or the host's arena after a first copy.
   Expected<ResidencyId> stageFromFile(ResidencyId source, MemoryId memory, Position position, DeviceId device);
-  ResidencyId residentIn(TensorId t, MemoryId memory) const { return resident[index.spot(t, memory).index()]; }
   bool residesElsewhere(TensorId t, MemoryId memory) const;
   /// Whether the host's memory or a file has the tensor.
   bool isBacked(TensorId t) const {

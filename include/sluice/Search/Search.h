@@ -121,7 +121,7 @@ struct SearchResult {
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
 ///  no-recompute the same, but every operator runs once
-///  greedy       four orders x all eviction policies, and three pools
+///  greedy       four orders x all eviction policies, plans by stays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               the same with results in place of operands that die

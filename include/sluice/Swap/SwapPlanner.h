@@ -91,6 +91,12 @@ struct SwapParams {
 /// Infeasible error names the operator, the bytes that it needs and the memory.
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
+/// Decides for the whole order when each tensor is in the accelerator's memory, and then packs these stays. Results
+/// take the place of operands that die. Reads `keptStates`, `passes`, `stallWeight` (the weight of a copy out beside
+/// that of the copy in) and `idleWeight` (the part by which copies take longer than alone). Unsupported if operators
+/// run on several memories or the machine has files; Infeasible if the stays cannot be packed.
+Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
+
 /// Objects of one size class: SwapAdvisor's pool for one memory.
 struct ObjectClass {
   int64_t bytes = 0;
