@@ -110,7 +110,9 @@ TEST_CASE("Every operator has a form in ONNX, or is known to have none", "[onnx]
                                               "reduce_scatter",
                                               "all_to_all",
                                               "shard",
-                                              "halo"};
+                                              "halo",
+                                              "receive",
+                                              "send"};
   for (mlir::RegisteredOperationName name : context.getRegisteredOperationsByDialect("dataflow")) {
     if (name.stripDialect() == "constant")
       continue;
