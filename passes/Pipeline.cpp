@@ -50,7 +50,8 @@ public:
           add({TransferTime::End, groupOf(task), schedule.groupOf(weights[i].stage), {}, {}},
               {Sent::Kind::Term, {}, i, term});
       }
-    const uint32_t last = groupOf(taskOf(stages.getLoss().getDefiningOp()));
+    Operation *const maker = stages.getLoss().getDefiningOp();
+    const uint32_t last = maker ? groupOf(taskOf(maker)) : schedule.groupOf(schedule.stages - 1);
     for (uint32_t group = 0; group < schedule.groups; ++group)
       if (group != last)
         add({TransferTime::End, last, group, {}, {}}, {Sent::Kind::Loss, {}, 0, 0});

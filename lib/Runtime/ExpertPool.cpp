@@ -41,6 +41,8 @@ ExpertPool::~ExpertPool() {
 
 /// Holds a slot and begins the reads that it lacks; false where no slot is free. Under the lock.
 bool ExpertPool::request(uint32_t number) {
+  // First: the system may refuse threads.
+  startReaders();
   const std::optional<ExpertCache::Place> place = cache.hold(number);
   if (!place)
     return false;
@@ -61,15 +63,20 @@ bool ExpertPool::request(uint32_t number) {
     queue.push_back({number, begin, std::min(piece, expert.bytes - begin)});
     ++expert.pendingReads;
   }
-  startReaders();
   hasWork.notify_all();
   return true;
 }
 
 void ExpertPool::startReaders() {
-  // Threads take their time from a link's rate together.
-  while (readers.size() < kReaders)
-    readers.push_back(startThread([](void *pool) { static_cast<ExpertPool *>(pool)->work(); }, this, "sluice-experts"));
+  // Threads take their time from a link's rate together. One suffices.
+  try {
+    while (readers.size() < kReaders)
+      readers.push_back(
+          startThread([](void *pool) { static_cast<ExpertPool *>(pool)->work(); }, this, "sluice-experts"));
+  } catch (const std::system_error &) {
+    if (readers.empty())
+      throw;
+  }
 }
 
 void ExpertPool::lookAhead(uint32_t number, const unsigned char *isChosen) {

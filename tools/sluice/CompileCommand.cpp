@@ -117,7 +117,11 @@ Status runCompile(const CompileCommandOptions &options) {
   if (options.measured > 0)
     measureMappings(*compilation, options.measured, {});
   if (last == Phase::Link) {
-    forgetPipeline(options.output);
+    if (isPipelineDirectory(options.output)) {
+      // A refused model must not cost an older pipeline.
+      SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Codegen));
+      forgetPipeline(options.output);
+    }
     SLUICE_RETURN_IF_ERROR(compilation->link(options.output));
     clearProgress();
     if (options.printPipeline) {

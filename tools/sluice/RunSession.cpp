@@ -5,6 +5,7 @@
 
 #include "RunSession.h"
 #include "Commands.h"
+#include "ModelIdentity.h"
 #include "sluice/Codegen/Artifact.h"
 #include "sluice/Runtime/Tables.h"
 
@@ -109,6 +110,25 @@ Expected<RunSession> RunSession::openAlone(const std::string &directory, int thr
   return open(RankGroup::alone(), directory, threads, /*trace=*/false, spill);
 }
 
+/// Checks that the file of a pipeline lists exactly the states of a rank's model. What it did not list would be lost.
+static Status checkStates(const sluice_model &model, const StagesFile &stages, const std::string &directory,
+                          uint32_t rank) {
+  const std::vector<StateType> &listed = stages.states[rank];
+  bool areEqual = listed.size() == model.num_states;
+  for (uint32_t i = 0; areEqual && i < model.num_states; ++i) {
+    const sluice_tensor_desc state = tableEntry(model.states, i);
+    areEqual = std::any_of(listed.begin(), listed.end(), [&](const StateType &type) {
+      const Expected<ElementType> element = elementTypeFromOnnx(state.element_type);
+      return type.name == state.name && element && *element == type.type &&
+             std::equal(type.shape.begin(), type.shape.end(), state.shape, state.shape + state.rank);
+    });
+  }
+  if (areEqual)
+    return {};
+  return makeError(ErrorCode::InvalidInput, "'", stagesFileOf(directory), "' lists other states than '",
+                   folderOfRank(directory, rank), "' has, compile the model again");
+}
+
 Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &directory, int threads, bool trace,
                                       const std::string &spill) {
   // Ranks here share the cores.
@@ -118,6 +138,7 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
   std::optional<StagesFile> stages;
   if (isPipelineDirectory(directory)) {
     SLUICE_ASSIGN_OR_RETURN(stages, readStagesFile(directory));
+    SLUICE_RETURN_IF_ERROR(identityOf(directory).map([](const ModelIdentity &) {}));
   }
   for (size_t i = 0; i < ranks.size(); ++i) {
     const uint32_t rank = ranks.member(i) ? ranks.member(i)->rank : 0;
@@ -135,6 +156,8 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
     sessions.emplace_back(sluice_open((stages ? folderOfRank(directory, rank) : directory).c_str(), &options));
     if (!sessions.back())
       return makeError(ErrorCode::InvalidInput, sluice_last_error());
+    if (stages)
+      SLUICE_RETURN_IF_ERROR(checkStates(*sluice_describe(sessions.back().get()), *stages, directory, rank));
   }
   RunSession session(std::move(ranks), std::move(sessions));
   session.stages = std::move(stages);

@@ -5,9 +5,7 @@
 
 #include "SavedStates.h"
 
-#include "Commands.h"
 #include "lib/Runtime/Sha256.h"
-#include "sluice/Codegen/Artifact.h"
 #include "sluice/Support/Count.h"
 #include "sluice/Support/Text.h"
 #include "sluice/TensorIO/Npy.h"
@@ -247,35 +245,6 @@ std::vector<std::string> tensorFileNames(const std::vector<HostTensor> &tensors)
   for (const HostTensor &tensor : tensors)
     names.push_back(fileName(tensor.name, used));
   return names;
-}
-
-/// The ranks of a pipeline are one model.
-static Expected<ModelIdentity> identityOfPipeline(const std::string &directory) {
-  SLUICE_ASSIGN_OR_RETURN(const StagesFile stages, readStagesFile(directory));
-  ModelIdentity identity;
-  std::string all;
-  for (uint32_t rank = 0; rank < stages.numRanks(); ++rank) {
-    SLUICE_ASSIGN_OR_RETURN(ModelIdentity own, identityOf(folderOfRank(directory, rank)));
-    identity.name = std::move(own.name);
-    all += own.digest;
-  }
-  identity.digest = runtime::sha256Hex(all.data(), all.size());
-  return identity;
-}
-
-Expected<ModelIdentity> identityOf(const std::string &directory) {
-  if (isPipelineDirectory(directory))
-    return identityOfPipeline(directory);
-  const std::string path = (fs::path(directory) / kManifestFile).string();
-  SLUICE_ASSIGN_OR_RETURN(const Json json, readJsonFile(path));
-  const JsonReader manifest(json, concat("'", path, "'"));
-  ModelIdentity identity;
-  SLUICE_ASSIGN_OR_RETURN(identity.name, manifest.string("name"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string code, manifest.string("model_hash"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string parameters, manifest.string("parameter_hash"));
-  const std::string both = code + parameters;
-  identity.digest = runtime::sha256Hex(both.data(), both.size());
-  return identity;
 }
 
 Status checkReplaceable(const std::string &given) {

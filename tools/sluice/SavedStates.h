@@ -10,6 +10,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_SAVEDSTATES_H
 #define SLUICE_TOOLS_SLUICE_SAVEDSTATES_H
 
+#include "ModelIdentity.h"
 #include "RunSession.h"
 
 #include <cstdint>
@@ -23,15 +24,6 @@ struct RunProgress {
   int64_t steps = 0;   ///< Number of steps that the first rank has done.
   int64_t batches = 0; ///< Number of batches that all ranks have used when each has done that many steps.
 };
-
-/// A compiled model, as folders of states name it.
-struct ModelIdentity {
-  std::string name;
-  std::string digest; ///< SHA-256 of the hashes of its code and its parameters.
-};
-
-/// Reads the manifest of an artifact.
-Expected<ModelIdentity> identityOf(const std::string &directory);
 
 /// A file name for each tensor: the tensor's name without separators, each once.
 std::vector<std::string> tensorFileNames(const std::vector<HostTensor> &tensors);

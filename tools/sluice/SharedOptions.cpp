@@ -105,7 +105,7 @@ void CompileOptions::addTo(CLI::App &app) {
       ->group(kPlanning);
   app.add_option_function<double>(
          "--expert-hit-rate", [this](double rate) { options.expertHitRate = rate; },
-         "share of uses of experts whose weights the simulation takes to be in memory, if --memory leaves room for a "
+         "share of uses of experts whose weights the simulation takes to be in memory, if memory has room for a "
          "part of them (the share that has room)")
       ->type_name("RATE")
       ->check(CLI::Range(0.0, 1.0))
@@ -251,12 +251,13 @@ CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
 }
 
 void CompileOptions::addPipelineTo(CLI::App &app) {
-  addOption(app, "--pipeline", pipeline,
-            "run the training step as stages on ranks: stages=N, microbatches=N (batches of the model in a step), "
-            "schedule=1f1b, gpipe or interleaved, and ranks=N if a rank has several stages")
-      ->type_name("stages=N,...")
-      ->needs(trainOption)
-      ->group(kTraining);
+  pipelineOption =
+      addOption(app, "--pipeline", pipeline,
+                "run the training step as stages on ranks: stages=N, microbatches=N (batches of the model in a step), "
+                "schedule=1f1b, gpipe or interleaved, and ranks=N if a rank has several stages")
+          ->type_name("stages=N,...")
+          ->needs(trainOption)
+          ->group(kTraining);
 }
 
 CLI::Option *CompileOptions::addSplitTo(CLI::App &app) {
@@ -300,7 +301,7 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     SLUICE_ASSIGN_OR_RETURN(TrainingOptions parsed, parseTraining(train, optimizer));
     parsed.trainable = trainable;
     parsed.seed = options.seed;
-    if (!pipeline.empty()) {
+    if (pipelineOption && pipelineOption->count() > 0) {
       SLUICE_ASSIGN_OR_RETURN(parsed.pipeline, parsePipeline(pipeline));
     }
     resolved.training = std::move(parsed);

@@ -58,7 +58,7 @@ private:
   std::string solvers, train, optimizer, trainable, pipeline, matmulPrecision = "f32", gpuLibraries = "auto",
                                                               convChoice = "auto";
   std::vector<std::string> fixed;
-  CLI::Option *searchTime = nullptr, *trainOption = nullptr;
+  CLI::Option *searchTime = nullptr, *trainOption = nullptr, *pipelineOption = nullptr;
 };
 
 /// --dim; `dims` outlives the parse.

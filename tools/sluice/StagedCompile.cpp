@@ -5,11 +5,13 @@
 
 #include "StagedCompile.h"
 
+#include "ModelIdentity.h"
 #include "StagesFile.h"
 #include "sluice/Codegen/Artifact.h"
 #include "sluice/Support/Temporaries.h"
 
 #include <filesystem>
+#include <optional>
 
 namespace sluice::driver {
 
@@ -39,25 +41,34 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
     return makeError(ErrorCode::Unsupported, "the ranks of a pipeline have a program each, option '",
                      options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
                      "', print the program of rank 0 with --compile-to");
-  SLUICE_ASSIGN_OR_RETURN(OutputDirectory output, OutputDirectory::open(directory, options.interrupt));
-  // An older file must not vouch for new ones.
-  forgetPipeline(directory);
-  std::error_code ignored;
-  fs::remove(fs::path(directory) / kManifestFile, ignored);
+  std::optional<OutputDirectory> output;
   StagesFile file{
-      pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}};
+      pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}, {}};
   for (uint32_t rank = 0; rank < pipeline.ranks; ++rank) {
     CompilerOptions own = options;
     own.training->pipeline->rank = rank;
+    if (options.interrupt && *options.interrupt)
+      return makeError(ErrorCode::Interrupted, "stopped, option '--pipeline', run the command again");
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(modelPath, std::move(own)));
     SLUICE_RETURN_IF_ERROR(compilation->machine().checkCompilable());
+    SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Codegen));
+    if (!output) {
+      // Now that the first rank is refused no more, an older file must not vouch for new ones.
+      SLUICE_ASSIGN_OR_RETURN(OutputDirectory opened, OutputDirectory::open(directory, options.interrupt));
+      output.emplace(std::move(opened));
+      forgetPipeline(directory);
+      std::error_code ignored;
+      fs::remove(fs::path(directory) / kManifestFile, ignored);
+    }
     SLUICE_RETURN_IF_ERROR(compilation->link(folderOfRank(directory, rank)));
     SLUICE_ASSIGN_OR_RETURN(std::vector<StateType> states, statesOf(*compilation));
+    SLUICE_ASSIGN_OR_RETURN(ModelIdentity identity, identityOf(folderOfRank(directory, rank)));
     file.states.push_back(std::move(states));
+    file.digests.push_back(std::move(identity.digest));
     done(rank, *compilation);
   }
   SLUICE_RETURN_IF_ERROR(writeStagesFile(directory, file));
-  output.keep();
+  output->keep();
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "StagesFile.h"
 
 #include "sluice/Support/Json.h"
+#include "sluice/Support/Text.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -86,9 +87,15 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   for (const JsonReader &rank : ranks) {
     SLUICE_ASSIGN_OR_RETURN(const JsonReader states, rank.member("states"));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<JsonReader> entries, states.elements());
+    SLUICE_ASSIGN_OR_RETURN(std::string digest, rank.string("digest"));
+    file.digests.push_back(std::move(digest));
     std::vector<StateType> &own = file.states.emplace_back();
+    std::set<std::string> known;
     for (const JsonReader &entry : entries) {
       SLUICE_ASSIGN_OR_RETURN(StateType state, readState(entry));
+      if (!known.insert(state.name).second)
+        return makeError(ErrorCode::InvalidInput, "state '", excerpt(state.name), "' is listed twice, '", entry.where(),
+                         "', compile the model again");
       own.push_back(std::move(state));
     }
   }
@@ -104,11 +111,11 @@ Status writeStagesFile(const std::string &directory, const StagesFile &file) {
   json["microbatches"] = file.microbatches;
   json["schedule"] = file.schedule;
   json["ranks"] = Json::array();
-  for (const std::vector<StateType> &own : file.states) {
+  for (uint32_t rank = 0; rank < file.numRanks(); ++rank) {
     Json states = Json::array();
-    for (const StateType &state : own)
+    for (const StateType &state : file.states[rank])
       states.push_back({{"name", state.name}, {"type", static_cast<int64_t>(state.type)}, {"shape", state.shape}});
-    json["ranks"].push_back({{"states", std::move(states)}});
+    json["ranks"].push_back({{"digest", file.digests[rank]}, {"states", std::move(states)}});
   }
   return writeFileAtomically(stagesFileOf(directory), json.dump(1) + "\n");
 }

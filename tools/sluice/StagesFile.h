@@ -30,6 +30,7 @@ struct StagesFile {
   uint32_t stages = 0, microbatches = 0;
   std::string schedule;
   std::vector<std::vector<StateType>> states; ///< Per rank.
+  std::vector<std::string> digests;           ///< Per rank: of its compiled model (identityOf).
 
   uint32_t numRanks() const { return static_cast<uint32_t>(states.size()); }
   /// The states of all ranks, each once, and for each the first rank that has it.

@@ -1,0 +1,25 @@
+//===- ModelIdentity.h - Which compiled model a directory has ---*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_SLUICE_MODELIDENTITY_H
+#define SLUICE_TOOLS_SLUICE_MODELIDENTITY_H
+
+#include "sluice/Support/Error.h"
+
+#include <string>
+
+namespace sluice::driver {
+
+/// A compiled model, as folders of states name it.
+struct ModelIdentity {
+  std::string name;
+  std::string digest; ///< SHA-256 of the hashes of its code and its parameters.
+};
+
+/// Reads the manifest of an artifact.
+Expected<ModelIdentity> identityOf(const std::string &directory);
+
+} // namespace sluice::driver
+
+#endif // SLUICE_TOOLS_SLUICE_MODELIDENTITY_H
