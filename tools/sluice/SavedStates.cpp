@@ -5,6 +5,7 @@
 
 #include "SavedStates.h"
 
+#include "Commands.h"
 #include "lib/Runtime/Sha256.h"
 #include "sluice/Support/Count.h"
 #include "sluice/Support/Text.h"
