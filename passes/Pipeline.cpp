@@ -50,8 +50,7 @@ public:
           add({TransferTime::End, groupOf(task), schedule.groupOf(weights[i].stage), {}, {}},
               {Sent::Kind::Term, {}, i, term});
       }
-    Operation *const maker = stages.getLoss().getDefiningOp();
-    const uint32_t last = maker ? groupOf(taskOf(maker)) : schedule.groupOf(schedule.stages - 1);
+    const uint32_t last = groupOf(taskOf(stages.getLoss().getDefiningOp()));
     for (uint32_t group = 0; group < schedule.groups; ++group)
       if (group != last)
         add({TransferTime::End, last, group, {}, {}}, {Sent::Kind::Loss, {}, 0, 0});
@@ -116,6 +115,7 @@ private:
   void writeTask(const PipelineTask &task);
   void addTerm(size_t weight, size_t term, uint32_t microbatch);
   LogicalResult writeResults();
+  void countStates();
   void clone(Operation *op, Location loc, llvm::function_ref<Value(Value)> operandOf, DenseMap<Value, Value> &to);
   /// The value in the program of this rank.
   Value get(Value value, uint32_t microbatch);
@@ -344,11 +344,26 @@ void RankWriter::writeTask(const PipelineTask &task) {
   lossSum = addTo(lossSum, loss, NameLoc::get(builder.getStringAttr("loss.sum")));
 }
 
+/// Every rank counts the states that its operators read, and those from which their next values follow. Rank 0 counts
+/// those too that no operator reads.
+void RankWriter::countStates() {
+  for (size_t before = 0, now = SIZE_MAX; before != now; now = states.size()) {
+    before = states.size();
+    for (const PipelineStages::ModelState &state : stages.getModelStates()) {
+      if (state.scope == ValueScope::Microbatch || (rank != 0 && !states.contains(state.state)))
+        continue;
+      localState(state.state);
+      for (uint32_t microbatch = 0; microbatch < schedule.microbatches; ++microbatch)
+        get(state.next, microbatch);
+    }
+  }
+}
+
 LogicalResult RankWriter::writeResults() {
   TensorBuilder build(builder, NameLoc::get(builder.getStringAttr("loss")));
   const double share = 1.0 / schedule.microbatches;
   SmallVector<Value> results{build.mul(lossSum, build.splat(typeOf(lossSum).getElementType(), share))};
-  SmallVector<DictionaryAttr> attributes{function.getResultAttrDict(0)};
+  SmallVector<DictionaryAttr> attributes{function.getResultAttrDict(stages.getLossNumber())};
   ofUpdate[stages.getScale()->getResult(0)] = build.splat(build.mlir().getF64Type(), share);
   for (size_t i = 0; i < sums.size(); ++i) {
     const PipelineStages::Weight &weight = stages.getWeights()[i];
@@ -369,6 +384,7 @@ LogicalResult RankWriter::writeResults() {
   for (const PipelineStages::Update &update : stages.getUpdates())
     if (update.weight ? isMine(stages.getWeights()[*update.weight].stage) : ownsWeights())
       add(update.state, getUpdated(update.next));
+  countStates();
   for (const PipelineStages::ModelState &state : stages.getModelStates())
     if (state.scope == ValueScope::Microbatch ? isMine(state.stage) : states.contains(state.state))
       add(state.state, get(state.next, schedule.microbatches - 1));

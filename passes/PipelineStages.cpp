@@ -73,7 +73,7 @@ LogicalResult PipelineStages::findResults() {
     if (name)
       next.emplace_back(byName.lookup(name), operand.get());
     else if (!loss)
-      loss = operand.get();
+      loss = operand.get(), lossNumber = operand.getOperandNumber();
     else
       return function.emitError("has several outputs, and a training step has its loss alone");
   }
@@ -318,8 +318,10 @@ LogicalResult PipelineStages::run(uint32_t numStages, const StageRates &rates) {
     return failure();
   findMembers();
   findScopes();
-  if (scopeOf(loss) != ValueScope::Microbatch)
-    return function.emitError("has a loss that does not depend on its inputs, a pipeline has nothing to divide");
+  if (scopeOf(loss) != ValueScope::Microbatch || !loss.getDefiningOp())
+    return function.emitError(
+        "has a loss that no operator computes from its inputs, which leaves a pipeline nothing to "
+        "divide, give a loss that depends on the inputs");
   findPositions();
   const Expected<CutSolution> cuts = solveCuts(cutProblem(numStages, rates));
   if (!cuts) {

@@ -67,7 +67,8 @@ public:
   llvm::LogicalResult run(uint32_t numStages, const StageRates &rates);
 
   mlir::func::FuncOp getFunction() const { return function; }
-  mlir::Value getLoss() const { return loss; }
+  mlir::Value getLoss() const { return loss; }          ///< A member's result.
+  unsigned getLossNumber() const { return lossNumber; } ///< Among the function's results.
   dataflow::StateOp getScale() const { return scale; }
   llvm::ArrayRef<Weight> getWeights() const { return weights; }
   llvm::ArrayRef<Update> getUpdates() const { return updates; }
@@ -97,6 +98,7 @@ private:
 
   mlir::func::FuncOp function;
   mlir::Value loss;
+  unsigned lossNumber = 0;
   dataflow::StateOp scale;
   std::vector<std::pair<dataflow::StateOp, mlir::Value>> next; ///< All states with a next value.
   std::vector<Weight> weights;
