@@ -21,8 +21,9 @@ import subprocess
 import sys
 
 import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
+
+from small_models import save
 
 SLUICE, MPIRUN, FOLDER = sys.argv[1:4]
 ALL, UNEVEN = sys.argv[4:5] == ["--all"], sys.argv[4:5] == ["--uneven"]
@@ -40,25 +41,13 @@ def uniform(*shape, fan):
     return (random.uniform(-1, 1, shape) * numpy.sqrt(3 / fan)).astype(numpy.float32)
 
 
-def save(name, nodes, weights, shape, kind, result):
-    path = os.path.join(FOLDER, name + ".onnx")
-    graph = helper.make_graph(
-        [helper.make_node(op, inputs.split(), outputs.split(), name=outputs.split()[0], **attributes)
-         for op, inputs, outputs, attributes in nodes], name,
-        [helper.make_tensor_value_info("x", kind, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
-        [numpy_helper.from_array(value, key) for key, value in weights.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
-
-
 def perceptron():
     features, hidden = (10, 61) if UNEVEN else (24, 64)
     weights = {"W1": uniform(features, hidden, fan=24), "b1": uniform(hidden, fan=300),
                "W2": uniform(hidden, CLASSES, fan=64), "b2": uniform(CLASSES, fan=300)}
     nodes = [("Gemm", "x W1 b1", "h", {}), ("Relu", "h", "r", {}), ("Gemm", "r W2 b2", "y", {})]
     x = random.uniform(-1, 1, (BATCH, features)).astype(numpy.float32)
-    return save("mlp", nodes, weights, [BATCH, features], TensorProto.FLOAT, [BATCH, CLASSES]), x, (BATCH,), "sgd,lr=0.1"
+    return save(FOLDER, "mlp", nodes, weights, [BATCH, features], TensorProto.FLOAT, [BATCH, CLASSES]), x, (BATCH,), "sgd,lr=0.1"
 
 
 def convolutional():
@@ -77,7 +66,7 @@ def convolutional():
              ("Conv", "p C2", "d", pads), ("Relu", "d", "e", {}), ("Flatten", "e", "g", {}),
              ("Gemm", "g W b", "y", {})]
     x = random.uniform(-1, 1, (BATCH, 2, *SIDES)).astype(numpy.float32)
-    path = save("cnn", nodes, weights, [BATCH, 2, *SIDES], TensorProto.FLOAT, [BATCH, CLASSES])
+    path = save(FOLDER, "cnn", nodes, weights, [BATCH, 2, *SIDES], TensorProto.FLOAT, [BATCH, CLASSES])
     return path, x, (BATCH,), "momentum,lr=0.02"
 
 
@@ -100,7 +89,7 @@ def transformer():
               ("MatMul", "r U", "u", {}), ("Tanh", "u", "t", {}), ("MatMul", "t D", "d", {}), ("Add", "r d", "z", {}),
               ("MatMul", "z L", "y", {})]
     x = random.integers(0, words, (BATCH, length))
-    path = save("transformer", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
+    path = save(FOLDER, "transformer", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
     return path, x, (BATCH, length), "adam,lr=0.01"
 
 
@@ -121,7 +110,7 @@ def fused():
               ("Reshape", "o1 whole", "o2", {}), ("MatMul", "o2 Wo", "o3", {}), ("Add", "e o3", "r", {}),
               ("MatMul", "r L", "y", {})]
     x = random.integers(0, words, (BATCH, length))
-    path = save("fused", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
+    path = save(FOLDER, "fused", nodes, weights, [BATCH, length], TensorProto.INT64, [BATCH, length, CLASSES])
     return path, x, (BATCH, length), "momentum,lr=0.02"
 
 

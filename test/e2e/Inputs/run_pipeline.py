@@ -17,7 +17,9 @@ import sys
 
 import numpy
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
+
+from small_models import save
 
 SLUICE, MPIRUN, FOLDER = sys.argv[1:4]
 STEPS, BATCH, CLASSES = 4, 4, 5
@@ -28,18 +30,6 @@ def uniform(*shape):
     return (random.uniform(-1, 1, shape) * numpy.sqrt(3 / shape[-1])).astype(numpy.float32)
 
 
-def save(name, nodes, weights, shape, kind, result):
-    path = os.path.join(FOLDER, name + ".onnx")
-    graph = helper.make_graph(
-        [helper.make_node(op, inputs.split(), outputs.split(), name=outputs.split()[0], **attributes)
-         for op, inputs, outputs, attributes in nodes], name,
-        [helper.make_tensor_value_info("x", kind, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
-        [numpy_helper.from_array(value, key) for key, value in weights.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
-
-
 def perceptron():
     sizes = [8, 24, 16, 24, 16, CLASSES]
     weights, nodes, last = {}, [], "x"
@@ -48,7 +38,7 @@ def perceptron():
         nodes += [("Gemm", f"{last} W{i} b{i}", f"h{i}", {}), ("Tanh", f"h{i}", f"t{i}", {})]
         last = f"t{i}"
     nodes[-1] = ("Identity", f"h{len(sizes) - 2}", "y", {})
-    return save("mlp", nodes, weights, [BATCH, 8], TensorProto.FLOAT, [BATCH, CLASSES]), "float", [8], []
+    return save(FOLDER, "mlp", nodes, weights, [BATCH, 8], TensorProto.FLOAT, [BATCH, CLASSES]), "float", [8], []
 
 
 def convolutional():
@@ -63,7 +53,7 @@ def convolutional():
         last = f"d{i}"
     weights |= {"W": uniform(4 * 36, CLASSES), "b": uniform(CLASSES)}
     nodes += [("Flatten", last, "g", {}), ("Gemm", "g W b", "y", {})]
-    return save("cnn", nodes, weights, [BATCH, 2, 6, 6], TensorProto.FLOAT, [BATCH, CLASSES]), "float", [2, 6, 6], []
+    return save(FOLDER, "cnn", nodes, weights, [BATCH, 2, 6, 6], TensorProto.FLOAT, [BATCH, CLASSES]), "float", [2, 6, 6], []
 
 
 def tied():
@@ -74,7 +64,7 @@ def tied():
                   ("Add", f"{last} t{i}", f"a{i}", {})]
         last = f"a{i}"
     nodes += [("Transpose", "E", "T", {"perm": [1, 0]}), ("MatMul", f"{last} T", "y", {})]
-    return save("tied", nodes, weights, [BATCH, 6], TensorProto.INT64, [BATCH, 6, CLASSES]), "int", [6], [6]
+    return save(FOLDER, "tied", nodes, weights, [BATCH, 6], TensorProto.INT64, [BATCH, 6, CLASSES]), "int", [6], [6]
 
 
 def given(path):

@@ -20,13 +20,7 @@ Instance chain(size_t operators, int64_t activationBytes, int64_t parameterBytes
   instance.machine = starMachine(1);
   Graph &graph = instance.graph;
   graph.name = "chain";
-  auto add = [&](TensorKind kind, int64_t bytes) {
-    Tensor tensor;
-    tensor.name = concat("t", graph.numTensors());
-    tensor.kind = kind;
-    tensor.bytes = bytes;
-    return graph.addTensor(tensor);
-  };
+  auto add = [&](TensorKind kind, int64_t bytes) { return addTensor(graph, kind, bytes); };
   TensorId value = add(TensorKind::Input, activationBytes);
   for (size_t i = 0; i < operators; ++i) {
     Operator op;

@@ -14,6 +14,15 @@
 
 namespace sluice::test {
 
+/// Adds a tensor that is named by its number.
+inline TensorId addTensor(Graph &graph, TensorKind kind, int64_t bytes) {
+  Tensor tensor;
+  tensor.name = concat("t", graph.numTensors());
+  tensor.kind = kind;
+  tensor.bytes = bytes;
+  return graph.addTensor(tensor);
+}
+
 /// A graph on a machine, with the problem that points into it.
 struct Instance {
   Graph graph;
@@ -90,13 +99,7 @@ inline Instance randomInstance(uint64_t seed, size_t operators, size_t accelerat
   instance.machine = starMachine(accelerators);
   Graph &graph = instance.graph;
   graph.name = concat("random", seed);
-  auto add = [&](TensorKind kind) {
-    Tensor tensor;
-    tensor.name = concat("t", graph.numTensors());
-    tensor.kind = kind;
-    tensor.bytes = 64 * static_cast<int64_t>(1 + rng.below(16));
-    return graph.addTensor(tensor);
-  };
+  auto add = [&](TensorKind kind) { return addTensor(graph, kind, 64 * static_cast<int64_t>(1 + rng.below(16))); };
   std::vector<TensorId> values{add(TensorKind::Input)};
   for (size_t i = 0; i < operators; ++i) {
     Operator op;

@@ -18,13 +18,7 @@ inline Instance tinyInstance(uint64_t seed) {
   instance.machine.links[0].duplexBytesPerSec = 2e9;
   Graph &graph = instance.graph;
   graph.name = concat("tiny", seed);
-  auto add = [&](TensorKind kind, int64_t bytes) {
-    Tensor tensor;
-    tensor.name = concat("t", graph.numTensors());
-    tensor.kind = kind;
-    tensor.bytes = bytes;
-    return graph.addTensor(tensor);
-  };
+  auto add = [&](TensorKind kind, int64_t bytes) { return addTensor(graph, kind, bytes); };
   auto size = [&] { return 64 * static_cast<int64_t>(1 + rng.below(3)); };
   std::vector<TensorId> values{add(TensorKind::Input, size())};
   std::vector<TensorId> states;
