@@ -174,7 +174,7 @@ def PipelinePass : Pass<"dataflow-pipeline", "::mlir::func::FuncOp"> {
     updates are in the first stage that reads the weight.
 
     The result is the step of rank `rank` of `ranks` ranks, for `microbatches` batches of the
-    model. Arguments have the microbatches one after the other along their first dimension.
+    model. Each argument holds the microbatches, joined along its first dimension.
     The program runs the forward and backward passes of its stages in the order of the
     `schedule`, sends activations and gradients to other ranks (`send`, `receive`), adds up
     the gradients, and updates its weights by their mean. Every rank returns the mean loss.
@@ -266,17 +266,17 @@ def PoolExpertsPass : Pass<"dataflow-pool-experts", "::mlir::func::FuncOp"> {
   let summary = "Reserve slots in memory for the weights of experts that the data of a step chooses";
   let description = [{
     A group of experts are operators that read their weights only if an element of one mask
-    is true, such as the `dataflow.if` of each expert of a layer. The pass gives each expert
-    the number of its group (`dataflow.expert`), lets the operator capture the whole mask,
-    and gives the function the number of slots (`dataflow.expert_slots`). The weights of all
-    groups then stay in the parameter file, and the runtime reads those of a chosen expert
-    into a slot. Without a group nothing changes.
+    is true, such as the `dataflow.if` of each expert of a layer. The pass marks each expert
+    (`dataflow.expert`), lets it capture the whole mask, and gives the function the number of
+    slots (`dataflow.expert_slots`). The weights of all groups then stay in the parameter
+    file, and the runtime reads those of a chosen expert into a slot. Without a group nothing
+    changes.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
-    Option<"slots", "slots", "int64_t", "2", "number of experts for which there is memory">,
+    Option<"slots", "slots", "int64_t", "2", "number of slots, each with memory for one expert">,
     Option<"hitRate", "hit-rate", "double", "0.0",
-           "share of uses of experts whose weights are in memory, as the simulator assumes">,
+           "share of uses of experts whose weights are in a slot, as the simulator assumes; the compiler gives it">,
   ];
 }
 

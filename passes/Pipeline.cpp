@@ -26,11 +26,11 @@ namespace sluice {
 
 namespace {
 
-/// What a transfer sends.
+/// The data of a transfer.
 struct Sent {
   enum class Kind : uint8_t { Value, Weight, Term, Loss };
   Kind kind = Kind::Value;
-  Value value;                 ///< Of a value: that of each microbatch.
+  Value value;                 ///< With Kind::Value: the value; one is sent for each microbatch.
   size_t weight = 0, term = 0; ///< Of a weight, or of a term of its gradient.
 };
 
@@ -41,6 +41,10 @@ public:
     for (Operation *op : stages.getMembers())
       for (Value operand : op->getOperands())
         use(operand, taskOf(op));
+    // The rank of the first stage counts all states that count.
+    for (const PipelineStages::ModelState &state : stages.getModelStates())
+      if (state.scope == ValueScope::Counted)
+        use(state.next, {0, 0, false});
     const ArrayRef<PipelineStages::Weight> weights = stages.getWeights();
     for (size_t i = 0; i < weights.size(); ++i)
       for (size_t term = 0; term < weights[i].terms.size(); ++term) {
@@ -193,8 +197,13 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
     if (stages.findModelState(state) && microbatch > 0)
       return get(stages.findModelState(state)->next, microbatch - 1);
     // A weight of another rank was received.
-    const Value received = ofStep.lookup(value);
-    return received ? received : localState(state);
+    if (const Value received = ofStep.lookup(value))
+      return received;
+    if (const std::optional<size_t> weight = stages.findWeight(state);
+        weight && !isMine(stages.getWeights()[*weight].stage) && problem.empty())
+      problem = "weight '" + nameOf(state).str() + "' is read by rank " + std::to_string(rank) +
+                " which does not receive it, this is a bug of Sluice, please report it";
+    return localState(state);
   }
   const ValueScope scope = stages.scopeOf(value);
   auto &known = scope == ValueScope::Step ? ofStep : ofMicrobatch[microbatch];
@@ -207,8 +216,8 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
   Operation *op = value.getDefiningOp();
   if (scope == ValueScope::Microbatch) {
     if (problem.empty())
-      problem = "operator '" + nodeName(op->getLoc()) + "' is read by rank " + std::to_string(rank) +
-                " before it is there, this is a bug of Sluice, please report it";
+      problem = "operator '" + nodeName(op->getLoc()) + "'  is read by rank " + std::to_string(rank) +
+                " before it is received or computed, this is a bug of Sluice, please report it";
     return UnrealizedConversionCastOp::create(builder, op->getLoc(), value.getType(), ValueRange()).getResult(0);
   }
   clone(
@@ -228,7 +237,7 @@ Value RankWriter::getUpdated(Value value) {
   return ofUpdate.lookup(value);
 }
 
-/// A kernel that joined two additions would keep both summands until then.
+/// A kernel that fuses several additions would keep all their summands in memory until the last one is computed.
 Value RankWriter::addTo(Value sum, Value value, Location loc) {
   if (!sum)
     return value;
@@ -375,7 +384,8 @@ LogicalResult RankWriter::writeResults() {
     ofUpdate[weight.sum->getResult(0)] = total;
   }
   if (!build.message().empty())
-    return function.emitError("the loss of a pipeline cannot be built: ") << build.message();
+    return function.emitError("the mean loss of a pipeline cannot be built, ")
+           << build.message() << ", give the model a loss of a floating-point type";
   auto add = [&](StateOp state, Value next) {
     results.push_back(next);
     attributes.push_back(builder.getDictionaryAttr(
@@ -388,7 +398,7 @@ LogicalResult RankWriter::writeResults() {
   for (const PipelineStages::ModelState &state : stages.getModelStates())
     if (state.scope == ValueScope::Microbatch ? isMine(state.stage) : states.contains(state.state))
       add(state.state, get(state.next, schedule.microbatches - 1));
-  // A state of which only the next value is computed here.
+  // A rank declares a state even if it only computes the next value and never reads the state.
   for (const PipelineStages::ModelState &state : stages.getModelStates())
     if (state.scope == ValueScope::Microbatch && isMine(state.stage))
       localState(state.state);
@@ -470,8 +480,14 @@ struct Pipeline : sluice::impl::PipelinePassBase<Pipeline> {
     if (!made)
       return fail(made.error());
     if (ranks < 2 || rank >= ranks)
-      return function.emitError("rank ") << rank.getValue() << " of " << ranks.getValue()
-                                         << " ranks has no stage of a pipeline, give one of two or more ranks";
+      return function.emitError("rank ") << rank.getValue() << " is out of range for " << ranks.getValue()
+                                         << " ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more "
+                                            "ranks and a rank below their number";
+    if (!(flopsPerSec > 0) || !(bytesPerSec > 0))
+      return function.emitError("a rank computes ")
+             << flopsPerSec.getValue() << " operations and moves " << bytesPerSec.getValue()
+             << " bytes per second, options 'flops-per-sec' and 'bytes-per-sec' of dataflow-pipeline, give positive "
+                "rates";
     PipelineStages found(function);
     if (failed(found.run(made->stages, {flopsPerSec, bytesPerSec, linkBytesPerSec, linkLatencyNs})))
       return failure();

@@ -75,7 +75,8 @@ LogicalResult PipelineStages::findResults() {
     else if (!loss)
       loss = operand.get(), lossNumber = operand.getOperandNumber();
     else
-      return function.emitError("has several outputs, and a training step has its loss alone");
+      return function.emitError(
+          "has several outputs, and a training step returns only its loss, run dataflow-train with accumulate=0");
   }
   if (!scale || !loss)
     return function.emitError("is not a training step that exchanges gradients, run dataflow-train with accumulate=0");
@@ -134,7 +135,7 @@ LogicalResult PipelineStages::findUpdates() {
   }
   for (Weight &weight : weights)
     if (!weight.gradient)
-      return weight.state.emitError("has no gradient that the step makes, run dataflow-train with accumulate=0");
+      return weight.state.emitError("has no gradient in this step, run dataflow-train with accumulate=0");
   return success();
 }
 
@@ -196,7 +197,7 @@ void PipelineStages::findScopes() {
 
 /// Operators of the forward pass are numbered in order. The others have the number of the operator whose gradient they
 /// compute, but none above that of a gradient they read, so that gradients flow backward.
-void PipelineStages::findPositions() {
+LogicalResult PipelineStages::findPositions() {
   DataflowDialect::PositionAttrHelper mark(function.getContext());
   llvm::DenseMap<int64_t, size_t> ofMark;
   for (Operation *op : members)
@@ -205,6 +206,8 @@ void PipelineStages::findPositions() {
         ofMark[marked.getInt()] = numPositions;
       positions[op] = numPositions++;
     }
+  if (ofMark.empty())
+    return function.emitError("has no operator with a position, run dataflow-mark-positions before dataflow-train");
   for (Operation *op : members) {
     if (isForward(op))
       continue;
@@ -217,6 +220,7 @@ void PipelineStages::findPositions() {
         position = std::min(position, positions.lookup(maker));
     positions[op] = position;
   }
+  return success();
 }
 
 CutProblem PipelineStages::cutProblem(uint32_t numStages, const StageRates &rates) const {
@@ -255,9 +259,16 @@ uint32_t PipelineStages::stageOf(Value value, uint32_t otherwise) const {
 
 SmallVector<size_t> PipelineStages::weightsOf(Value value) const {
   SmallVector<size_t> list;
-  for (Operation *state : statesReadBy(ancestorsOf(value), value))
-    if (std::optional<size_t> weight = findWeight(cast<StateOp>(state)))
+  llvm::SetVector<Operation *> open = statesReadBy(ancestorsOf(value), value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    auto state = cast<StateOp>(open[i]);
+    if (std::optional<size_t> weight = findWeight(state)) {
       list.push_back(*weight);
+    } else if (const ModelState *own = findModelState(state); own && own->scope == ValueScope::Counted) {
+      const llvm::SetVector<Operation *> more = statesReadBy(ancestorsOf(own->next), own->next);
+      open.insert(more.begin(), more.end());
+    }
+  }
   return list;
 }
 
@@ -301,8 +312,9 @@ LogicalResult PipelineStages::assignStages(const CutSolution &cuts) {
       continue;
     Operation *maker = state.next.getDefiningOp();
     if (!maker || !stages.contains(maker))
-      return state.state.emitError("has a next value that no operator makes, a pipeline cannot keep it, leave out "
-                                   "option '--state'");
+      return state.state.emitError(
+          "has a next value that no operator computes, so a pipeline cannot assign it to a stage, leave out "
+          "option '--state'");
     state.stage = stages.lookup(maker);
     for (Operation *reader : state.state.getResult().getUsers())
       if (stages.contains(reader) && stages.lookup(reader) != state.stage)
@@ -322,7 +334,8 @@ LogicalResult PipelineStages::run(uint32_t numStages, const StageRates &rates) {
     return function.emitError(
         "has a loss that no operator computes from its inputs, which leaves a pipeline nothing to "
         "divide, give a loss that depends on the inputs");
-  findPositions();
+  if (failed(findPositions()))
+    return failure();
   const Expected<CutSolution> cuts = solveCuts(cutProblem(numStages, rates));
   if (!cuts) {
     emitError(function, cuts.error());

@@ -42,16 +42,17 @@ public:
   struct Weight {
     dataflow::StateOp state;
     dataflow::StateOp sum;                  ///< Holds the sum of the gradients when the update runs.
-    mlir::Value gradient;                   ///< Of one microbatch.
+    mlir::Value gradient;                   ///< The gradient of one microbatch.
     llvm::SmallVector<mlir::Value> terms;   ///< Their sum is the gradient; each is of one stage.
     llvm::SmallVector<uint32_t> termStages; ///< Per term: the stage that makes it.
-    uint32_t stage = 0;                     ///< The first that reads the weight.
+    uint32_t stage = 0;                     ///< The first stage that reads the weight.
   };
   /// A state that an optimizer updates: a weight, or a state of the optimizer's own.
   struct Update {
     dataflow::StateOp state;
     mlir::Value next;
-    std::optional<size_t> weight; ///< Whose update it is part of; absent: all groups count.
+    std::optional<size_t> weight; ///< The weight to whose update this state belongs; absent for a counter that every
+                                  ///< group updates itself.
   };
   /// A state that the model itself updates from microbatch to microbatch.
   struct ModelState {
@@ -82,7 +83,7 @@ public:
   bool isMember(mlir::Operation *op) const { return stages.contains(op); }
   uint32_t stageOf(mlir::Operation *member) const { return stages.lookup(member); }
   bool isForward(mlir::Operation *member) const { return forward.contains(member); }
-  /// The weights from which a value of Step or Counted scope follows.
+  /// The weights from which a value of Step or Counted scope follows, by way of other counted states too.
   llvm::SmallVector<size_t> weightsOf(mlir::Value value) const;
 
 private:
@@ -90,7 +91,7 @@ private:
   llvm::LogicalResult findUpdates();
   void findMembers();
   void findScopes();
-  void findPositions();
+  llvm::LogicalResult findPositions();
   CutProblem cutProblem(uint32_t numStages, const StageRates &rates) const;
   llvm::LogicalResult assignStages(const CutSolution &cuts);
   void findTerms(Weight &weight);

@@ -23,8 +23,8 @@ struct PoolExperts : sluice::impl::PoolExpertsPassBase<PoolExperts> {
     func::FuncOp function = getOperation();
     if (slots < 1 || slots > INT32_MAX || !(hitRate >= 0 && hitRate <= 1)) {
       function.emitError() << "experts have " << slots.getValue() << " slots and a hit rate of " << hitRate.getValue()
-                           << ", options 'slots' and 'hit-rate' of dataflow-pool-experts, give at least 1 and a rate "
-                              "from 0 to 1";
+                           << ", options 'slots' and 'hit-rate' of dataflow-pool-experts, give at least 1 slot and a "
+                              "rate from 0 to 1";
       return signalPassFailure();
     }
     if (function.isExternal())
@@ -33,10 +33,9 @@ struct PoolExperts : sluice::impl::PoolExpertsPassBase<PoolExperts> {
     if (groups.empty())
       return;
     Builder b(function.getContext());
-    for (auto [number, group] : llvm::enumerate(groups))
+    for (const ExpertGroup &group : groups)
       for (const Expert &expert : group.members) {
-        DataflowDialect::ExpertAttrHelper(b.getContext())
-            .setAttr(expert.op, b.getI64IntegerAttr(static_cast<int64_t>(number)));
+        DataflowDialect::ExpertAttrHelper(b.getContext()).setAttr(expert.op, b.getUnitAttr());
         // The runtime sees from it which other experts the step has chosen.
         if (!llvm::is_contained(expert.op->getOperands(), group.mask))
           cast<ProgramsOpInterface>(expert.op).capture(group.mask);

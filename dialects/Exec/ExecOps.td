@@ -76,11 +76,13 @@ def Exec_Dialect : Dialect {
       range. Steps differ in their bounds. A step with bounds has one arena for each
       memory, no larger than the arena that the memory declares. An init with bounds
       belongs to the step that has the same bounds.
-    - C18: a program has experts if and only if it has slots for them, and then a file. Each
-      expert is another operator, and experts are in the order of their groups and elements.
+    - C18: a program has experts if and only if it has slots for them. It then also has a
+      memory of kind file. Different experts are different operators, and experts are in the
+      order of their groups and elements.
       The range of an expert starts at a multiple of 4096 and is within the parameter file.
       The slots fit into the host's memory beside its arena. A launch of an expert is on a
-      CPU and has the mask among the slots that it reads, with a byte for the element.
+      CPU and has the mask among the slots that it reads, with a byte for each element of
+      the group.
 
     If extents depend on symbols, bytes are those of the upper bounds, or of the bounds
     of the step. A tensor starts at the start of its slot, and is dense for the actual
@@ -358,11 +360,12 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
 def Exec_ExpertOp : Exec_Op<"expert", [InProgram]> {
   let summary = "an operator that reads its weights only if the data of a step chooses it";
   let description = [{
-    The operator is the one of that name in launches. Operators of one `group` have the same
+    `op` is the name of the operator in launches. Operators of one `group` have the same
     mask: the slot with the number `mask` among those that the launch reads, with one byte
     for each element. The operator is chosen if the byte `element` is not 0. Its weights are
     `bytes` of the parameter file from `at` on. Before the kernel of a chosen expert runs,
-    they are in a slot of the program, and homes in this range have addresses in that slot.
+    they are in a slot of the program, and parameters in this range have their addresses in
+    that slot.
 
     Example:
 

@@ -36,15 +36,19 @@ struct Declarations {
   SmallVector<StreamOp> streams;
   SmallVector<InputOp> inputs;
   SmallVector<OutputOp> outputs;
-  llvm::StringMap<ExpertOp> experts; ///< By operator.
+  llvm::StringMap<ExpertOp> experts;         ///< By operator.
+  std::map<uint64_t, uint64_t> lastElements; ///< Of experts, by group.
   DeclarationNumbers numbers;
 
   explicit Declarations(ProgramOp program)
       : memories(program.getBody().getOps<MemoryOp>()), devices(program.getBody().getOps<DeviceOp>()),
         links(program.getBody().getOps<LinkOp>()), streams(program.getBody().getOps<StreamOp>()),
         inputs(program.getBody().getOps<InputOp>()), outputs(program.getBody().getOps<OutputOp>()), numbers(program) {
-    for (ExpertOp expert : program.getBody().getOps<ExpertOp>())
+    for (ExpertOp expert : program.getBody().getOps<ExpertOp>()) {
       experts.try_emplace(expert.getOp(), expert);
+      uint64_t &last = lastElements[expert.getGroup()];
+      last = std::max<uint64_t>(last, expert.getElement());
+    }
   }
 
   uint32_t memoryOfStream(uint32_t stream) {
@@ -341,11 +345,14 @@ LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
   if (!expert)
     return success();
   const uint64_t mask = ExpertOp(expert).getMask();
+  // The runtime reads the mask for the whole group.
+  const uint64_t last = known.lastElements.at(ExpertOp(expert).getGroup());
   Slot *const flags = mask < op.getReads().size() ? &slotOf(op.getReads()[mask]) : nullptr;
   if (known.devices[known.numbers[known.streams[stream].getDeviceAttr()]].getKind() != DeviceKind::Cpu || !flags ||
-      static_cast<uint64_t>(flags->end - flags->begin) <= ExpertOp(expert).getElement())
+      static_cast<uint64_t>(flags->end - flags->begin) <= last)
     return op.emitOpError() << "C18: launches the expert '" << op.getOp()
-                            << "', and is not on a CPU or reads no mask with its element";
+                            << "', and is not on a CPU or reads no mask with the " << last + 1
+                            << " elements of its group";
   return success();
 }
 
@@ -518,23 +525,25 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
   constexpr int64_t kBlock = 4096;
   auto experts = llvm::to_vector(program.getBody().getOps<ExpertOp>());
   if (experts.empty() == program.getExpertSlots().has_value())
-    return program.emitOpError("C18: has experts or slots for them, and needs both or none");
+    return program.emitOpError("C18: has experts without slots or slots without experts, give both or none");
   if (experts.empty())
     return success();
   if (llvm::none_of(known.memories, [](MemoryOp memory) { return memory.getFile(); }))
-    return experts.front().emitOpError("C18: needs a file, from which its weights are read");
+    return experts.front().emitOpError("C18: is an expert, and the program has no memory of kind file, declare one");
   llvm::StringSet<> names;
   for (auto [i, expert] : llvm::enumerate(experts)) {
     const auto group = static_cast<int64_t>(expert.getGroup()), element = static_cast<int64_t>(expert.getElement());
     const auto order = std::pair(group, element);
-    if (group < 0 || group > UINT32_MAX || element < 0 || element > UINT32_MAX ||
+    if (group < 0 || group > UINT32_MAX || element < 0 || element > UINT32_MAX || expert.getMask() > UINT32_MAX ||
         !names.insert(expert.getOp()).second ||
         (i > 0 && order <= std::pair(static_cast<int64_t>(experts[i - 1].getGroup()),
                                      static_cast<int64_t>(experts[i - 1].getElement()))))
-      return expert.emitOpError("C18: is not in the order of groups and elements, or its operator is an expert twice");
+      return expert.emitOpError(
+          "C18: is not in the order of groups and elements, or its operator is declared as an expert twice");
     const auto position = static_cast<int64_t>(expert.getPosition()), bytes = static_cast<int64_t>(expert.getBytes());
     const auto most = static_cast<int64_t>(program.getParameterBytes());
-    if (position < 0 || position % kBlock != 0 || bytes < 1 || bytes > most || position > most - bytes)
+    if (position < 0 || position % kBlock != 0 || bytes < 1 || bytes > most || position > most - bytes ||
+        bytes > INT64_MAX - kBlock)
       return expert.emitOpError() << "C18: bytes [" << position << ", " << position << " + " << bytes
                                   << ") must start at a multiple of " << kBlock
                                   << " and end within the parameter file's " << most;
@@ -543,9 +552,12 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
   const auto slots = static_cast<int64_t>(*program.getExpertSlots());
   const int64_t room = (host.getCapacity() ? static_cast<int64_t>(*host.getCapacity()) : INT64_MAX) -
                        static_cast<int64_t>(host.getArena());
-  if (slots < 1 || slots > UINT32_MAX || slots > room / program.getExpertSlotBytes())
+  if (slots < 1 || slots > UINT32_MAX)
+    return program.emitOpError() << "C18: " << slots << " slots are out of range, give 1 to " << UINT32_MAX;
+  if (slots > room / program.getExpertSlotBytes())
     return program.emitOpError() << "C18: " << slots << " slots of " << program.getExpertSlotBytes()
-                                 << " bytes do not fit into the host's memory beside its arena of " << host.getArena();
+                                 << " bytes do not fit into the host's memory beside its arena of " << host.getArena()
+                                 << ", give fewer slots";
   return success();
 }
 

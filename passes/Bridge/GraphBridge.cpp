@@ -361,10 +361,14 @@ static void shareSlots(BridgedGraph &bridge) {
 }
 
 /// Fills BridgedGraph::experts with those that the attributes of operators name.
-static void findPooled(BridgedGraph &bridge, func::FuncOp function) {
+static Status findPooled(BridgedGraph &bridge, func::FuncOp function) {
   auto slots = DataflowDialect::ExpertSlotsAttrHelper(function.getContext()).getAttr(function);
   if (!slots)
-    return;
+    return {};
+  if (DataflowDialect::RanksAttrHelper(function.getContext()).isAttrPresent(function))
+    return makeError(ErrorCode::InvalidInput, "function '", function.getSymName().str(),
+                     "' has slots for experts and is one of several ranks, attribute '",
+                     DataflowDialect::ExpertSlotsAttrHelper::getNameStr().str(), "', leave out the slots");
   llvm::DenseMap<Operation *, size_t> numbers;
   for (auto [i, op] : llvm::enumerate(bridge.operators))
     numbers[op] = i;
@@ -394,18 +398,20 @@ static void findPooled(BridgedGraph &bridge, func::FuncOp function) {
     groups += bridge.experts.size() > before ? 1 : 0;
   }
   if (bridge.experts.empty())
-    return;
-  bridge.expertSlots = slots.getInt();
+    return {};
+  // No more than there are experts can be in memory.
+  bridge.expertSlots = std::min<int64_t>(slots.getInt(), static_cast<int64_t>(bridge.experts.size()));
   shareSlots(bridge);
   for (const BridgedExpert &expert : bridge.experts)
     setExpectedCost(bridge.graph, expert, bridge.operators[expert.op.index()], function);
+  return {};
 }
 
 Expected<BridgedGraph> buildGraph(func::FuncOp function) {
   SLUICE_RETURN_IF_ERROR(checkFunction(function));
   SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, Builder(function).run());
   findLookups(bridge);
-  findPooled(bridge, function);
+  SLUICE_RETURN_IF_ERROR(findPooled(bridge, function));
   return bridge;
 }
 

@@ -257,6 +257,11 @@ private:
                        "', run exec-attach-machine and dataflow-apply-plan first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
+    if (!bridge.experts.empty() && !machine.hasFiles())
+      return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                       "' has no file from which experts could be read, attribute '",
+                       DataflowDialect::ExpertSlotsAttrHelper::getNameStr().str(),
+                       "', give a machine with a memory of kind file");
     SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromAttribute(schedule, bridge.graph, machine));
     std::vector<Bucket> buckets;
     if (ArrayAttr list = exec::ExecDialect::BucketsAttrHelper(&getContext()).getAttr(function))

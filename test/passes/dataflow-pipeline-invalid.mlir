@@ -8,7 +8,7 @@ func.func @inference(%x: tensor<4x4xf32> {dataflow.name = "x"}) -> (tensor<4x4xf
 
 // -----
 
-// expected-error @+1 {{has several outputs, and a training step has its loss alone}}
+// expected-error @+1 {{has several outputs, and a training step returns only its loss, run dataflow-train with accumulate=0}}
 func.func @outputs(%x: tensor<4xf32> {dataflow.name = "x"}) -> (tensor<4xf32> {dataflow.name = "y"}, tensor<4xf32> {dataflow.name = "z"}) {
   %0 = dataflow.unary relu %x : tensor<4xf32>
   %1 = dataflow.unary exp %x : tensor<4xf32>

@@ -4,9 +4,9 @@
 // CHECK-LABEL: func.func @layer
 // CHECK-SAME:    dataflow.expert_hit_rate = 2.500000e-01 : f64, dataflow.expert_slots = 3 : i64
 // CHECK:         %[[MASK:.*]] = dataflow.unary logical_not
-// CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert = 0 : i64}
+// CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert}
 // CHECK-NEXT:    ^bb0(%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<2048xf32>, %{{.*}}: tensor<2xi1>)
-// CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert = 0 : i64}
+// CHECK:         dataflow.if %{{.*}} captured(%{{.*}}, %{{.*}}, %[[MASK]]) {dataflow.expert}
 func.func @layer(%x: tensor<4xf32>, %m: tensor<2xi1>) -> tensor<4xf32> {
   %mask = dataflow.unary logical_not %m : tensor<2xi1>
   %w0 = dataflow.constant dense<1.0> : tensor<2048xf32>

@@ -138,8 +138,8 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
   }];
 }
 
-// Two ranks run other programs than each other. Equal operators are different messages, so they have an effect that
-// keeps them apart.
+// The two ranks run different programs. Two equal operators are two messages, so a memory effect keeps
+// common-subexpression elimination from merging them.
 class Dataflow_MessageOp<string mnemonic, list<Trait> traits = []>
     : Op<Dataflow_Dialect, mnemonic, !listconcat([
         DeclareOpInterfaceMethods<CollectiveOpInterface, ["getRankGroup"]>, Kernel<["allowsEpilogue"]>,
@@ -157,8 +157,9 @@ class Dataflow_MessageOp<string mnemonic, list<Trait> traits = []>
 def SendOp : Dataflow_MessageOp<"send", [Dataflow_InferTypes]> {
   let summary = "Sends a tensor to another rank, which runs a `receive`";
   let description = [{
-    The operator ends when the other rank has the data. Two ranks issue their exchanges with
-    each other in one order. The result is a byte of no meaning: every operator has a result.
+    The operator ends when rank `peer` has the data. Both ranks must issue their exchanges in
+    the same order. The result is a byte without a meaning, because every operator must have a
+    result.
 
     Example:
 
@@ -172,8 +173,11 @@ def SendOp : Dataflow_MessageOp<"send", [Dataflow_InferTypes]> {
 }
 
 def ReceiveOp : Dataflow_MessageOp<"receive"> {
-  let summary = "The tensor that another rank sends";
+  let summary = "Receives a tensor from another rank, which runs a `send`";
   let description = [{
+    The operator ends when the data of rank `peer` has arrived. Its type is that of the tensor
+    that the `send` sends.
+
     Example:
 
     ```mlir

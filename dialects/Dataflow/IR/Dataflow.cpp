@@ -168,14 +168,13 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   if (name == DataflowDialect::ChoicesAttrHelper::getNameStr() ||
       name == DataflowDialect::ExpertSlotsAttrHelper::getNameStr())
     return is(isNumber(value, 1, INT32_MAX), "a number of at least 1, 2 : i64");
-  if (name == DataflowDialect::ExpertAttrHelper::getNameStr())
-    return is(isNumber(value, 0, INT32_MAX), "a group's number, 0 : i64");
   if (name == DataflowDialect::ExpertHitRateAttrHelper::getNameStr()) {
     auto rate = dyn_cast<FloatAttr>(value);
     return is(rate && rate.getType().isF64() && rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() <= 1,
               "a rate from 0 to 1, 0.5 : f64");
   }
-  if (name == DataflowDialect::MaterializedAttrHelper::getNameStr())
+  if (name == DataflowDialect::ExpertAttrHelper::getNameStr() ||
+      name == DataflowDialect::MaterializedAttrHelper::getNameStr())
     return is(isa<UnitAttr>(value), "no value");
   if (name == DataflowDialect::MeshAttrHelper::getNameStr()) {
     auto sizes = dyn_cast<DenseI64ArrayAttr>(value);

@@ -43,9 +43,9 @@ def Dataflow_Dialect : Dialect {
     - `dataflow.tiling`: how ranks hold the results. It is a list with one #dataflow.tiling
       for each result. An argument of the function has one #dataflow.tiling. A tensor
       without a tiling is replicated;
-    - `dataflow.choices`: of all elements of the condition's mask, the number that a token
-      chooses. A `dataflow.if` of an expert has it;
-    - `dataflow.expert`: the number of the group of experts to which the operator belongs
+    - `dataflow.choices`: the number of experts that a token chooses, of all elements of the
+      mask. Only a `dataflow.if` that computes an expert has this attribute;
+    - `dataflow.expert`: the operator is an expert whose weights are read into a slot
       (--dataflow-pool-experts);
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
       axis of the mesh;
@@ -60,12 +60,13 @@ def Dataflow_Dialect : Dialect {
     A function has:
 
     - `dataflow.mesh`: the sizes of the axes of the mesh, the outermost first;
-    - `dataflow.ranks`: the number of ranks that run the function, each on its own parts;
+    - `dataflow.ranks`: the number of ranks of the program. Without `dataflow.rank`, all of
+      them run the function, each on its own parts;
     - `dataflow.expert_slots`: the number of slots in memory for the weights of experts, and
-      `dataflow.expert_hit_rate`: the share of uses of experts, as the simulator assumes, for
-      which a slot has the weights;
-    - `dataflow.rank`: the only rank that runs the function, in a pipeline. The other ranks
-      run other functions. Operators run in the order of the function;
+      `dataflow.expert_hit_rate`: the share of uses for which the simulator assumes that the
+      weights are in a slot;
+    - `dataflow.rank`: in a pipeline, the number of the only rank that runs the function. The
+      other ranks run other functions. Operators run in the order of the function;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
     - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
       replaces. In an exported program, it is the name of the kernel of an operator.
@@ -98,7 +99,7 @@ def Dataflow_Dialect : Dialect {
     "::mlir::DenseI64ArrayAttr":$mesh,
     "::mlir::IntegerAttr":$ranks,
     "::mlir::IntegerAttr":$choices,
-    "::mlir::IntegerAttr":$expert,
+    "::mlir::UnitAttr":$expert,
     "::mlir::IntegerAttr":$expert_slots,
     "::mlir::FloatAttr":$expert_hit_rate,
     "::mlir::IntegerAttr":$rank,

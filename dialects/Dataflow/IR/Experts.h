@@ -14,7 +14,7 @@ namespace sluice::dataflow {
 /// An operator that reads some of its constants only if an element of a mask is true.
 struct Expert {
   mlir::Operation *op = nullptr;
-  int64_t element = 0;                    ///< Of the mask.
+  int64_t element = 0;                    ///< The expert's index in the mask.
   llvm::SmallVector<unsigned, 6> weights; ///< Numbers of operands that nothing else reads.
 };
 

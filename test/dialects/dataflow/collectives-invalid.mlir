@@ -164,7 +164,7 @@ func.func @empty(%x: tensor<4xf32>) {
 // -----
 
 func.func @peer(%x: tensor<4xf32>) {
-  // expected-error @+1 {{exchanges data with rank -1, ranks are from 0 to 1048575}}
+  // expected-error @+1 {{has the peer rank -1, which is out of range, give one from 0 to 1048575}}
   %sent = dataflow.send %x to -1 : tensor<4xf32>
   return
 }
@@ -172,7 +172,7 @@ func.func @peer(%x: tensor<4xf32>) {
 // -----
 
 func.func @far() {
-  // expected-error @+1 {{exchanges data with rank 1048576, ranks are from 0 to 1048575}}
+  // expected-error @+1 {{has the peer rank 1048576, which is out of range, give one from 0 to 1048575}}
   %y = dataflow.receive from 1048576 : tensor<4xf32>
   return
 }

@@ -172,7 +172,7 @@ func.func @main() attributes {dataflow.expert_hit_rate = 1.5 : f64} {
 // -----
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{attribute 'dataflow.expert' is -1 : i64, write a group's number, 0 : i64}}
+  // expected-error @+1 {{attribute 'dataflow.expert' is -1 : i64, write no value}}
   %y = dataflow.unary abs %x {dataflow.expert = -1 : i64} : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics
 
 func.func private @f()
-// expected-error@+1 {{C18: has experts or slots for them, and needs both or none}}
+// expected-error@+1 {{C18: has experts without slots or slots without experts, give both or none}}
 exec.program @none parameters 16384 state 0 slots 2 {
   exec.memory @host arena 128 capacity 32768
   exec.memory @disk file
@@ -25,7 +25,7 @@ exec.program @none parameters 16384 state 0 slots 2 {
 // -----
 
 func.func private @f()
-// expected-error@+1 {{C18: has experts or slots for them, and needs both or none}}
+// expected-error@+1 {{C18: has experts without slots or slots without experts, give both or none}}
 exec.program @no_slots parameters 16384 state 0 {
   exec.memory @host arena 128 capacity 32768
   exec.memory @disk file
@@ -57,7 +57,7 @@ exec.program @no_file parameters 16384 state 0 slots 2 {
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
-  // expected-error@+1 {{C18: needs a file, from which its weights are read}}
+  // expected-error@+1 {{C18: is an expert, and the program has no memory of kind file, declare one}}
   exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
   exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {
@@ -84,7 +84,7 @@ exec.program @twice parameters 16384 state 0 slots 2 {
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
   exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
-  // expected-error@+1 {{C18: is not in the order of groups and elements, or its operator is an expert twice}}
+  // expected-error@+1 {{C18: is not in the order of groups and elements, or its operator is declared as an expert twice}}
   exec.expert "first" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {
     %x = exec.home input 0 bytes 64 tensor "x"
@@ -206,7 +206,7 @@ exec.program @room parameters 16384 state 0 slots 2 {
 // -----
 
 func.func private @f()
-// expected-error@+1 {{C18: 0 slots of 8192 bytes do not fit}}
+// expected-error@+1 {{C18: 0 slots are out of range, give 1 to 4294967295}}
 exec.program @few parameters 16384 state 0 slots 0 {
   exec.memory @host arena 128 capacity 32768
   exec.memory @disk file
@@ -250,7 +250,7 @@ exec.program @mask parameters 16384 state 0 slots 2 {
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
-    // expected-error@+1 {{C18: launches the expert 'second', and is not on a CPU or reads no mask with its element}}
+    // expected-error@+1 {{C18: launches the expert 'second', and is not on a CPU or reads no mask with the 2 elements of its group}}
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
 }
@@ -275,8 +275,8 @@ exec.program @element parameters 16384 state 0 slots 2 {
     %w = exec.home parameter 8192 bytes 4100 tensor "w"
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
+    // expected-error@+1 {{C18: launches the expert 'first', and is not on a CPU or reads no mask with the 3 elements of its group}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
-    // expected-error@+1 {{C18: launches the expert 'second'}}
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
 }
@@ -304,5 +304,25 @@ exec.program @emulated parameters 16384 state 0 slots 2 {
     // expected-error@+1 {{C18: launches the expert 'first', and is not on a CPU}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
+  }
+}
+
+// -----
+
+// A slot, which is whole blocks, would have more bytes than can be counted.
+func.func private @f()
+exec.program @huge parameters 9223372036854775807 state 0 slots 1 {
+  exec.memory @host arena 128
+  exec.memory @disk file
+  exec.device @cpu cpu in @host threads 1 speed 1.0
+  exec.stream @run compute of @cpu
+  exec.input "x" : tensor<16xf32>
+  exec.output "y" : tensor<16xf32>
+  // expected-error@+1 {{C18: bytes [0, 0 + 9223372036854775807) must start at a multiple of 4096}}
+  exec.expert "first" group 0 element 0 mask 1 at 0 bytes 9223372036854775807
+  exec.step {
+    %x = exec.home input 0 bytes 64 tensor "x"
+    %y = exec.home output 0 bytes 64 tensor "y"
+    %e = exec.launch @f "copy" reads(%x) writes(%y) on @run
   }
 }

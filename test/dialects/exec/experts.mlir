@@ -23,7 +23,7 @@ exec.program @experts parameters 16384 state 0 slots 2 {
   exec.expert "moe.3" group 0 element 3 mask 2 at 8192 bytes 4096
   exec.step {
     %x = exec.home input 0 bytes 64 tensor "x"
-    %mask = exec.slot @host at 0 bytes 2 tensor "mask"
+    %mask = exec.slot @host at 0 bytes 4 tensor "mask"
     %t = exec.slot @host at 64 bytes 64 tensor "t"
     %v = exec.home parameter 0 bytes 4096 tensor "v"
     %w = exec.home parameter 8192 bytes 4100 tensor "w"

@@ -254,7 +254,7 @@ LogicalResult SendOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
 static LogicalResult verifyPeer(Operation *op, int64_t peer) {
   constexpr int64_t kMost = int64_t(1) << 20;
   if (peer < 0 || peer >= kMost)
-    return op->emitOpError("exchanges data with rank ") << peer << ", ranks are from 0 to " << kMost - 1;
+    return op->emitOpError("has the peer rank ") << peer << ", which is out of range, give one from 0 to " << kMost - 1;
   return success();
 }
 LogicalResult SendOp::verify() { return verifyPeer(*this, getPeer()); }
