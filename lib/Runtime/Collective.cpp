@@ -421,7 +421,7 @@ static bool isMessage(uint32_t kind) { return kind == SLUICE_COLLECTIVE_SEND || 
 Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t rank, uint32_t numRanks) {
   if (isMessage(kind)) {
     if (what.peer < 0 || what.peer >= numRanks || what.peer == rank)
-      return failure("rank ", rank, " exchanges a message with rank ", what.peer, ", of ", numRanks,
+      return failure("rank ", rank, " sends to or receives from rank ", what.peer, ", and there are ", numRanks,
                      " ranks, compile the model again");
     const auto peer = static_cast<uint32_t>(what.peer);
     return Group{{std::min(rank, peer), std::max(rank, peer)}, rank < peer ? 0U : 1U};

@@ -59,9 +59,14 @@ Result<const ExpertLaunch *> Executor::expertLaunch(const LaunchCall &call) {
   if (!experts || expertOf[call.op] == UINT32_MAX)
     return nullptr;
   const sluice_expert_desc &expert = tables.experts[expertOf[call.op]];
+  // What is read ahead is chosen by the whole mask of the group.
+  uint32_t last = expertOf[call.op];
+  while (last + 1 < tables.experts.size() && tables.experts[last + 1].group == expert.group)
+    ++last;
   if (tables.devices[tables.streams[call.stream].device].kind != SLUICE_DEVICE_CPU || call.numSlots <= expert.mask ||
-      call.slots[expert.mask].bytes <= expert.element)
-    return failure("is an expert, and does not run on a CPU or has no mask");
+      call.slots[expert.mask].bytes <= tables.experts[last].element)
+    return failure(
+        "is an expert, and does not run on a CPU or has no mask of its whole group, compile the model again");
   auto *launch =
       new (allocator.take<ExpertLaunch>(1)) ExpertLaunch{experts.get(),
                                                          expertOf[call.op],

@@ -17,10 +17,10 @@
 
 namespace sluice::runtime {
 
-/// Replaces by frequency and recency (LRFU: Lee et al., IEEE Transactions on Computers 50, 2001): a use counts 1, each
-/// count halves within `halfLife` uses of any experts, and the expert with the least sum of counts is replaced. An
-/// expert keeps its counts while it is in no slot. Ties: the expert of the lower number is replaced. One thread at a
-/// time.
+/// Replaces by frequency and recency (LRFU: Lee et al., IEEE Transactions on Computers 50, 2001): a use adds 1 to the
+/// expert's count, all counts halve every `halfLife` uses of any experts, and the expert with the smallest count is
+/// replaced. An expert keeps its counts while it is in no slot. Ties: the expert of the lower number is replaced. One
+/// thread at a time.
 class ExpertCache {
 public:
   /// At least one slot. With a half-life of 0 the least recently used expert is replaced.
@@ -30,16 +30,16 @@ public:
     uint32_t slot;
     bool isHit; ///< The expert was there. Otherwise the caller has to fill the slot.
   };
-  /// Counts a use of an expert, and keeps it in its slot until release(). Nothing, and no use, where held experts have
-  /// all slots. The expert must not be held. O(slots).
+  /// Counts a use of an expert, and keeps it in its slot until release(). Returns nothing and counts no use if held
+  /// experts occupy all slots. The expert must not be held. O(slots).
   std::optional<Place> hold(uint32_t expert);
   void release(uint32_t expert) { isHeld[expert] = 0; }
-  /// The expert's slot could not be filled: it is empty from now on. Releases it.
+  /// Empties and releases the slot of an expert whose weights could not be read.
   void drop(uint32_t expert);
 
   /// The experts of hold(), in order, up to kMostRecorded of them.
   const std::vector<uint32_t> &recorded() const { return uses; }
-  /// How many of them were hits.
+  /// The number of hits among recorded().
   int64_t recordedHits() const { return hits; }
   static constexpr size_t kMostRecorded = size_t(1) << 18;
 

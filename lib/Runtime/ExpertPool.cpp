@@ -22,8 +22,8 @@ ExpertPool::ExpertPool(const Model &model, const BackingFile &file, Link *link, 
                        std::unique_ptr<Arena> arena)
     : file(file), link(link), fileMemory(fileMemory), arena(std::move(arena)), slots(model.source->expert_slots),
       slotBytes(model.expertSlotBytes()),
-      // A count halves while a model uses as many experts as it has: its layers take turns, and each has a part of
-      // them.
+      // The half-life is the number of experts: layers take turns, so a shorter one would forget a layer before its
+      // next turn.
       cache(model.source->num_experts, slots, model.source->num_experts) {
   for (const sluice_expert_desc &each : model.experts)
     experts.push_back({each.offset, each.bytes, each.group, each.element});
@@ -41,7 +41,7 @@ ExpertPool::~ExpertPool() {
 
 /// Holds a slot and begins the reads that it lacks; false where no slot is free. Under the lock.
 bool ExpertPool::request(uint32_t number) {
-  // First: the system may refuse threads.
+  // Threads start before a slot is held, because the system may refuse threads.
   startReaders();
   const std::optional<ExpertCache::Place> place = cache.hold(number);
   if (!place)
@@ -59,16 +59,23 @@ bool ExpertPool::request(uint32_t number) {
   constexpr int64_t kLeastPiece = int64_t(128) << 10;
   const int64_t share = (expert.bytes / static_cast<int64_t>(kReaders) + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   const int64_t piece = std::max(share, kLeastPiece);
-  for (int64_t begin = 0; begin < expert.bytes; begin += piece) {
-    queue.push_back({number, begin, std::min(piece, expert.bytes - begin)});
-    ++expert.pendingReads;
+  try {
+    for (int64_t begin = 0; begin < expert.bytes; begin += piece) {
+      queue.push_back({number, begin, std::min(piece, expert.bytes - begin)});
+      ++expert.pendingReads;
+    }
+  } catch (...) {
+    // The slot has only a part of the weights.
+    expert.error = "memory is exhausted, give the process more memory";
+    hasWork.notify_all();
+    throw;
   }
   hasWork.notify_all();
   return true;
 }
 
 void ExpertPool::startReaders() {
-  // Threads take their time from a link's rate together. One suffices.
+  // All readers share the rate of a throttled link. If the system refuses the second thread, one reader suffices.
   try {
     while (readers.size() < kReaders)
       readers.push_back(
@@ -88,7 +95,7 @@ void ExpertPool::lookAhead(uint32_t number, const unsigned char *isChosen) {
       return;
 }
 
-/// Of an expert whose reads have ended, and that nobody has taken. Under the lock.
+/// Releases an expert whose reads have ended and that no launch has taken. Under the lock.
 void ExpertPool::cancel(uint32_t number) {
   Expert &expert = experts[number];
   if (std::exchange(expert.error, {}).empty())
@@ -111,8 +118,9 @@ bool ExpertPool::cancelAhead() {
 Result<char *> ExpertPool::take(uint32_t number) {
   std::unique_lock<std::mutex> lock(mutex);
   Expert &expert = experts[number];
-  // Otherwise a launch could wait for a slot of a launch behind it. Launches that run at the same time may hold all
-  // slots: each of them has what it needs, and releases it.
+  // If no slot is free, an expert that was read ahead loses its slot: a launch must not wait for a slot that a later
+  // launch will release. Launches that run at the same time may hold all slots; each of them has what it needs, and
+  // releases it.
   while (!expert.isRequested && !request(number))
     if (!cancelAhead())
       hasChanged.wait(lock);
@@ -185,11 +193,11 @@ void ExpertPool::work() {
     const int64_t offset = expert.offset + next.begin;
     lock.unlock();
     Status status;
-    // A thread has nobody above it who could catch this.
+    // An exception that leaves a thread would end the process.
     try {
       status = read(to, slotBytes - next.begin, offset, next.bytes);
     } catch (const std::exception &error) {
-      status = failure("the system gave no more memory: ", error.what());
+      status = failure("memory is exhausted, readers of experts, ", error.what(), ", give the process more memory");
     }
     lock.lock();
     if (!status && experts[next.expert].error.empty())

@@ -28,11 +28,11 @@
 
 namespace sluice::runtime {
 
-/// Any thread; several at once.
+/// Thread-safe.
 class ExpertPool {
 public:
-  /// `file` has the model's parameters, and outlives the pool. `link`: that from `fileMemory`, whose rate reads keep if
-  /// it is throttled; may be null. Fails where the system has no memory for the slots.
+  /// `file` has the model's parameters, and outlives the pool. `link` is the link from memory `fileMemory`, or null. If
+  /// it is throttled, reads keep to its rate. Fails where the system has no memory for the slots.
   static Result<std::unique_ptr<ExpertPool>> create(const Model &model, const BackingFile &file, Link *link,
                                                     uint32_t fileMemory);
   ~ExpertPool();
@@ -47,16 +47,16 @@ public:
   /// could not be read.
   Result<char *> take(uint32_t expert);
   void release(uint32_t expert);
-  /// Ends a step: releases what was read ahead and not taken. No launch is under way.
+  /// Ends a step: releases what was read ahead and not taken. Call it only when no launch runs.
   void endStep();
 
   struct Figures {
     int64_t uses = 0, hits = 0;
-    int64_t recordedHits = 0; ///< Of the recorded uses.
+    int64_t recordedHits = 0; ///< Hits among recordedUses().
     int64_t bytesRead = 0;
   };
   Figures figures() const;
-  /// Of the first uses, ExpertCache::kMostRecorded at most.
+  /// The first uses, at most ExpertCache::kMostRecorded.
   std::vector<uint32_t> recordedUses() const;
   uint32_t numSlots() const { return slots; }
 

@@ -116,16 +116,21 @@ Status checkExperts(const Model &model) {
     const bool isBehind =
         !before || expert.group > before->group || (expert.group == before->group && expert.element > before->element);
     if (!isBehind || expert.op >= source.num_ops || std::exchange(isTaken[expert.op], 1))
-      return failure("model's expert ", i, " has no operator of its own, or comes before its group, ",
-                     "compile the model again");
+      return failure(
+          "expert ", i, " of model '", source.name,
+          "' has no operator of its own, or is not in the order of groups and elements, compile the model again");
     if (expert.offset < 0 || expert.offset % kBlock != 0 || expert.bytes < 1 ||
-        expert.offset > source.parameter_bytes || expert.bytes > source.parameter_bytes - expert.offset)
+        expert.offset > source.parameter_bytes || expert.bytes > source.parameter_bytes - expert.offset ||
+        expert.bytes > INT64_MAX - kBlock)
       return failure("expert '", source.op_names[expert.op], "' has ", expert.bytes, " bytes at ", expert.offset,
                      " of the parameter file, which has ", source.parameter_bytes, ", compile the model again");
   }
-  if (source.expert_slots < 1 || source.expert_slots > INT64_MAX / model.expertSlotBytes() || !model.hasFiles())
-    return failure("model '", source.name, "' has ", model.experts.size(), " experts, ", source.expert_slots,
-                   " slots for them", model.hasFiles() ? "" : " and no file", ", compile the model again");
+  if (source.expert_slots < 1 || source.expert_slots > INT64_MAX / model.expertSlotBytes())
+    return failure("model '", source.name, "' has ", source.expert_slots, " slots for ", model.experts.size(),
+                   " experts, which is out of range, compile the model again");
+  if (!model.hasFiles())
+    return failure("model '", source.name, "' has ", model.experts.size(),
+                   " experts and no memory of kind file, compile the model again");
   return {};
 }
 

@@ -73,9 +73,11 @@ static Result<int32_t> launchExpert(const Command &command, Device &device, cons
     return tl::unexpected(base.error());
   for (uint32_t i = 0; i < launch.numWeights; ++i)
     command.args[launch.weights[i].argument] = *base + launch.weights[i].offset;
-  const int32_t result = device.launch(command.kernel, command.args);
-  launch.pool->release(launch.expert);
-  return result;
+  struct Release {
+    const ExpertLaunch &launch;
+    ~Release() { launch.pool->release(launch.expert); }
+  } release{launch};
+  return device.launch(command.kernel, command.args);
 }
 
 static void tryCommand(Command &command, Device &device, StepState &state, const CommandNames &names) {

@@ -8,13 +8,13 @@
 // order and decides in three steps:
 //
 // 1. Presence. A sweep over the order keeps the present tensors within a budget of bytes. If an operator does not fit,
-//    the tensor leaves whose absence is longest in time for the copies that it causes (Belady's rule, weighed). It
-//    leaves right after its last use.
+//    the tensor with the longest absence leaves, weighed by the copies that the absence causes (a form of Belady's
+//    rule). It leaves directly after its last use.
 // 2. Time. Stays are lengthened as far as the budget allows: a tensor that is copied out stays until the copy is done,
 //    and a tensor that is copied in has its addresses before its first use. The first pass takes the times of the
 //    operators alone; each later pass takes the simulated times of the plan before it.
-// 3. Addresses. All stays are packed at once. If they need more than the memory, the budget shrinks and all begins
-// anew.
+// 3. Addresses. All stays are packed at once. If they need more than the memory, the room for lengthening shrinks,
+// after every second attempt also the budget, and the three steps start again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +32,21 @@ using namespace sluice::swap;
 
 namespace {
 
-/// A tensor at one place of the memory, at the positions [first, last] of uses; and the room it has before and after.
+/// A tensor at one place of the memory, at the positions [first, last] of uses. The group holds the address for longer,
+/// for copies.
 struct Presence {
   TensorId tensor; ///< Invalid: workspace.
   Position first, last;
   bool isFetched = false; ///< It is copied in. Otherwise an operator writes it.
   bool isInitial = false; ///< A parameter that is there when the step begins and ends.
   bool isCopiedOut = false;
-  uint32_t group = 0; ///< Presences with one address: results in place of operands follow these.
+  uint32_t group =
+      0; ///< Presences with the same group share an address: a result that is written in place follows its operand.
 };
 
 /// Presences that follow each other at one address.
 struct Group {
-  Position first, last; ///< With the room before and after.
+  Position first, last; ///< At which the address is reserved, the time for copies included.
   int64_t bytes = 0;
   int64_t offset = 0;
 };
@@ -298,7 +300,7 @@ void StayScheduler::giveTime(int64_t roomBytes) {
     if (!presence.isCopiedOut)
       continue;
     busyNs = std::max(busyNs, startNs[presence.first.index() + 1]) + durationNs(presence.tensor);
-    // What takes its place in between is not in memory, and waits itself.
+    // If a result takes the address in place, the group is not lengthened: the result waits for the copy.
     if (result.groups[presence.group].last == presence.last)
       lengthen(presence.group, result.groups[presence.group].first, positionAt(busyNs - 1), roomBytes);
   }
@@ -426,7 +428,7 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
   int fruitless = 0;
   for (int pass = 0; pass < std::max(params.passes, 1); ++pass) {
     std::optional<StaySchedule> schedule;
-    // Packing may need a little more than the stays have at once.
+    // Packed addresses may exceed the largest sum of bytes that are present at a time.
     static constexpr int kTries = 12;
     for (int attempt = 0; attempt < kTries; ++attempt) {
       schedule = scheduler.schedule(budget, room, startNs);
@@ -460,7 +462,11 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
     std::vector<Placer *> placers(index.numMemories, nullptr);
     placers[memory.index()] = &placer;
     StepPlanner planner(index, options);
-    SLUICE_RETURN_IF_ERROR(planner.run(initial, placers));
+    if (Status ran = planner.run(initial, placers); !ran) {
+      if (best)
+        break;
+      return propagate(ran);
+    }
     Plan plan = planner.takePlan();
     const Timeline timeline = simulate(problem.graph, problem.machine, problem.costs, plan);
     for (size_t i = 0; i < plan.commands.size(); ++i)

@@ -69,7 +69,7 @@ private:
   }
 
   std::vector<Head> heads;
-  std::vector<uint32_t> ids; ///< Of each command: its reads, its writes, and what it waits for.
+  std::vector<uint32_t> ids; ///< For each command: its reads, its writes, and the commands for which it waits.
 };
 
 /// The result of a walk.

@@ -172,8 +172,6 @@ TEST_CASE("experts that a step chooses are read into slots", "[runtime][experts]
   std::minstd_rand random(slots);
   std::vector<uint32_t> uses;
   std::vector<float> y(kFloats);
-  int64_t missed = 0;
-  ExpertCache cache(kExperts, slots, kExperts);
   for (int token = 0; token < 40; ++token) {
     Mask mask{};
     for (unsigned char &each : mask)
@@ -276,19 +274,24 @@ TEST_CASE("a model whose experts contradict each other is refused", "[runtime][e
     return executor ? std::string() : executor.error();
   };
   CHECK(errorOf([](ExpertModel &) {}).empty());
-  CHECK_THAT(errorOf([](ExpertModel &m) { m.model.expert_slots = 0; }), Contains("0 slots for them"));
+  CHECK_THAT(errorOf([](ExpertModel &m) { m.model.expert_slots = 0; }), Contains("0 slots for 5 experts"));
   CHECK_THAT(errorOf([](ExpertModel &m) { m.table.clear(); }), Contains("2 slots for experts and no experts"));
-  CHECK_THAT(errorOf([](ExpertModel &m) { m.table[1].op = 0; }), Contains("expert 1 has no operator of its own"));
-  CHECK_THAT(errorOf([](ExpertModel &m) { m.table[1].op = 99; }), Contains("expert 1 has no operator of its own"));
-  CHECK_THAT(errorOf([](ExpertModel &m) { std::swap(m.table[1], m.table[2]); }), Contains("comes before its group"));
+  CHECK_THAT(errorOf([](ExpertModel &m) { m.table[1].op = 0; }),
+             Contains("expert 1 of model 'test' has no operator of its own"));
+  CHECK_THAT(errorOf([](ExpertModel &m) { m.table[1].op = 99; }),
+             Contains("expert 1 of model 'test' has no operator of its own"));
+  CHECK_THAT(errorOf([](ExpertModel &m) { std::swap(m.table[1], m.table[2]); }),
+             Contains("is not in the order of groups and elements"));
   CHECK_THAT(errorOf([](ExpertModel &m) { m.table[4].bytes = kBytes + 1; }), Contains("expert 'e4' has 6001 bytes"));
   CHECK_THAT(errorOf([](ExpertModel &m) { m.table[2].offset = 64; }), Contains("expert 'e2'"));
-  CHECK_THAT(errorOf([](ExpertModel &m) { m.memories.pop_back(), m.links.clear(); }), Contains("no file"));
+  CHECK_THAT(errorOf([](ExpertModel &m) { m.memories.pop_back(), m.links.clear(); }),
+             Contains("no memory of kind file"));
   // Found when the step is issued.
   ExpertModel model(2);
   model.table[3].mask = 17;
   auto executor = model.create(path);
   REQUIRE(executor);
   std::vector<float> y(kFloats);
-  CHECK_THAT(textOf(run(**executor, {1, 0, 0, 0, 0}, y)), Contains("operator 'e3'") && Contains("has no mask"));
+  CHECK_THAT(textOf(run(**executor, {1, 0, 0, 0, 0}, y)),
+             Contains("operator 'e3'") && Contains("has no mask of its whole group"));
 }
