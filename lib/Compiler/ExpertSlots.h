@@ -13,13 +13,13 @@ namespace sluice {
 
 struct ExpertSlots {
   int64_t count = 0;
-  double hitRate = 0;                 ///< That the simulator assumes.
+  double hitRate = 0;                 ///< The hit rate that the simulator assumes.
   std::vector<int64_t> capacityBytes; ///< Per memory: the limits for which the number is chosen.
 };
 
-/// The slots for experts (--dataflow-pool-experts) within the limits of memory of the options. Nothing on machines
-/// where parameters do not stream from a file, for programs without experts, where all parameters fit, and where not
-/// even one expert fits beside what an operator needs. Needs the graph and the costs of `fused`.
+/// The slots for experts (--dataflow-pool-experts) within the limits of memory of the options. Returns nothing without
+/// a limit of memory, if parameters do not stream from a file, with several ranks, if the program has no experts, if
+/// all parameters fit, or if no expert fits beside the largest operator. Needs the graph and the costs of `fused`.
 ///
 /// All other parameters are read in each step, and an expert in some: they come first. What they leave of the memory
 /// has slots, at least two of them where two fit, so that one expert is read while another computes.

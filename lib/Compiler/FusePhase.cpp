@@ -147,9 +147,10 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
 static Status poolExperts(Fused &fused, const CompilerOptions &options) {
   const std::optional<ExpertSlots> slots = chooseExpertSlots(fused, options);
   if (!slots && options.expertHitRate)
-    return makeError(ErrorCode::InvalidInput,
-                     "no experts are read when a step chooses them, option '--expert-hit-rate', give a limit of memory "
-                     "into which not all weights of a model with experts fit (--memory), or leave the option out");
+    return makeError(
+        ErrorCode::InvalidInput,
+        "the plan has no slots for experts, option '--expert-hit-rate', give a --memory into which not all "
+        "weights of a model with experts fit, or leave the option out");
   if (!slots)
     return {};
   Pipeline passes;

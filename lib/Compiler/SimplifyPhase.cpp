@@ -54,7 +54,7 @@ static void addRates(Pipeline::Options &pass, const Machine &machine, uint32_t r
 /// Refuses options that a pipeline does not have.
 static Status checkPipeline(const CompilerOptions &options) {
   auto refuse = [](const auto &...what) {
-    return makeError(ErrorCode::Unsupported, "a pipeline ", what..., ", leave out one of both");
+    return makeError(ErrorCode::Unsupported, "a pipeline ", what..., ", leave out this option or --pipeline");
   };
   if (options.training->accumulate == kAccumulateRanks)
     return refuse("adds up its gradients in the step, option '--train accumulate=ranks'");

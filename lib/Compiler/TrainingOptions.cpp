@@ -141,7 +141,10 @@ Expected<PipelineOptions> parsePipeline(std::string_view text) {
       {"ranks", integer("--pipeline ranks", ranks, 2, kMost, "a number from 2 to 1024")},
       {"microbatches", integer("--pipeline microbatches", microbatches, 1, kMost, "a number from 1 to 1024")},
       {"schedule", [&](std::string_view name) -> Status {
-         SLUICE_ASSIGN_OR_RETURN(options.schedule, parsePipelineKind(name));
+         const Expected<PipelineKind> kind = parsePipelineKind(name);
+         if (!kind)
+           return makeError(kind.error().code, "option '--pipeline': ", kind.error().message);
+         options.schedule = *kind;
          return {};
        }}};
   for (auto [key, value] : splitPairs(text))
@@ -156,7 +159,7 @@ Expected<PipelineOptions> parsePipeline(std::string_view text) {
   if (Expected<PipelineSchedule> made =
           makeSchedule(options.schedule, options.ranks, options.stages, options.microbatches);
       !made)
-    return makeError(made.error().code, made.error().message, ", option '--pipeline'");
+    return makeError(made.error().code, "option '--pipeline': ", made.error().message);
   return options;
 }
 

@@ -111,19 +111,19 @@ Status CutProblem::check() const {
                                               "give numbers from 0");
   if (sumOf(workNs) > kMostSum || sumOf(crossingBytes) > kMostSum)
     return makeError(ErrorCode::InvalidInput, "the times or the bytes of a program add up to more than ", kMostSum,
-                     ", cuts, give smaller numbers");
+                     ", cut problem, give smaller numbers");
   if (!(bytesPerSec > 0) || latencyNs < 0 || latencyNs > kMostSum || !(slack >= 0) || slack > 1)
     return makeError(ErrorCode::InvalidInput, "a rate of ", bytesPerSec, " bytes per second, a latency of ", latencyNs,
                      " ns or a slack of ", slack,
-                     " is out of range, cuts, give a positive rate and a slack from 0 to 1");
+                     " is out of range, cut problem, give a positive rate and a slack from 0 to 1");
   constexpr double kMostSteps = 1e11;
   const auto count = static_cast<double>(workNs.size());
   if (stages > 0 && static_cast<double>(stages) * count * count > kMostSteps)
     return makeError(ErrorCode::Unsupported, "cutting ", workNs.size(), " operators into ", stages,
-                     " stages takes too long, cuts, give fewer stages, or operators in groups");
+                     " stages takes too long, cut problem, give fewer stages or join operators into groups");
   if (stages < 1 || static_cast<size_t>(stages) > workNs.size())
     return makeError(ErrorCode::InvalidInput, "a program of ", workNs.size(), " operators has no ", stages,
-                     " stages, cuts, give from 1 to ", workNs.size());
+                     " stages, cut problem, give from 1 to ", workNs.size());
   return {};
 }
 

@@ -47,7 +47,7 @@ static Status checkTransfers(const PipelineSchedule &schedule, const std::vector
   for (size_t i = 0; i < transfers.size(); ++i) {
     const PipelineTransfer &transfer = transfers[i];
     auto bad = [&](const char *what) {
-      return makeError(ErrorCode::InvalidInput, "transfer ", i, " of a pipeline ", what, ", transfers, correct it");
+      return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what, ", list of transfers, correct it");
     };
     if (transfer.from >= schedule.groups || transfer.to >= schedule.groups || transfer.from == transfer.to)
       return bad("is not between two groups of ranks");
@@ -86,7 +86,8 @@ Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &s
         exchanges.push_back(
             {i, task.microbatch, places.of(task) + 1, places.of(at(transfer.consumer, task.microbatch))});
   addAll(TransferTime::End);
-  // A group issues its exchanges in this order: none later than one behind it.
+  // A group issues its exchanges in this order, so the slot of an exchange must not exceed the slots of the exchanges
+  // after it.
   std::vector<uint32_t> least;
   for (const std::vector<PipelineTask> &tasks : schedule.tasks)
     least.push_back(static_cast<uint32_t>(tasks.size()));
@@ -114,12 +115,12 @@ Status validateExchanges(const PipelineSchedule &schedule, const std::vector<Pip
   for (size_t i = 0; i < exchanges.size(); ++i) {
     const PipelineExchange &exchange = exchanges[i];
     if (exchange.transfer >= transfers.size())
-      return bad(i, "is of no transfer");
+      return bad(i, "refers to a transfer that does not exist");
     const PipelineTransfer &transfer = transfers[exchange.transfer];
     const bool isOnce = transfer.time != TransferTime::Microbatch;
     if (exchange.microbatch >= (isOnce ? 1 : schedule.microbatches) ||
         !seen.emplace(exchange.transfer, exchange.microbatch).second)
-      return bad(i, "is one too many");
+      return bad(i, "is a duplicate or has a microbatch out of range");
     programs[transfer.from].emplace_back(exchange.sendSlot, i);
     programs[transfer.to].emplace_back(exchange.takeSlot, i);
     const std::vector<PipelineTask> &senders = schedule.tasks[transfer.from], &takers = schedule.tasks[transfer.to];
@@ -142,8 +143,10 @@ Status validateExchanges(const PipelineSchedule &schedule, const std::vector<Pip
   for (const PipelineTransfer &transfer : transfers)
     wanted += transfer.time == TransferTime::Microbatch ? schedule.microbatches : 1;
   if (seen.size() != wanted)
-    return bad(exchanges.size(), "is missing");
-  // Each group issues its exchanges by slot, those of one slot in their order; one ends when both groups are at it.
+    return makeError(ErrorCode::Internal, "the exchanges of a pipeline are ", seen.size(), " of ", wanted,
+                     ", this is a bug of Sluice, please report it");
+  // Each group issues its exchanges by slot, and exchanges of one slot in their order. An exchange ends when it is the
+  // next one of both groups.
   std::vector<size_t> next(schedule.groups);
   for (auto &program : programs)
     std::stable_sort(program.begin(), program.end(), [](auto a, auto b) { return a.first < b.first; });

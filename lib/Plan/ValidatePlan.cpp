@@ -288,8 +288,8 @@ private:
     if (op.communicates && communication != command.stream)
       return bad(describe(id), " communicates on another stream than what does so before it");
     if (op.communicates && graph.keepsOrder && communicated.valid() && command.op < communicated)
-      return bad(describe(id), " communicates behind operator '", graph.op(communicated).name,
-                 "', and the ranks of a pipeline wait for each other in the order of the program");
+      return bad(describe(id), " communicates after operator '", graph.op(communicated).name,
+                 "', and the program has it before, keep the order in which ranks exchange data");
     if (op.communicates)
       communicated = command.op;
 

@@ -114,7 +114,7 @@ private:
 Status Contest::prepare() {
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
   if (test.dataSets.empty())
-    return makeError(ErrorCode::NotFound, "no test_data_set_0 beside it, add one");
+    return makeError(ErrorCode::NotFound, "no folder test_data_set_0 beside it, add one with inputs and outputs");
   SLUICE_ASSIGN_OR_RETURN(set, readDataSet(test.dataSets.front(), model));
   if (!set.sequences.empty())
     return makeError(ErrorCode::Unsupported, "it takes sequences, which are not measured");

@@ -73,9 +73,9 @@ Status checkRows(const std::vector<PipelineRow> &rows) {
 
 Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
   if (options.forwardNs.size() != options.backwardNs.size() || options.forwardNs.size() == 1)
-    return makeError(ErrorCode::InvalidInput, options.forwardNs.size(), " forward and ", options.backwardNs.size(),
-                     " backward times are not those of the stages of a pipeline, options '--forward' and '--backward', "
-                     "give both for two or more stages");
+    return makeError(
+        ErrorCode::InvalidInput, options.forwardNs.size(), " forward times and ", options.backwardNs.size(),
+        " backward times, options '--forward' and '--backward', give the same number of each, two or more");
   const std::vector<PipelineRow> all = rowsOf(options);
   SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";

@@ -94,7 +94,7 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
 
 Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved) {
   if (options.printPipeline || options.measured > 0)
-    return makeError(ErrorCode::Unsupported, "the ranks of a pipeline have a program each, option '",
+    return makeError(ErrorCode::Unsupported, "a pipeline has a program for each rank, option '",
                      options.printPipeline ? "--print-pipeline" : "--measure-mappings", "', leave it out");
   return compileStages(options.model, resolved, options.output, [&](uint32_t rank, const Compilation &compilation) {
     clearProgress();

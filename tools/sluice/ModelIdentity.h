@@ -14,10 +14,12 @@ namespace sluice::driver {
 /// A compiled model, as folders of states name it.
 struct ModelIdentity {
   std::string name;
-  std::string digest; ///< SHA-256 of the hashes of its code and its parameters.
+  std::string
+      digest; ///< SHA-256 of the hashes of its code and parameters; of a pipeline, SHA-256 of its ranks' digests.
 };
 
-/// Reads the manifest of an artifact.
+/// Reads the manifest of an artifact. Of a pipeline, reads stages.json and the manifest of each rank, and fails if a
+/// rank's digest differs from stages.json.
 Expected<ModelIdentity> identityOf(const std::string &directory);
 
 } // namespace sluice::driver

@@ -143,8 +143,9 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
   for (size_t i = 0; i < ranks.size(); ++i) {
     const uint32_t rank = ranks.member(i) ? ranks.member(i)->rank : 0;
     if (stages && (!ranks.member(i) || rank >= stages->numRanks()))
-      return makeError(ErrorCode::InvalidInput, "pipeline '", directory, "' is for ", stages->numRanks(),
-                       " ranks and runs on ", ranks.member(i) ? ranks.member(i)->num_ranks : 1, ", start as many");
+      return makeError(ErrorCode::InvalidInput, "pipeline '", directory, "' needs ", stages->numRanks(),
+                       " ranks and runs on ", ranks.member(i) ? ranks.member(i)->num_ranks : 1, ", start ",
+                       stages->numRanks(), " ranks");
     sluice_options options = {};
     options.size = sizeof options;
     options.threads = static_cast<uint32_t>(threads);
@@ -400,7 +401,7 @@ Expected<HostTensor> RunSession::readStageState(const StateType &state, uint32_t
     const std::optional<uint32_t> index = findState(modelOf(i), state.name);
     if (!index || tableEntry(modelOf(i).states, *index).bytes != bytes)
       return makeError(ErrorCode::InvalidInput, "rank ", rank, " has no state '", state.name,
-                       "' of the size that stages.json says, compile the model again");
+                       "' of the size in stages.json, compile the model again");
     if (sluice_read_state(sessions[i].get(), *index, tensor.bytes.data(), bytes) != 0)
       return makeError(ErrorCode::Io, sluice_last_error());
   }

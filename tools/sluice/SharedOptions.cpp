@@ -104,11 +104,15 @@ void CompileOptions::addTo(CLI::App &app) {
       ->allow_extra_args(false)
       ->group(kPlanning);
   app.add_option_function<double>(
-         "--expert-hit-rate", [this](double rate) { options.expertHitRate = rate; },
-         "share of uses of experts whose weights the simulation takes to be in memory, if memory has room for a "
-         "part of them (the share that has room)")
+         "--expert-hit-rate",
+         [this](double rate) {
+           if (!(rate >= 0 && rate <= 1))
+             throw CLI::ValidationError("--expert-hit-rate", concat(rate, " is not from 0 to 1, give such a rate"));
+           options.expertHitRate = rate;
+         },
+         "assumed hit rate: the share of uses of experts that find the weights in memory, if only some experts have "
+         "slots there (slots / experts)")
       ->type_name("RATE")
-      ->check(CLI::Range(0.0, 1.0))
       ->group(kPlanning);
   auto takeTime = [this](const std::string &text) {
     Expected<int64_t> ns = parseDuration(text);

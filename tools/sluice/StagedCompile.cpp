@@ -38,9 +38,9 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
     return makeError(ErrorCode::Unsupported, "a pipeline is compiled into a directory to run, option '--emit', ",
                      "leave it out");
   if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
-    return makeError(ErrorCode::Unsupported, "the ranks of a pipeline have a program each, option '",
+    return makeError(ErrorCode::Unsupported, "a pipeline has a program for each rank, option '",
                      options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
-                     "', print the program of rank 0 with --compile-to");
+                     "', leave it out, or print the program of rank 0 with --compile-to");
   std::optional<OutputDirectory> output;
   StagesFile file{
       pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}, {}};
@@ -53,7 +53,7 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
     SLUICE_RETURN_IF_ERROR(compilation->machine().checkCompilable());
     SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Codegen));
     if (!output) {
-      // Now that the first rank is refused no more, an older file must not vouch for new ones.
+      // The first rank has compiled. An older stages.json does not describe the new folders.
       SLUICE_ASSIGN_OR_RETURN(OutputDirectory opened, OutputDirectory::open(directory, options.interrupt));
       output.emplace(std::move(opened));
       forgetPipeline(directory);

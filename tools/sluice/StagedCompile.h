@@ -13,12 +13,13 @@
 namespace sluice::driver {
 
 /// Compiles the program of each rank of options.training->pipeline into a folder of its own below `directory`, one
-/// after the other, and calls `done` after each. stages.json is written last. Fails as Compilation does, and on a form
-/// of the compiled model other than a directory to run. A directory that was made is then removed.
+/// after the other, and calls `done` after each. stages.json is written last. Fails as Compilation does, and if
+/// options.package is not a directory to run. On failure, removes the directory if this call created it.
 Status compileStages(const std::string &modelPath, const CompilerOptions &options, const std::string &directory,
                      const std::function<void(uint32_t rank, const Compilation &)> &done);
 
-/// Before a model is compiled into a directory: it holds no pipeline any more.
+/// Removes stages.json, so that the directory no longer counts as a pipeline. Call it before a single model is compiled
+/// into the directory.
 void forgetPipeline(const std::string &directory);
 
 } // namespace sluice::driver

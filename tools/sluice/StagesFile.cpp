@@ -43,7 +43,8 @@ Status refusePipeline(const std::string &directory) {
   if (!isPipelineDirectory(directory))
     return {};
   return makeError(ErrorCode::InvalidInput, "'", directory,
-                   "' is a pipeline with a compiled model for each rank, give one, '", folderOfRank(directory, 0), "'");
+                   "' is a pipeline, and this command reads one compiled model, give the folder of a rank, such as '",
+                   folderOfRank(directory, 0), "'");
 }
 
 static Expected<StateType> readState(const JsonReader &entry) {
@@ -56,8 +57,8 @@ static Expected<StateType> readState(const JsonReader &entry) {
   for (const JsonReader &each : extents) {
     SLUICE_ASSIGN_OR_RETURN(const int64_t extent, each.asInteger());
     if (extent < 0)
-      return makeError(ErrorCode::InvalidInput, "an extent of state '", state.name, "' is negative, '", entry.where(),
-                       "', compile the model again");
+      return makeError(ErrorCode::InvalidInput, "an extent of state '", excerpt(state.name), "' is negative, '",
+                       entry.where(), "', compile the model again");
     state.shape.push_back(extent);
   }
   return state;
@@ -70,8 +71,8 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   auto numberIn = [&](std::string_view key, int64_t least, int64_t most) -> Expected<int64_t> {
     SLUICE_ASSIGN_OR_RETURN(const int64_t number, reader.integer(key));
     if (number < least || number > most)
-      return makeError(ErrorCode::InvalidInput, "member '", key, "' is ", number, ", '", path,
-                       "', compile the model again");
+      return makeError(ErrorCode::InvalidInput, "member '", key, "' is ", number, " and must be from ", least, " to ",
+                       most, ", '", path, "', compile the model again");
     return number;
   };
   StagesFile file;
@@ -82,8 +83,8 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(const JsonReader list, reader.member("ranks"));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<JsonReader> ranks, list.elements());
   if (ranks.size() < 2 || ranks.size() > static_cast<size_t>(kMostRanks))
-    return makeError(ErrorCode::InvalidInput, "there are ", ranks.size(), " ranks, '", path,
-                     "', compile the model again");
+    return makeError(ErrorCode::InvalidInput, "the file lists ", ranks.size(), " ranks and must list 2 to ", kMostRanks,
+                     ", '", path, "', compile the model again");
   for (const JsonReader &rank : ranks) {
     SLUICE_ASSIGN_OR_RETURN(const JsonReader states, rank.member("states"));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<JsonReader> entries, states.elements());

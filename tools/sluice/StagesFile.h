@@ -19,7 +19,7 @@
 
 namespace sluice::driver {
 
-/// A state of a model. If ranks have parts of it, it is the whole.
+/// A state of a model. If ranks hold parts of the state, the shape is that of the whole state.
 struct StateType {
   std::string name;
   ElementType type = ElementType::Float32;

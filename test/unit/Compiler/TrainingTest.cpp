@@ -142,7 +142,9 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
         "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==
         "'depth' is not known, option '--pipeline', use microbatches, ranks, schedule, stages");
-  CHECK(errorOf("stages=4,ranks=2,microbatches=4").find("schedule '1f1b' has one stage for each of the 2 groups") == 0);
-  CHECK(errorOf("stages=4,ranks=3,microbatches=4,schedule=interleaved").find("4 stages cannot be divided") == 0);
-  CHECK(errorOf("stages=2,microbatches=4,schedule=zero").find("unknown schedule 'zero'") == 0);
+  CHECK(errorOf("stages=4,ranks=2,microbatches=4")
+            .find("option '--pipeline': schedule '1f1b' has one stage for each of the 2 groups") == 0);
+  CHECK(errorOf("stages=4,ranks=3,microbatches=4,schedule=interleaved")
+            .find("option '--pipeline': 4 stages cannot be divided") == 0);
+  CHECK(errorOf("stages=2,microbatches=4,schedule=zero").find("option '--pipeline': unknown schedule 'zero'") == 0);
 }
