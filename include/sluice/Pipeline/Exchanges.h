@@ -26,16 +26,17 @@ enum class TransferTime : uint8_t {
 /// Data that one group sends to another.
 struct PipelineTransfer {
   TransferTime time = TransferTime::Microbatch;
-  uint32_t from = 0, to = 0; ///< Groups; different ones.
-  /// Of a microbatch's transfer: the tasks that make the data and that first read it. Their microbatch is not read.
+  uint32_t from = 0, to = 0; ///< The two groups; they differ.
+  /// With TransferTime::Microbatch: the task that makes the data and the first task that reads it. Their member
+  /// `microbatch` is ignored.
   PipelineTask producer, consumer;
 };
 
 /// One exchange of a step.
 struct PipelineExchange {
   uint32_t transfer = 0;               ///< Index of the transfer.
-  uint32_t microbatch = 0;             ///< 0 of transfers that happen once.
-  uint32_t sendSlot = 0, takeSlot = 0; ///< Of the sender's and of the receiver's program.
+  uint32_t microbatch = 0;             ///< 0 if the transfer happens once.
+  uint32_t sendSlot = 0, takeSlot = 0; ///< Slots in the sender's and in the receiver's program.
 
   bool operator==(const PipelineExchange &) const = default;
 };
