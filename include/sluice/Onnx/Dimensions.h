@@ -82,10 +82,10 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Determines the sizes of all dimensions. Ranges in `bindings` are ignored: a dimension with a range needs a size in
-/// `values` too. A dimension without a size whose name is a sum of other names and numbers, such as "past + 1", has the
-/// sum of their sizes. Fails, naming the dimension, if a dimension has no size, has two different sizes, or is not in
-/// the model. Fails, naming the input, if the shape of its data differs from the declared rank or sizes.
+/// Determines the sizes of all dimensions. Ranges in `bindings` are ignored: they do not give a dimension its size. A
+/// dimension without a size whose name is a sum of other names and numbers, such as "past + 1", has the sum of their
+/// sizes. Fails, naming the dimension, if a dimension has no size, has two different sizes, or is not in the model.
+/// Fails, naming the input, if the shape of its data differs from the declared rank or sizes.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice
