@@ -188,9 +188,10 @@ struct Artifact {
   Pipeline passes; ///< The passes from the imported IR to the objects. They read the plan from the directory.
 };
 
-/// Writes the artifact directory: model.so, parameters.bin, manifest.json, model.h,
-/// plan.json and program.mlirbc. The manifest is written last, and no file is half-written.
-/// With options.dumpPhases the object files are kept in that directory.
+/// Writes the artifact directory: the files of the package (see PackageForm; by default model.so,
+/// parameters.bin, manifest.json and model.h), plan.json and program.mlirbc. The manifest is
+/// written last, and no file is half-written. With options.dumpPhases, the object files are kept
+/// in the directory of this option.
 Expected<Artifact> link(Program &program, const CompilerOptions &options, const std::string &directory);
 
 /// Runs all phases after planning: place, schedule, build, lower and link.
