@@ -1,4 +1,4 @@
-//===- Package.h - What a compiled model is linked to -----------*- C++ -*-===//
+//===- Package.h - Forms of a compiled model --------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Pipeline.h - The passes of a compilation, as text --------*- C++ -*-===//
+//===- Pipeline.h - Passes of a compilation, as text ------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

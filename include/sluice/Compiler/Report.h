@@ -1,4 +1,4 @@
-//===- Report.h - A plan as one HTML page -----------------------*- C++ -*-===//
+//===- Report.h - Reports of plans ------------------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- NearestNames.h - What a name may have meant --------------*- C++ -*-===//
+//===- NearestNames.h - Suggestions for misspelled names --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

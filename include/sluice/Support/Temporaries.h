@@ -1,4 +1,4 @@
-//===- Temporaries.h - Files that end with the process ----------*- C++ -*-===//
+//===- Temporaries.h - Temporary files and folders --------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
