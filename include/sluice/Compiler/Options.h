@@ -33,7 +33,7 @@ Expected<Phase> parsePhase(std::string_view name);
 /// Which matrix products and convolutions GPUs give to the vendor's libraries.
 enum class GpuLibraries : uint8_t {
   Auto, ///< Those for which the library is faster according to measurements or estimates.
-  On,   ///< All, on a machine where only GPUs compute.
+  On,   ///< All. It is an error if other devices than GPUs compute.
   Off,  ///< None.
 };
 /// "auto", "on" and "off", in the order of GpuLibraries.

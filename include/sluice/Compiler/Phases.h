@@ -7,10 +7,12 @@
 //     -> partition -> Partitioned -> fuse -> Fused -> plan -> Planned
 //     -> place, schedule, buildProgram, lowerProgram -> Program -> link -> Artifact
 //
-// A phase is a free function. It takes the value of the previous phase, which it
-// consumes, and the options. To plan one Fused value for other budgets, devices or
-// mappings, call plan() again with other options. Only passes change the IR. The member
-// `passes` of a value lists those that ran since the import, and sluice-opt can run them.
+// A phase is a free function, which takes the options. The phases up to fuse() consume the
+// value of the previous phase and return the next one. plan() and place() only read their
+// value, so plan() can be called again with other budgets, devices or mappings. schedule(),
+// buildProgram() and lowerProgram() change a Program in place. Only passes change the IR. The
+// member `passes` of a value lists the passes that ran since the import, and sluice-opt can
+// run them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COMPILER_PHASES_H

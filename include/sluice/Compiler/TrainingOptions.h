@@ -26,8 +26,9 @@ struct PipelineOptions {
   uint32_t rank = 0; ///< The rank whose program is compiled.
 };
 
-/// The options `--train`, `--optimizer` and `--trainable`. The defaults are those of the
-/// common frameworks.
+/// The options `--train`, `--optimizer` and `--trainable`. beta1, beta2 and epsilon have the
+/// defaults of the paper on Adam (Kingma and Ba, 2015). The default learning rate is the same
+/// for all optimizers.
 struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result of the model is the loss.
   std::string output;                         ///< The result whose loss is computed; empty: the only result.
