@@ -21,9 +21,9 @@ namespace sluice {
 
 /// A count of something that a rank has done; it only grows.
 enum class RankCounter : uint8_t {
-  Met,    ///< Meetings of all ranks.
+  Met,    ///< Meetings that the rank has reached. At a meeting, each rank waits until all ranks have reached it.
   Pushed, ///< Steps whose gradients all ranks can read: the clock that barriers compare.
-  Summed, ///< Bulk steps whose gradients the rank has added up in its window.
+  Summed, ///< Steps under a bulk barrier (BSP) whose gradients the rank has added up in its window.
 };
 inline constexpr size_t kNumRankCounters = 3;
 

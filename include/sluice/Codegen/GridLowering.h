@@ -15,12 +15,12 @@
 
 namespace sluice {
 
-/// The code that is generated for grids: PTX for each architecture (80 is sm_80), and host
-/// code, which is a function for each grid that runs one thread of the grid on a CPU.
+/// The code that is generated for grids: PTX for each of `architectures` (80 is sm_80) and, with
+/// `hostCode`, a function for each grid that runs one thread of the grid on a CPU.
 struct GridTargets {
   std::vector<unsigned> architectures;
   bool hostCode = false;
-  /// Some code differs between architectures. The host code does the same as the code of this architecture.
+  /// If the code of a grid differs between architectures, its host code does the same as the code of this architecture.
   unsigned hostArchitecture = 90;
 };
 
@@ -35,8 +35,8 @@ std::span<const unsigned> deviceArchitectures();
 
 /// Lowers the module's `gpu.module` and removes it. Replaces the globals that launches name by
 /// the descriptors of the grids (sluice_grid of abi.h), with PTX and host code. Call it before
-/// lowerKernelsToLLVM. Returns the PTX; empty without grids. Fails, naming the operator, if GPUs
-/// have no function for some math in f64 (see gridProblem).
+/// lowerKernelsToLLVM. Returns the PTX; empty without grids. Fails if a grid uses a math
+/// function that GPUs do not have (on f64: see gridProblem), and names the operator.
 Expected<std::vector<DeviceCode>> lowerGrids(mlir::ModuleOp module, const GridTargets &targets);
 
 /// The PTX that lowerGrids has stored in a module, by ascending architecture.

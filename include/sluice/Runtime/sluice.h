@@ -165,8 +165,8 @@ typedef struct sluice_generator sluice_generator;
  * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
  * compile time. The logits are the output 'logits', or the only output, with type float32. Their last dimension is the
  * vocabulary, and the last row is that of the next token. If `sampling` is NULL, the greatest logit is chosen. Returns
- * NULL on failure. The session must outlive the generator and must not be used otherwise meanwhile. Since minor version
- * 13. */
+ * NULL on failure. The session must outlive the generator, and must not be used in another way until the generator is
+ * closed. Since minor version 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling);
 /* Appends tokens to the previous ones. Each step takes as many of them as the model accepts in one step. Fails if the
