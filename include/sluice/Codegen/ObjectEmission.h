@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-/// The function that exec-to-llvm adds to a module.
+/// Name of the entry function that exec-to-llvm adds to a module. The function returns the model's description.
 inline constexpr const char *kModelEntry = "sluice_model_get";
 
 struct EmissionParams {
@@ -48,9 +48,9 @@ Expected<std::string> emitParameters(const std::string &name, std::string_view d
 
 /// Links objects of `target` into a shared library at `path` with LLVM's linker. If that is not
 /// installed and the target has the host's architecture, it uses GNU's linker. The library is
-/// linked against libc, libm and libgcc_s if it needs them and they are found in the folders of
-/// Debian's packages or cross compilers; their development files are not needed. If they are not
-/// found, the program that loads the library must have loaded them. The library is written
+/// linked against libc, libm and libgcc_s if it needs them and they are found in the system's
+/// folders or those of Debian's cross compilers. Development files are not needed. If they are
+/// not found, the program that loads the library must have loaded them. The library is written
 /// beside `path` and then renamed. Equal objects give equal bytes. Returns the SHA-256 of the
 /// library in hexadecimal digits. If linking fails, the error quotes the linker.
 Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,

@@ -29,9 +29,9 @@ const std::vector<std::string> &packageFormNames();
 
 struct PackageOptions {
   PackageForm form = PackageForm::Shared;
-  /// The objects contain the parameters, a static arena, and functions for initialization, a step and messages. Apart
-  /// from memcpy, memmove and memset, they need no runtime and no C library. It must be true for Wasm and may be true
-  /// for Object, which then consists of NAME.o and model.h; it must be false for the other forms.
+  /// True for a package that needs no runtime, and nothing of a C library except memcpy, memmove and memset. Its code
+  /// has the parameters, a static arena, and functions for initialization, a step and messages. The field must be true
+  /// for Wasm, may be true for Object, which then consists of NAME.o and model.h, and must be false for other forms.
   bool isFreestanding = false;
   /// The directory of libsluice_standalone.a for the target, which executables and images link. Empty: the directory in
   /// the build or the installation of this program.
