@@ -14,19 +14,21 @@
 
 namespace sluice {
 
-/// The progress inconsistency of each step, not divided by the number of workers; -1 for a step without an update.
+/// The progress inconsistency of each step, not divided by the number of workers; -1 for a step whose update has not
+/// arrived.
 std::vector<int64_t> progressInconsistencies(const BarrierTrace &trace);
 
-/// The number of updates that are in either the true or the noisy sequence, but not in both, when workers have these
-/// clocks.
+/// The number of updates that are in the true or in the noisy sequence but not in both, if workers have these clocks.
+/// The noisy sequence has the updates that have arrived; the true sequence is explained at BarrierMetrics::sequence.
 int64_t sequenceInconsistency(const std::vector<int64_t> &clocks);
 
-/// Recomputes the metrics of a trace that is one of the problem's. O(steps * (log steps + sample + different clocks)).
+/// Recomputes the metrics of a trace of this problem. O(steps * (log steps + sample + different clocks)).
 BarrierMetrics measureTrace(const BarrierProblem &problem, const BarrierTrace &trace);
 
-/// Fails with ErrorCode::Internal, naming the step, where a worker passed a barrier that its view forbade, saw itself
-/// or a worker twice, waited although its view of all workers let it pass, or took less time than a step takes at
-/// least; where steps overlap or leave the run; and where a metric is not what the trace gives.
+/// Fails with ErrorCode::Internal, naming the step, if a worker passed the barrier although its view forbade it, if a
+/// view has the worker itself or another worker twice, if a worker waited although its view of all workers let it pass,
+/// if a step took less than the least possible time, or if steps overlap or exceed the run. Also fails if a metric
+/// differs from the one that the trace gives.
 Status checkTrace(const BarrierProblem &problem, const BarrierRun &run);
 
 } // namespace sluice

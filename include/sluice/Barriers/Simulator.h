@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-/// Distribution of the time in which a worker that is not slow computes a step; steps are independent.
+/// Distribution of the time in which a worker that is not slow computes a step. The times of steps are independent.
 struct StepTime {
   enum class Kind : uint8_t {
     Fixed,       ///< Each step takes baseNs.
@@ -59,9 +59,10 @@ struct Exchange {
   Status check() const;
 };
 
-/// The exchange over the slowest of a machine's links: between the host's memory, which has the parameters, and the
-/// accelerators, or between the accelerators where they are peers. Both directions are busy at a time, so each has at
-/// most half of a link's duplex rate. Fails where the machine has no such link.
+/// The exchange over links of a machine, with the lowest rates and the greatest latency of these links. For
+/// Kind::Server, they are the links between the host's memory, which has the parameters, and accelerators; for
+/// Kind::Peers, the links between accelerators. Both directions of a link are busy at the same time, so each direction
+/// has at most half of the link's duplex rate. Fails if the machine has none of these links.
 Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int64_t bytes, int64_t shards);
 
 struct BarrierProblem {
@@ -69,11 +70,11 @@ struct BarrierProblem {
   int64_t durationNs = 100'000'000'000;
   Barrier barrier;
   StepTime stepTime;
-  double stragglers = 0; ///< Share of the workers that are slow, in [0, 1]. The workers with the lowest numbers are.
+  double stragglers = 0; ///< Share of slow workers, in [0, 1]. The slow workers have the lowest numbers.
   double slowness = 1;   ///< Factor on the step times of slow workers, 1 to 1e6.
   Exchange exchange;
-  /// Time from a test that a worker does not pass to its next test. With 0 it tests again when any update arrives, as
-  /// in the thesis's simulator.
+  /// Time from a test that a worker does not pass to its next test. If it is 0, the worker tests again when any update
+  /// arrives, as in the thesis's simulator.
   int64_t retestNs = 0;
   uint64_t seed = 0;
 
@@ -85,14 +86,14 @@ struct BarrierProblem {
 struct StepRecord {
   uint32_t worker = 0;
   int64_t passNs = 0;  ///< The worker passes the barrier.
-  int64_t readNs = -1; ///< The pulled model has all updates that have arrived by then; -1: after the run.
+  int64_t readNs = -1; ///< The worker pulls the model, with all updates that have arrived by now; -1: after the run.
   int64_t pushNs = -1; ///< The update arrives; -1: after the run.
 };
 
 struct BarrierTrace {
   std::vector<StepRecord> steps; ///< Sorted by passNs.
-  /// The sampled workers that let each step pass, as many for each step as a sample has. Empty for views of all workers
-  /// or of nobody.
+  /// For each step, the sampled workers of the view with which the step passed the barrier; each step has the same
+  /// number of them. Empty if views have all other workers, or none.
   std::vector<uint32_t> views;
 };
 
@@ -101,19 +102,21 @@ struct BarrierMetrics {
   int64_t updates = 0;
   double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end.
   int64_t leastSteps = 0, mostSteps = 0;
-  /// Progress inconsistency of an update: others' updates that arrived between its worker's read and its own arrival.
+  /// Progress inconsistency of an update: the number of other workers' updates that arrived after the update's worker
+  /// had read the model and before the update arrived.
   double meanProgress = 0, sdProgress = 0;
-  /// Sequence inconsistency after every `workers` updates: updates in the true sequence (all workers' first steps, then
-  /// all second steps, ...) that have not arrived, and arrived updates that are not in it.
+  /// Sequence inconsistency after each round of `workers` updates. After round n, the true sequence has the first n
+  /// steps of all workers. The inconsistency is the number of updates of the true sequence that have not arrived, plus
+  /// the number of arrived updates that are not in the true sequence.
   std::vector<double> sequence;
-  /// Others' updates of earlier steps that have not arrived when a worker reads the model for a step; the mean over
-  /// reads.
+  /// The number of other workers' updates of earlier steps that have not arrived when a worker reads the model for a
+  /// step; the mean over all reads.
   double meanLate = 0;
-  double waitingShare = 0; ///< Part of the workers' time that they spend at the barrier.
+  double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
   int64_t tests = 0;       ///< Number of tests of the barrier, whether passed or not.
-  /// A sampled view takes a question to and an answer from each sampled worker in each test. A view of all workers is
-  /// held in one place, which answers when the worker may pass: two messages for each step, or for each test if workers
-  /// poll.
+  /// Messages of tests. If views are sampled, each test takes a question to each sampled worker and an answer. If views
+  /// have all other workers, one place knows all clocks and answers when the worker may pass: two messages for each
+  /// step, or for each test if retestNs is not 0. Without views there are no messages.
   int64_t controlMessages = 0;
   int64_t modelMessages = 0; ///< Messages of pushes, and of pulls with their answers.
 };
@@ -123,9 +126,10 @@ struct BarrierRun {
   BarrierMetrics metrics;
 };
 
-/// Deterministic by the seed, which gives each worker the same step times under every barrier. A step costs
-/// O(log workers + sample), and each arrival as many table look-ups as waiting workers have different clocks. Fails on
-/// a problem that check() refuses, and where a run has more than 2^24 steps, 2^26 sampled workers or 2^28 events.
+/// Simulates a run. The result depends only on the problem. With the same seed, each worker has the same step times
+/// under every barrier. A step costs O(log workers + sample), and each arrival costs one table look-up for each
+/// different clock of waiting workers. Fails on a problem that check() refuses, and if a run has more than 2^24 steps,
+/// 2^26 sampled workers or 2^28 events.
 Expected<BarrierRun> simulateBarrier(const BarrierProblem &problem);
 
 } // namespace sluice

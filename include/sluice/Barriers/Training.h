@@ -31,17 +31,17 @@ namespace sluice {
 /// Consecutive gradients of one type.
 struct GradientRun {
   int64_t elements = 0;
-  bool isDouble = false; ///< Else float: sums of bulk steps are rounded to it after each addition.
+  bool isDouble = false; ///< False: float. Under a bulk barrier, sums are rounded to this type after each addition.
 };
 
 struct BarrierTraining {
   Barrier barrier;
-  int64_t steps = 1; ///< Of each rank.
+  int64_t steps = 1; ///< Number of steps of each rank.
   std::vector<GradientRun> gradients;
   /// If a rank fails a test of the barrier, it draws a new sample and tests again after this time; at least 1.
   int64_t retestNs = 200'000;
-  uint64_t seed = 0;               ///< Of samples.
-  std::function<bool()> isStopped; ///< Ends waits with ErrorCode::Interrupted; may be empty.
+  uint64_t seed = 0;               ///< Seed of the samples.
+  std::function<bool()> isStopped; ///< If it returns true, waits fail with ErrorCode::Interrupted. May be empty.
 
   int64_t numGradients() const;
   /// Whether ranks advance in step: each rank compares its clock with all others (view) and may be 0 steps ahead
@@ -49,7 +49,8 @@ struct BarrierTraining {
   bool isBulk(int64_t numRanks) const;
   /// Number of `double` values in each rank's window.
   int64_t windowDoubles(int64_t numRanks) const;
-  /// Fails if Barrier::check fails, if `sample` exceeds `numRanks - 1`, or if there are no ranks or no steps.
+  /// Fails if Barrier::check fails, if the barrier's sample exceeds `numRanks - 1`, if there are no ranks or no steps,
+  /// or if retestNs is less than 1.
   Status check(int64_t numRanks) const;
 };
 
@@ -57,10 +58,10 @@ struct BarrierTraining {
 class Replica {
 public:
   virtual ~Replica() = default;
-  /// Applies the update by `sum`, the sum of some ranks' gradients, unless it is empty. Then computes step number
-  /// `step` of this rank, from 0, and writes its gradients and its loss.
+  /// First applies the update by `sum`, the sum of gradients of some ranks, unless `sum` is empty. Then computes step
+  /// number `step` of this rank (the first step is 0) and writes the step's gradients and loss.
   virtual Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) = 0;
-  /// Applies the last update; no step follows.
+  /// Applies the last update by `sum`. No step follows.
   virtual Status finish(std::span<const double> sum) = 0;
 };
 
@@ -68,7 +69,7 @@ public:
 struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
   int64_t passNs = 0;   ///< It passes the barrier.
-  int64_t readNs = 0;   ///< It begins to pull: it sees all gradients that were pushed by then.
+  int64_t readNs = 0;   ///< It begins to pull, and gets all gradients that were pushed before.
   int64_t pushNs =
       0; ///< Just before the rank raises the counter by which other ranks see that its gradients are complete.
   int64_t tests = 0; ///< Tests of the barrier.

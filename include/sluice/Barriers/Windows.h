@@ -21,14 +21,14 @@ namespace sluice {
 
 /// A count of something that a rank has done; it only grows.
 enum class RankCounter : uint8_t {
-  Met,    ///< Meetings of all ranks.
+  Met,    ///< Meetings that the rank has reached. At a meeting, each rank waits until all ranks have reached it.
   Pushed, ///< Steps whose gradients all ranks can read: the clock that barriers compare.
-  Summed, ///< Bulk steps whose gradients the rank has added up in its window.
+  Summed, ///< Steps under a bulk barrier (BSP) whose gradients the rank has added up in its window.
 };
 inline constexpr size_t kNumRankCounters = 3;
 
-/// One rank's access to all windows, for one thread at a time. `first` counts doubles in the owner's window; the ranges
-/// must lie in it. A failure is final.
+/// One rank's access to all windows, for one thread at a time. `first` is the index of the first double in the owner's
+/// window; all doubles must be within the window. After a failure, the windows must not be used any more.
 class Windows {
 public:
   virtual ~Windows() = default;
@@ -43,7 +43,7 @@ public:
   /// Adds one to this rank's own counter. A rank that sees the new count also sees all that this rank has written and
   /// added before.
   virtual Status advance(RankCounter counter) = 0;
-  /// Fails if a rank has left, so a rank that waits for a count ends too.
+  /// Fails if a rank has left, so a rank that waits for a count does not wait forever.
   virtual Expected<int64_t> count(int64_t owner, RankCounter counter) = 0;
 };
 

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An artifact directory holds model.so, parameters.bin (where there are any),
-// manifest.json (what the Runtime's loader checks) and model.h.
+// The functions of this header write three files of an artifact directory: parameters.bin (if the model has
+// parameters), manifest.json, which the runtime's loader checks, and model.h. linkSharedLibrary() writes model.so, and
+// the compiler also writes plan.json and program.mlirbc.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_CODEGEN_ARTIFACT_H
@@ -34,8 +35,8 @@ inline constexpr const char *kHeaderFile = "model.h";
 /// "sluice 0.1.0 (LLVM 22.1.8)"
 std::string compilerVersion();
 
-/// Writes a parameter file front to back: nothing is kept in memory. It gets its
-/// name only when finish() succeeds; otherwise nothing stays behind.
+/// Writes a parameter file from its beginning to its end and keeps no part of it in memory.
+/// The file gets its name when finish() succeeds. Without that, it is removed.
 class ParameterFileWriter {
 public:
   static Expected<ParameterFileWriter> create(const std::string &path);
@@ -43,11 +44,11 @@ public:
   ParameterFileWriter &operator=(ParameterFileWriter &&) noexcept;
   ~ParameterFileWriter();
 
-  /// Starts a tensor and returns its offset, a multiple of `alignment`, which kParameterPage is a multiple of.
+  /// Starts a tensor and returns its offset, a multiple of `alignment`. `alignment` must divide kParameterPage.
   Expected<int64_t> beginTensor(int64_t alignment = kArenaAlignment);
-  /// Appends bytes of the tensor begun last.
+  /// Appends bytes to the tensor that was started last.
   Status write(std::span<const std::byte> data);
-  /// beginTensor and write in one.
+  /// Starts a tensor, writes all of its bytes and returns its offset.
   Expected<int64_t> append(std::span<const std::byte> data);
 
   /// Begins the next piece (one rank's part, see ParameterSection) at a multiple of kParameterPage. Returns its offset.
@@ -55,15 +56,15 @@ public:
 
   struct Summary {
     int64_t bytes = 0;
-    /// SHA-256 in hex; "" for an empty file, which is not kept. If the file has pieces, this is the hash of the pieces'
-    /// hashes, so that a rank can check its own pieces without reading the others.
+    /// SHA-256 in hexadecimal digits; "" for an empty file, which is removed. If the file has pieces, this is the hash
+    /// of the pieces' hashes, so that a rank can check its own pieces without reading the others.
     std::string hash;
     std::vector<std::string> pieceHashes = {};
     std::vector<ParameterSection> sections = {}; ///< Only for models of several ranks; the caller fills it in.
     /// Parameter bytes of one rank.
     int64_t rankBytes() const;
   };
-  /// Call once, last.
+  /// Completes the file. No other member may be called afterwards.
   Expected<Summary> finish();
 
 private:
@@ -82,21 +83,21 @@ struct PortInfo {
   /// Extents that depend on symbols are given at their upper bounds; `bytes` is the size of this shape.
   std::vector<int64_t> shape;
   int64_t bytes = 0;
-  /// Per dimension: "" where the extent is a number, else the expression of symbols' names: "sequence".
+  /// Per dimension: "" if the extent is a number, and otherwise its expression of names of symbols, such as "sequence".
   std::vector<std::string> expressions = {};
   std::string expression(size_t dimension) const {
     return dimension < expressions.size() ? expressions[dimension] : std::string();
   }
 };
 
-/// An integer whose value may differ from step to step: the extent of one dimension of an input. Possible values are
-/// `least`, `least` + `step`, ..., `most`.
+/// An integer whose value may differ from step to step: the extent of dimension `dimension` of input `input`, a value
+/// that a kernel finds, or the length of a state. Possible values are `least`, `least` + `step`, ..., `most`.
 struct SymbolInfo {
   std::string name;
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
-  bool isFound = false; ///< A kernel finds the value at run time; no input gives it.
-  std::string state;    ///< The state whose length this is; empty for an extent of an input or a found symbol.
+  bool isFound = false; ///< A kernel finds the value at run time; `input` and `dimension` have no meaning.
+  std::string state;    ///< The state whose length the symbol is; empty if the symbol is not the length of a state.
 };
 
 /// Ports and symbols in the form of the manifest.
@@ -114,26 +115,27 @@ struct ManifestInfo {
   /// For each bucket: its upper bounds of the symbols.
   std::vector<std::vector<int64_t>> buckets = {};
   int64_t staticBytes = 0; ///< The arena and the states of a freestanding program.
-  /// The function of each kernel, and an operator that launches it.
+  /// For each kernel: its function, and an operator that launches it.
   std::vector<std::pair<std::string, std::string>> kernels = {};
 };
-/// Writes DIR/manifest.json; `modelHash` is the SHA-256 of model.so in hex.
+/// Writes DIR/manifest.json; `modelHash` is the SHA-256 of model.so in hexadecimal digits.
 Status writeManifest(const std::string &directory, const ManifestInfo &info, const std::string &modelHash);
 
-/// Functions of a model that is linked into the application; both empty: it is opened by its directory.
+/// Names of the functions of a model that is linked into the application. Both are empty for a model that is opened by
+/// its directory.
 struct HeaderFunctions {
   std::string model; ///< Returns the model, for sluice_open_model.
-  std::string open;  ///< Opens it with its parameters.
+  std::string open;  ///< Opens the model with its parameters.
 };
-/// The functions of a freestanding program, in the order of kFreestandingEntries.
+/// Names of the functions of a freestanding program, in the order of kFreestandingEntries.
 using FreestandingFunctions = std::array<std::string, 3>;
-/// Writes DIR/model.h for a program that needs no header of Sluice: extents of inputs and outputs, sizes of memory,
-/// functions. `processor` is what its code needs.
+/// Writes DIR/model.h for a freestanding program: extents of inputs and outputs, sizes of memory, and functions. The
+/// header includes no header of Sluice. `processor` is the processor that the code needs, such as "x86-64-v3".
 Status writeFreestandingHeader(const std::string &directory, const ManifestInfo &info,
                                const FreestandingFunctions &functions, const std::string &processor);
 
-/// Writes DIR/model.h: indices, shapes and sizes of inputs and outputs, symbols with their ranges, and the functions,
-/// for applications in C and C++. Names that C cannot spell are mapped to ones it can, and kept distinct.
+/// Writes DIR/model.h for applications in C and C++: indices, shapes and sizes of inputs and outputs, symbols with
+/// their ranges, and the functions. Names are changed into identifiers of C, which are all different.
 Status writeCHeader(const std::string &directory, const ManifestInfo &info, const HeaderFunctions &functions = {});
 
 } // namespace sluice

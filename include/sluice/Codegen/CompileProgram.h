@@ -10,15 +10,14 @@
 
 namespace sluice {
 
-/// Of a module's one exec.program, before it is lowered. Fails where the program
-/// reads other parameters than the file has.
+/// Describes the only exec.program of a module, before the program is lowered. Fails if the
+/// module has several programs, or if the parameter file has another size than the program expects.
 Expected<ManifestInfo> describeProgram(mlir::ModuleOp module, const TargetSpec &target,
                                        const ParameterFileWriter::Summary &parameters);
 
-/// Writes model.so, manifest.json and model.h into an existing directory, from a
-/// module of one exec.program and its kernels (see lowerKernelsToLLVM), which is
-/// consumed. The parameter file is written already; `parameters` is what its
-/// writer said.
+/// Writes model.so, manifest.json and model.h into an existing directory. The module has one
+/// exec.program and its kernels (see lowerKernelsToLLVM), and is consumed. The parameter file
+/// must already be written; `parameters` is the summary of its writer.
 Status compileProgram(mlir::ModuleOp module, const TargetSpec &target, const ParameterFileWriter::Summary &parameters,
                       const std::string &directory, const EmissionParams &params = {});
 

@@ -15,12 +15,12 @@
 
 namespace sluice {
 
-/// What becomes of grids: PTX by architecture (80 is sm_80), and functions that
-/// run one thread of theirs on a CPU.
+/// The code that is generated for grids: PTX for each of `architectures` (80 is sm_80) and, with
+/// `hostCode`, a function for each grid that runs one thread of the grid on a CPU.
 struct GridTargets {
   std::vector<unsigned> architectures;
   bool hostCode = false;
-  /// The architecture whose code the host's is the equal of, where architectures differ.
+  /// If the code of a grid differs between architectures, its host code does the same as the code of this architecture.
   unsigned hostArchitecture = 90;
 };
 
@@ -30,17 +30,16 @@ struct DeviceCode {
   std::string ptx;
 };
 
-/// The architectures code can be generated for, ascending.
+/// The architectures for which code can be generated, ascending.
 std::span<const unsigned> deviceArchitectures();
 
-/// Lowers the module's `gpu.module`, which goes, and defines the descriptors
-/// that its launches name (sluice_grid of abi.h), PTX and host code included.
-/// Call before lowerKernelsToLLVM. Returns the PTX; empty where there are no
-/// grids. Math that no device function is there for (in f64: see
-/// gridProblem) is an error that names the operator.
+/// Lowers the module's `gpu.module` and removes it. Replaces the globals that launches name by
+/// the descriptors of the grids (sluice_grid of abi.h), with PTX and host code. Call it before
+/// lowerKernelsToLLVM. Returns the PTX; empty without grids. Fails if a grid uses a math
+/// function that GPUs do not have (on f64: see gridProblem), and names the operator.
 Expected<std::vector<DeviceCode>> lowerGrids(mlir::ModuleOp module, const GridTargets &targets);
 
-/// The PTX that lowerGrids has left in a module, by ascending architecture.
+/// The PTX that lowerGrids has stored in a module, by ascending architecture.
 std::vector<DeviceCode> deviceCodeOf(mlir::ModuleOp module);
 
 /// Names of functions that PTX text calls or declares and does not define, each once.

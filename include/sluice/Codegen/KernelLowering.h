@@ -16,24 +16,23 @@ class DialectRegistry;
 
 namespace sluice {
 
-/// The dialects kernels are written in and lowered to, with their translations
-/// to LLVM IR.
+/// Registers the dialects in which kernels are written and to which they are lowered, with
+/// their translations to LLVM IR.
 void registerCodegenDialects(mlir::DialectRegistry &registry);
 
-/// Lowers every func.func of the module to the LLVM dialect. Bodies are in func,
-/// scf, cf, arith, math, vector, index, ub and llvm (`llvm.load`, `llvm.store`,
-/// `llvm.getelementptr` on `!llvm.ptr` arguments): no tensors and no memrefs.
-/// Everything else in the module (an exec.program) is left alone. A private
-/// function becomes internal.
+/// Lowers every func.func of the module to the LLVM dialect. Bodies must consist of operations
+/// of func, scf, cf, arith, math, vector, index, ub and llvm (`llvm.load`, `llvm.store`,
+/// `llvm.getelementptr` on `!llvm.ptr` arguments), without tensors and memrefs. The rest of the
+/// module, such as an exec.program, does not change. A private function becomes internal.
 ///
-/// Math on f32, f16 and bf16 becomes polynomials of a few ulp where those
-/// vectorize and hold over the whole range (exp, log, tanh, erf...); the rest,
-/// and f64, become LLVM intrinsics or calls of libm. f16 and bf16 are computed
-/// in f32. An exp beyond f32's range stays finite, at its edge. Fails with the first diagnostic.
+/// A math function on f32, f16 or bf16 becomes a polynomial with an error of a few ulp if the
+/// polynomial can be vectorized and is valid over the whole range (exp, log, tanh, erf and
+/// others). Other math functions, and all on f64, become LLVM intrinsics or calls of libm. f16
+/// and bf16 are computed in f32. Fails with the first diagnostic.
 Status lowerKernelsToLLVM(mlir::ModuleOp module);
 
-/// Lowers every gpu.func of a gpu.module, whose math is expanded (kernel-expand-math),
-/// to the LLVM and NVVM dialects. Fails with the first diagnostic.
+/// Lowers every gpu.func of a gpu.module to the LLVM and NVVM dialects. Math must already be
+/// expanded (kernel-expand-math). Fails with the first diagnostic.
 Status lowerGridsToNVVM(mlir::gpu::GPUModuleOp module);
 
 } // namespace sluice

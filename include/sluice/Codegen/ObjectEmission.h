@@ -15,43 +15,44 @@
 
 namespace sluice {
 
-/// The function of a module that exec-to-llvm makes.
+/// Name of the entry function that exec-to-llvm adds to a module. The function returns the model's description.
 inline constexpr const char *kModelEntry = "sluice_model_get";
 
 struct EmissionParams {
-  int optLevel = 3; ///< 0 to 3, as a C compiler's.
-  /// How many objects the module is split into, compiled in parallel; 0: by its
-  /// size. The bytes depend on this, and never on the number of threads.
+  int optLevel = 3; ///< 0 to 3, like those of a C compiler.
+  /// Number of objects into which the module is split, and which are compiled in parallel; 0:
+  /// chosen by the size of the module. The bytes depend on `parts`, but not on `threads`.
   unsigned parts = 0;
-  unsigned threads = 0; ///< 0: one a core.
+  unsigned threads = 0; ///< 0: one for each core.
 };
 
-/// Compiles a module wholly in the LLVM dialect to ELF objects, position
-/// independent, without time stamps or paths: equal modules and targets give
-/// equal bytes. Only the functions that callers need are visible outside the library that
-/// they are linked into: kModelEntry, or kFreestandingEntries. The module is left as it was.
+/// Compiles a module to relocatable objects (ELF, or WebAssembly for wasm32). All of the module
+/// must be in the LLVM dialect. Code for ELF is position independent. Objects contain no time
+/// stamps and no paths, so equal modules, targets and parameters give equal bytes. Outside the
+/// library into which the objects are linked, only the symbols that callers need are visible:
+/// kModelEntry and the table of grids, or kFreestandingEntries. The module does not change.
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
                                                const EmissionParams &params = {});
 
-/// A C function that opens a model with the parameters that its object holds.
+/// A C function that opens a model with the parameters that are in the function's own object.
 struct OpenFunction {
-  std::string model; ///< `const sluice_model *MODEL(void)`, of another object.
-  std::string name;  ///< `sluice_session *NAME(const sluice_options *options)`
+  std::string model; ///< MODEL in `const sluice_model *MODEL(void)`, a function of another object.
+  std::string name;  ///< NAME in `sluice_session *NAME(const sluice_options *options)`.
   std::string_view parameters;
 };
-/// The object of such a function, which calls sluice_open_model.
+/// Makes an object with this function, which calls sluice_open_model.
 Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpec &target);
 
-/// The object of read-only data aligned to kArenaAlignment, which is visible to other objects by `name`.
+/// Makes an object with read-only data that is aligned to kArenaAlignment. Other objects refer to the data by `name`.
 Expected<std::string> emitParameters(const std::string &name, std::string_view data, const TargetSpec &target);
 
-/// Links objects of `target` into a shared library at `path` with LLVM's linker, or
-/// GNU's for the host's architecture, against the C library's libc, libm and
-/// libgcc_s where they are needed and found (their development files are not
-/// needed). For another architecture these are found where Debian's cross compilers
-/// have them; without them, the program that loads the library has to have loaded
-/// them. Written beside, then renamed; bit-reproducible. Returns the SHA-256 of
-/// the library in hex. Fails with the linker's own words.
+/// Links objects of `target` into a shared library at `path` with LLVM's linker. If that is not
+/// installed and the target has the host's architecture, it uses GNU's linker. The library is
+/// linked against libc, libm and libgcc_s if it needs them and they are found in the system's
+/// folders or those of Debian's cross compilers. Development files are not needed. If they are
+/// not found, the program that loads the library must have loaded them. The library is written
+/// beside `path` and then renamed. Equal objects give equal bytes. Returns the SHA-256 of the
+/// library in hexadecimal digits. If linking fails, the error quotes the linker.
 Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,
                                         const std::string &path);
 

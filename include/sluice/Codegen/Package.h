@@ -1,4 +1,4 @@
-//===- Package.h - What a compiled model is linked to -----------*- C++ -*-===//
+//===- Package.h - Forms of a compiled model --------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -14,45 +14,47 @@
 
 namespace sluice {
 
-/// Forms of a compiled model. All but the first hold no manifest, so that nothing takes them for a directory to load.
+/// Forms of a compiled model. Only the first form has a manifest, so the runtime does not open a directory of another
+/// form.
 enum class PackageForm : uint8_t {
-  Shared,     ///< model.so, parameters.bin, manifest.json, model.h: what the Runtime and `sluice run` open.
-  Object,     ///< NAME.o, parameters.bin, model.h: for the application's own linker and sluice_open_model.
-  Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens it.
+  Shared,     ///< model.so, parameters.bin, manifest.json, model.h: the runtime and `sluice run` open the directory.
+  Object,     ///< NAME.o, parameters.bin, model.h: the application links the object and calls sluice_open_model.
+  Static,     ///< libNAME.a with the parameters inside, NAME.pc, model.h: sluice_open_NAME opens the model.
   Executable, ///< NAME, a static program that reads and writes .npy files.
-  Oci,        ///< NAME.oci, a folder with the layout of an OCI image of that program.
+  Oci,        ///< NAME.oci, a folder with the layout of an OCI image of the same program.
   Wasm,       ///< NAME.wasm, which imports nothing, NAME.mjs, which loads it, and NAME.html, a page for trying it.
 };
-/// In the order of the values, in small letters.
+/// The names of the forms, in lower case and in the order of PackageForm.
 const std::vector<std::string> &packageFormNames();
 
 struct PackageOptions {
   PackageForm form = PackageForm::Shared;
-  /// The code has the parameters, a static arena, and functions for initialization, a step and messages, which need no
-  /// runtime and no C library but memcpy, memmove and memset. Always so for Wasm. An Object is NAME.o alone, with
-  /// model.h; other forms cannot be so.
+  /// True for a package that needs no runtime, and nothing of a C library except memcpy, memmove and memset. Its code
+  /// has the parameters, a static arena, and functions for initialization, a step and messages. The field must be true
+  /// for Wasm, may be true for Object, which then consists of NAME.o and model.h, and must be false for other forms.
   bool isFreestanding = false;
-  /// Of libsluice_standalone.a for the target, which executables and images link; empty: where this program's build or
-  /// installation has it.
+  /// The directory of libsluice_standalone.a for the target, which executables and images link. Empty: the directory in
+  /// the build or the installation of this program.
   std::string runtimeDirectory;
 
   bool linksRuntime() const { return form == PackageForm::Executable || form == PackageForm::Oci; }
-  /// Whether the parameters are inside, at most 1 GiB of them: no parameter file belongs to such a package.
+  /// Whether the parameters, of at most 1 GiB, are inside the package. It then has no parameter file.
   bool embedsParameters() const { return isFreestanding || form > PackageForm::Object; }
 };
 
-/// Fails, and says what to do, if the form cannot be made for the target: other forms than shared hold no code of
-/// grids, and executables and images need the target's runtime. Call before the work of compiling.
+/// Fails, and says what to do, if the form cannot be made: WebAssembly has only the form Wasm, only the form Shared
+/// supports grids and several ranks, and executables and images need the target's runtime and a C++ compiler. Call it
+/// before compiling.
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks);
 
-/// Fails if a program of a target with addresses of 32 bits takes more memory than they reach. Call before its code is
-/// made.
+/// Fails if a target has addresses of 32 bits and the program needs more than 4 GiB of memory. Call it before code is
+/// generated.
 Status checkAddresses(const ManifestInfo &info, const TargetSpec &target);
 
-/// Links objects of `target` into the form, in an existing directory. Forms that embed the parameters read them from
-/// `parameterFile`; the others have it in the directory. A model.so that an earlier compilation left there is
-/// removed. Files are written beside, then renamed; bit-reproducible. Fails if freestanding objects call functions
-/// of a library, and names the operator.
+/// Links objects of `target` into a package in an existing directory. Forms that embed the parameters read them from
+/// `parameterFile`; for other forms, this file is in the directory. Files of an earlier compilation that do not belong
+/// to the form (model.so, parameters.bin) are removed. Files are written under temporary names and then renamed. Equal
+/// objects give equal bytes. Fails if freestanding objects call functions of a library, and names the operator.
 Status writePackage(const ManifestInfo &info, const TargetSpec &target, const PackageOptions &options,
                     std::span<const std::string> objects, const std::string &parameterFile,
                     const std::string &directory);

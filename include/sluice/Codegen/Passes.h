@@ -22,10 +22,10 @@ namespace sluice {
 /// The name of object file number `index`.
 std::string objectFileName(llvm::StringRef prefix, size_t index);
 
-/// The attribute `exec.target` of a target, and back: all that code generation reads.
+/// Convert a target to the attribute `exec.target` and back. The attribute has all fields that code generation reads.
 exec::TargetAttr targetToAttribute(mlir::MLIRContext *context, const TargetSpec &target);
 TargetSpec targetFromAttribute(exec::TargetAttr attribute);
-/// As resolveTarget takes it.
+/// The text from which resolveTarget makes this target.
 std::string targetName(const TargetSpec &target);
 
 } // namespace sluice

@@ -22,19 +22,19 @@ struct TargetSpec {
   /// Arguments for LLVM: a micro-architecture level, additional features ("+avx2,+fma"), and the
   /// processor whose timings guide the scheduler.
   std::string cpu, features, tune;
-  /// The requirements in the manifest on the host that runs the code: a level, or features, as
-  /// described in the Runtime's abi.h.
+  /// The requirements on the host that runs the code, for the manifest: a level or a list of
+  /// features (sluice_model.cpu_features of the runtime's abi.h).
   std::string required;
   int64_t vectorBits = 128;
   int64_t numVectorRegisters = 16;
-  /// Size of a core's second-level cache, which determines the blocks of kernels: the host's for native, and 1 MiB for
-  /// levels.
+  /// Size of a core's second-level cache, which determines the blocks of kernels: that of the host for "native", and
+  /// 1 MiB for other targets.
   int64_t l2Bytes = 1 << 20;
   /// The instructions that multiply bytes, as dataflow-assign-layout names them: "plain" products of 32 bits, "pairs"
   /// of products of 16 bits, "quads" of bytes (VNNI, AArch64's dot products), or "tiles" of them (AMX).
   std::string byteProducts = "pairs";
-  /// Rows that are rounded to bytes are multiplied as bytes by weights in blocks whose elements have at most so many
-  /// bits: 0, 4 or 8.
+  /// A product with a weight in blocks rounds its rows to bytes and multiplies bytes if the elements of the weight have
+  /// at most this number of bits: 0 (never), 4 or 8.
   int64_t roundedBits = 0;
   /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
   std::string halfProducts = "none";
@@ -50,14 +50,14 @@ struct TargetSpec {
 
 /// Parses a list such as "cpu:native,cuda:sm_80,cuda:sm_90". At most one entry is a CPU, with an
 /// optional prefix "cpu:": "native" (the default), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
-/// "aarch64" or "riscv64". Features follow the last two as LLVM names them, "aarch64+dotprod+i8mm",
-/// and may be entries of their own: "aarch64,+dotprod,+i8mm". The others are GPUs: "sm_80" and so
-/// on, or "emulated", with an optional prefix "cuda:". Native uses the host's features that
-/// generated code can use and the runtime can check. Fails on an unknown name or feature and lists
-/// the known ones.
+/// "aarch64", "riscv64" or "wasm32". Features may follow the last three, as in
+/// "aarch64+dotprod+i8mm" or, as entries of their own, in "aarch64,+dotprod,+i8mm". All other
+/// entries are GPUs: "sm_80" and so on with an optional prefix "cuda:", or "cuda:emulated". "native"
+/// uses those features of the host that generated code can use and the runtime can check. Fails on
+/// an unknown name or feature and lists the known ones.
 Expected<TargetSpec> resolveTarget(std::string_view name);
 
-/// Fails, and says what to do, if the target's CPU is of another architecture than this host's.
+/// Fails, and says what to do, if the target's CPU has another architecture than this host.
 Status checkRunsOnHost(const TargetSpec &target);
 
 } // namespace sluice

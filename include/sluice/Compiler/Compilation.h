@@ -51,9 +51,8 @@ struct MeasuredMapping {
   bool kept = false;
 };
 
-/// How mappings are measured (HTF-MPR's last step). The `count` best mappings of the solver
-/// htf-mpr are planned. `run` compiles and runs each plan and returns the time of a step. The
-/// fastest mapping is used.
+/// How mappings are measured (the last step of HTF-MPR). The solver htf-mpr proposes its `count` best mappings, and
+/// each of them is planned. `run` compiles and runs a plan and returns the time of a step. The fastest mapping is used.
 struct MappingMeasurement {
   size_t count = 0; ///< 0: no mapping is measured.
   std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
@@ -106,14 +105,14 @@ public:
   /// after link().
   std::string pipelineText() const;
 
-  /// A program that computes the weights that constant expressions define from little data. It serves machines that get
-  /// the parameter file without these weights. Its results are exactly the bytes of the file. Absent if the weights
-  /// have less than 1 MiB.
+  /// A program that computes those weights which constant expressions define from little data. A machine that gets the
+  /// parameter file without these weights can run it. Its results are exactly the bytes of the file. Absent if these
+  /// weights have less than 1 MiB in total, or if the program runs on several ranks.
   Expected<std::optional<WeightProgram>> weightProgram();
 
   /// Writes the imported program as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model and
-  /// target, the decisions become metadata of the nodes. Fails naming an operator of the plan that the program does not
-  /// have.
+  /// target, the decisions become metadata of the nodes. If the program lacks an operator of the plan, the call fails
+  /// and names the operator.
   Status exportModel(const std::string &path, const ExportOptions &options, const PlanFile *plan = nullptr);
 
   const CompilerOptions &options() const;

@@ -33,7 +33,7 @@ Expected<Phase> parsePhase(std::string_view name);
 /// Which matrix products and convolutions GPUs give to the vendor's libraries.
 enum class GpuLibraries : uint8_t {
   Auto, ///< Those for which the library is faster according to measurements or estimates.
-  On,   ///< All, on a machine where only GPUs compute.
+  On,   ///< All. It is an error if other devices than GPUs compute.
   Off,  ///< None.
 };
 /// "auto", "on" and "off", in the order of GpuLibraries.
@@ -78,26 +78,28 @@ struct PrunedLayer {
   double weightLoss = 0; ///< Fraction of the magnitude of its weights that is lost.
 };
 
-/// Buckets whose bounds are chosen: see chooseBuckets.
+/// Buckets whose bounds the compiler chooses: see chooseBuckets.
 struct BucketOptions {
   int64_t count = 0;     ///< Upper limit of the number of plans; 0: no automatic choice.
   std::string dim;       ///< The dimension; empty: the only one that has a range without a list of sizes.
-  std::string sizesFile; ///< See readSizes; empty: all sizes of the range are equally frequent.
+  std::string sizesFile; ///< A file for readSizes; empty: all sizes of the range are equally frequent.
 };
 /// Parses "auto:4" or "sequence=auto:4". Fails on other texts, and if the number of plans is not in 1 to 64.
 Expected<BucketOptions> parseBuckets(std::string_view text);
 
-/// An application with the runtime and nothing else: its libraries, the model's code, stacks and buffers.
+/// The process reserve of an application that has the runtime and nothing else: bytes for its libraries, the model's
+/// code, stacks and buffers.
 inline constexpr int64_t kRuntimeProcessBytes = int64_t(16) << 20;
 
-/// The one options record every tool uses. Each field's default serves.
+/// The options of a compilation, which all tools share. With the default of every field, a model is compiled for this
+/// computer.
 struct CompilerOptions {
   /// The name of a preset, or the path of a machine file.
   std::string machine = "host";
-  /// The device that runs every operator except those on strings, which stay on the host.
-  /// Empty: placement decides.
+  /// The device that runs every operator which is not bound to another device. Operators on strings, and operators
+  /// without a kernel for the devices that run grids, are bound to the host. Empty: placement decides.
   std::string device;
-  /// Number of the machine's devices over which the model is split; each device runs its own parts. From phase
+  /// Number of devices of the machine over which the model is split; each device runs its own parts. From phase
   /// Partition on, the program, its plan and the memory limits are those of one device.
   int64_t devices = 1;
   /// Splits operators that dominate the step into several, on several devices, if the simulated step becomes faster.
@@ -106,17 +108,19 @@ struct CompilerOptions {
   double leastGain = 0.05;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;
-  /// What the process that runs the model holds beside the model's arenas, homes and code: a part of each limit of the
-  /// host's memory, where parameters stream into it from a file.
+  /// The process reserve: bytes that the process which runs the model needs in addition to the arena and to inputs,
+  /// outputs and states. If parameters stream from a file into the host's memory, a limit of this memory in bytes
+  /// includes the reserve.
   int64_t processBytes = kRuntimeProcessBytes;
-  /// Share of uses of experts for which their weights are in memory, as the simulator assumes where memory has slots
-  /// for experts; absent: the share of experts that have slots.
+  /// The hit rate that the simulator assumes if memory has slots for experts: the share of uses of experts that find
+  /// the weights in a slot. Absent: the number of slots divided by the number of experts.
   std::optional<double> expertHitRate;
   int64_t searchTimeNs = 5'000'000'000;
   /// Number of plans to make; 0: the clock limits the search.
   int64_t searchEvaluations = 0;
   uint64_t seed = 0;
-  /// Number of threads of the search and of code generation; 0: one for each core. It never changes a result.
+  /// Number of threads of the search and of code generation; 0: one for each core. It does not change the result if
+  /// searchEvaluations is the only limit of the search.
   int threads = 0;
   SolverChoices solvers;
   /// "native", "x86-64-v3" and so on, with or without "cpu:".
@@ -145,20 +149,20 @@ struct CompilerOptions {
   std::optional<TrainingOptions> training;
   /// Directory in which the IR of each phase is written; empty: none.
   std::string dumpPhases;
-  /// If present, the plan uses the least memory with which a step takes at most `slowdown`
+  /// If present, the plan uses the least memory for which the search finds a step of at most `slowdown`
   /// times the ideal (findLeastMemory). Absent: the plan may use the whole limit.
   std::optional<double> slowdown;
-  /// Operators that are split into several. A plan file has its own splits.
+  /// Operators that are split into several. With a `planFile`, the splits of the plan replace these.
   std::vector<NamedSplit> splits;
   /// A plan file to follow instead of searching, including its splits; empty: search.
   std::string planFile;
-  /// Starts a search from that plan instead of following it.
+  /// Starts a search from the plan of `planFile` instead of following that plan.
   bool resume = false;
   /// A profile whose times replace the analytic ones; empty: none.
   std::string profileFile;
   /// A tuning file of this machine, which decides the forms and the costs of kernels; empty: estimates decide.
   std::string tuningFile;
-  /// By the name of a device: the factor by which it is slower than its costs say; absent: 1.
+  /// For each name of a device: the factor by which its operators take longer than their costs; absent: 1.
   std::map<std::string, double> slowdowns;
   /// Path to which the planning problem is written; empty: it is not written.
   std::string dumpProblem;

@@ -18,7 +18,7 @@ struct PlannedPartition {
   TensorProgram program;
   PartitionMachine machine;
   PartitionSolution solution;
-  int64_t singleNs = 0; ///< Time of the same program on one of the devices, whatever its memory is.
+  int64_t singleNs = 0; ///< Time of the same program on one of the devices, even if it exceeds the device's memory.
 };
 
 /// Runs the phases up to Differentiate and splits the program over the given number of the

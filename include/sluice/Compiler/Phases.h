@@ -7,10 +7,12 @@
 //     -> partition -> Partitioned -> fuse -> Fused -> plan -> Planned
 //     -> place, schedule, buildProgram, lowerProgram -> Program -> link -> Artifact
 //
-// A phase is a free function. It takes the value of the previous phase, which it
-// consumes, and the options. To plan one Fused value for other budgets, devices or
-// mappings, call plan() again with other options. Only passes change the IR. The member
-// `passes` of a value lists those that ran since the import, and sluice-opt can run them.
+// A phase is a free function, which takes the options. The phases up to fuse() consume the
+// value of the previous phase and return the next one. plan() and place() only read their
+// value, so plan() can be called again with other budgets, devices or mappings. schedule(),
+// buildProgram() and lowerProgram() change a Program in place. Only passes change the IR. The
+// member `passes` of a value lists the passes that ran since the import, and sluice-opt can
+// run them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COMPILER_PHASES_H
@@ -77,13 +79,13 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
 /// Otherwise the program is unchanged.
 Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions &options);
 
-/// The plan of a program with split operators, which was made on a copy.
+/// The plan with which the choice of split operators ended. It was made for a copy of the program.
 struct SplitChoice {
   std::vector<std::string> memory; ///< The memory limits of the plan, as texts for the option `--memory`, in bytes.
   SearchResult result;
 };
 
-/// The program that one rank runs, after operators were split.
+/// The program of one rank, with split operators.
 struct Partitioned : Stage {
   int64_t ranks = 1; ///< Number of ranks that share the machine, by the option devices.
   /// The rank's part of the described machine; all of it with a single rank.
@@ -97,14 +99,14 @@ struct Partitioned : Stage {
 
 Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &options);
 
-/// A set of sizes with a plan of its own: all sizes up to a bound for each symbol.
+/// A set of sizes that has its own plan: all sizes in which no symbol exceeds its bound.
 struct Bucket {
   std::vector<int64_t> bounds;
   Graph graph; ///< The graph of the program, with the bytes at the bounds.
   CostTable costs;
 };
 
-/// The program in groups that run as one kernel each, and its graph with costs.
+/// The program whose operators are grouped, and its graph with costs. Each group runs as one kernel.
 struct Fused : Stage {
   int64_t ranks = 1;
   Machine ofRank;
@@ -114,18 +116,18 @@ struct Fused : Stage {
   Machine measured; ///< The rank's machine with the links that a profile measured.
   BridgedGraph bridge;
   CostTable costs;
-  /// Option `chunks` of dataflow-emit-kernels: loops shorter than these times are not divided; empty: the pass's
-  /// defaults.
+  /// The value of the option `chunks` of dataflow-emit-kernels: loops shorter than these times are not divided. Empty:
+  /// the defaults of the pass.
   std::string chunks;
   /// Computes the costs of operators at other sizes, from a graph with the bytes of these sizes.
   std::function<CostTable(const Graph &)> costsOf;
-  /// The limits that the slots for experts are chosen for, as texts and per memory in bytes; empty without slots. A
-  /// limit in percent refers to the program without slots.
+  /// The memory limits for which the number of slots for experts was chosen: the texts of the option `--memory`, and
+  /// the bytes per memory. Empty without slots. A limit in percent refers to the program without slots.
   std::vector<std::string> limitTexts = {};
   std::vector<int64_t> limitBytes = {};
 };
 
-/// The origin of measurements of kernels: the compiler, the processor and the rounding of products.
+/// A text for the origin of measurements of kernels: the compiler, the processor and the rounding of products.
 std::string measurementOrigin(const TargetSpec &target, dataflow::MatmulPrecision precision);
 
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options);
@@ -143,7 +145,7 @@ struct Planned {
     SearchResult result;
   };
   BucketTable bucketTable;       ///< The possible choices of bounds with the option `buckets`; otherwise empty.
-  std::vector<OfBucket> buckets; ///< In lexicographic order of their bounds, without the one for the upper bounds.
+  std::vector<OfBucket> buckets; ///< In lexicographic order of their bounds, without the bucket of the upper bounds.
 
   PlanFile file() const;
   /// Writes the plan to this path, and those of the buckets beside it (bucketPlanFile).
@@ -152,7 +154,8 @@ struct Planned {
 
 /// A text such as "16x512"; empty without bounds.
 std::string boundsText(const std::vector<int64_t> &bounds);
-/// The name of the plan file of a bucket, beside that for the upper bounds: "plan-16x512.json" beside "plan.json".
+/// The path of the plan file of a bucket, in the directory of the plan file for the upper bounds: "plan-16x512.json"
+/// beside "plan.json".
 std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds);
 
 /// The planning problem of a program, with the capacities of options.memory and the operators
@@ -160,8 +163,7 @@ std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_
 Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &options);
 /// Searches for a plan, or follows options.planFile. The resulting plan is valid.
 Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options);
-/// Like plan(), but chooses the mapping by measurement. The `measurement.count` best mappings
-/// of the solver htf-mpr are planned and run, and the fastest one is used.
+/// Like plan(), but chooses the mapping by measurement: see MappingMeasurement.
 Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const CompilerOptions &options,
                                const MappingMeasurement &measurement);
 
@@ -185,12 +187,13 @@ Status lowerProgram(Program &program, const CompilerOptions &options);
 /// The directory of a compiled model, and the passes that made its objects.
 struct Artifact {
   std::string directory;
-  Pipeline passes; ///< From the imported IR to the objects, with the plan of the directory.
+  Pipeline passes; ///< The passes from the imported IR to the objects. They read the plan from the directory.
 };
 
-/// Writes the artifact directory: model.so, parameters.bin, manifest.json, model.h,
-/// plan.json and program.mlirbc. The manifest is written last, and no file is half-written.
-/// With options.dumpPhases the object files are kept in that directory.
+/// Writes the artifact directory: the files of the package (see PackageForm; by default model.so,
+/// parameters.bin, manifest.json and model.h), plan.json and program.mlirbc. The manifest is
+/// written last, and no file is half-written. With options.dumpPhases, the object files are kept
+/// in the directory of this option.
 Expected<Artifact> link(Program &program, const CompilerOptions &options, const std::string &directory);
 
 /// Runs all phases after planning: place, schedule, build, lower and link.

@@ -1,4 +1,4 @@
-//===- Pipeline.h - The passes of a compilation, as text --------*- C++ -*-===//
+//===- Pipeline.h - Passes of a compilation, as text ------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -27,9 +27,9 @@ public:
   using Options = std::vector<std::pair<std::string, std::string>>;
   using Maker = std::function<std::unique_ptr<mlir::Pass>()>;
 
-  /// Appends a pass on the module, or on each of its functions. The registry creates the pass.
-  /// With `make`, this function creates it instead; it is needed if the file that an option
-  /// names is already in memory.
+  /// Appends a pass on the module, or on each of its functions. If `make` is empty, the registry
+  /// creates the pass; otherwise `make` creates it, from a file that is already in memory instead
+  /// of the file that an option names.
   Pipeline &onModule(std::string pass, Options options = {}, Maker make = {});
   Pipeline &onFunctions(std::string pass, Options options = {});
   Pipeline &append(const Pipeline &other);

@@ -1,4 +1,4 @@
-//===- Report.h - A plan as one HTML page -----------------------*- C++ -*-===//
+//===- Report.h - Reports of plans ------------------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,8 @@ struct MeasuredStep {
   int64_t makespanNs = 0;         ///< End of the last command.
 };
 /// Reads a trace of `sluice run --trace`; the result has one step for each rank. Times are those of the device's clock
-/// if it has one, and otherwise of the host's. Fails if a command of the trace has another name in the plan.
+/// if it has one, and otherwise those of the host's clock. Fails if a command of the trace has another name in the
+/// plan.
 Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, const std::string &path);
 
 /// Further contents of a report.

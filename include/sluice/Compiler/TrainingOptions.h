@@ -20,22 +20,23 @@ inline constexpr int64_t kAccumulateRanks = 0;
 /// The option `--pipeline`: the training step runs as stages on several ranks.
 struct PipelineOptions {
   uint32_t stages = 2;
-  uint32_t ranks = 2;        ///< The stages are a multiple of the ranks; stage s is on rank s mod ranks.
+  uint32_t ranks = 2;        ///< Divides the number of stages; stage s is on rank s mod ranks.
   uint32_t microbatches = 4; ///< Batches of the model in a step.
   PipelineKind schedule = PipelineKind::OneForward;
   uint32_t rank = 0; ///< The rank whose program is compiled.
 };
 
-/// The options `--train`, `--optimizer` and `--trainable`. The defaults are those of the
-/// common frameworks.
+/// The options `--train`, `--optimizer` and `--trainable`. beta1, beta2 and epsilon have the
+/// defaults of the paper on Adam (Kingma and Ba, 2015). The default learning rate is the same
+/// for all optimizers.
 struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result of the model is the loss.
-  std::string output;                         ///< The result whose loss is computed; empty: the only one.
+  std::string output;                         ///< The result whose loss is computed; empty: the only result.
   int64_t classAxis = -1;                     ///< -1: axis 1 of images, and otherwise the last axis.
   /// The label that softmax-cross-entropy ignores; absent: every label is a class.
   std::optional<int64_t> ignoreIndex;
-  /// Number of steps whose mean gradient makes one update; kAccumulateRanks: the ranks that train together exchange
-  /// gradients, and each step begins with the update by their mean.
+  /// Number of steps whose mean gradient makes one update. With kAccumulateRanks, the ranks that train together
+  /// exchange gradients, and each step begins with the update by the mean of these gradients.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
   double learningRate = 0.01;

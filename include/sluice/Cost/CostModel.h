@@ -60,7 +60,7 @@ int64_t movingTimeNs(double bytes, double bytesPerSec);
 
 /// Latency + bytes / bytesPerSec, rounded up, for a copy that is alone on the link.
 int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes);
-/// The same in the faster direction.
+/// The time of a copy that is alone on the link, in the faster direction.
 int64_t transferTimeNs(const Link &link, int64_t bytes);
 
 } // namespace sluice

@@ -28,7 +28,7 @@ struct OperatorMeasurement {
   int64_t medianNs = 0;
   int64_t spreadNs = 0;     ///< Distance between the quartiles.
   int64_t samples = 0;      ///< Number of measured runs, at least 1.
-  OperatorShape shape = {}; ///< Without a kind before schema 3.
+  OperatorShape shape = {}; ///< Its kind is empty in files before schema 3.
 };
 
 struct LinkMeasurement {
@@ -59,12 +59,13 @@ struct CopySample {
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {
-  /// Compiler and processor of the measurements, since times of others are not comparable. Empty: unknown.
+  /// Compiler and processor of the measurements; times of other compilers and processors are not comparable. Empty:
+  /// unknown.
   std::string origin = {};
-  /// (Operator::signature, deviceKey) -> time by the device's own clock if it has one, and
-  /// otherwise by the host's, including the launch.
+  /// (Operator::signature, deviceKey) -> time including the launch, by the device's own clock if
+  /// it has one, and otherwise by the host's clock.
   std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
-  /// (memory name, memory name), as in the machine's links -> rates.
+  /// (memory name, memory name), in the order of the machine's link -> measured rates and latencies.
   std::map<std::pair<std::string, std::string>, LinkMeasurement> links;
 };
 

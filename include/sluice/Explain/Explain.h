@@ -26,32 +26,33 @@ namespace sluice {
 struct CommandFact {
   CommandId id; ///< Invalid: there is no command, and all other members are empty.
   bool isCopy = false;
-  std::string name; ///< The operator's; of a copy, the tensor's.
+  std::string name; ///< Name of the operator, or of the tensor that is copied.
   /// "operator", or kindOf() the tensor; set only if both an operator and a tensor have this name.
   std::string noun;
-  std::string from, to; ///< Of a copy: memories.
-  /// Of a copy: its position among the copies of its tensor, from 1, by their starts; and their number.
+  std::string from, to; ///< The memories of a copy; empty for a launch.
+  /// For a copy: its position, from 1, among the copies of its tensor by ascending start, and the number of these
+  /// copies.
   size_t copyNumber = 0, ofCopies = 0;
-  std::string device; ///< Whose stream it runs on.
+  std::string device; ///< The device to which the command's stream belongs.
   Interval interval;
 };
 
 /// A predecessor of a command, and the reason why it comes first.
 struct Dependency {
   enum class Why : uint8_t {
-    Data,  ///< It writes or copies data that the command reads: `tensor`.
-    State, ///< It reads the old value of a state that the command overwrites: `tensor`.
-    Bytes, ///< It is the last user of bytes that the command overwrites: `tensor`, empty for a workspace.
-    Order, ///< Another reason: it is the previous command of the stream, or the plan has a wait that another command
-           ///< needs.
+    Data,  ///< The predecessor writes or copies `tensor`, which the command reads.
+    State, ///< The predecessor reads the old value of the state `tensor`, which the command overwrites.
+    Bytes, ///< The predecessor uses `tensor` (empty: a workspace), whose bytes the command overwrites.
+    Order, ///< The command needs neither data nor bytes of the predecessor. The predecessor is the previous command of
+           ///< the stream, or the plan has a wait for it that another command needs.
   };
-  /// Set if `why` is Order and the predecessor is on another stream. If isWaiter: `command` comes later on the waiting
-  /// command's stream, and it is the one that must wait for the predecessor. If not isWaiter: `command` comes earlier
-  /// on the predecessor's stream, and it is the one that must be waited for.
+  /// Explains a wait that neither data nor bytes require: a third command requires it.
   struct Sake {
-    CommandFact command;
-    bool isWaiter = false; ///< See above.
-    Why why = Why::Order;
+    CommandFact command; ///< The third command.
+    /// True: `command` comes later on the waiting command's stream and depends on the predecessor. False: `command`
+    /// comes earlier on the predecessor's stream, and the waiting command depends on it.
+    bool isWaiter = false;
+    Why why = Why::Order; ///< The reason of that dependency; `tensor` and `tensorNoun` are as in Dependency.
     std::string tensor, tensorNoun;
   };
   CommandFact command;
@@ -59,6 +60,8 @@ struct Dependency {
   std::string tensor;
   std::string tensorNoun; ///< As CommandFact::noun.
   bool onSameStream = false;
+  /// Set only if `why` is Order, the predecessor is on another stream, and such a command is near on one of the
+  /// streams.
   std::optional<Sake> sake;
 };
 
@@ -69,8 +72,8 @@ struct RoomFact {
   int64_t needBytes = 0;
   /// From the time at which the command waits only for these addresses, to the last use of its result.
   Interval interval;
-  int64_t freeBytes = 0;    ///< Within the limit, during the whole interval, in ranges of any size.
-  int64_t largestBytes = 0; ///< The largest of these ranges.
+  int64_t freeBytes = 0;    ///< Bytes within the limit that are free during the whole interval, in all ranges together.
+  int64_t largestBytes = 0; ///< Size of the largest of these ranges.
 };
 
 /// Command B needs command A. A (`command`) had not ended when B's stream became idle; `ns` is the time from then to
@@ -80,16 +83,17 @@ struct MissingFact {
   int64_t ns = 0;
 };
 
-/// When a command runs, and why then.
+/// When a command runs, and why it runs then.
 struct Timing {
   CommandFact command;
   /// Predecessors by descending end, so the first one determines the start of the command. Ties are broken by `why`.
   std::vector<Dependency> after;
-  /// Time in which its stream was idle before the command.
+  /// Time for which the command's stream is idle before the command.
   int64_t stallNs = 0;
-  /// Time by which the command could end later without a longer step, if all other commands take as long as planned.
+  /// Time by which the command could end later without making the step longer, if all other commands take as long as
+  /// planned.
   int64_t slackNs = 0;
-  bool isCritical = false; ///< On criticalPath().
+  bool isCritical = false; ///< The command is on criticalPath().
   /// The command that this one would delay first if it ended later; invalid if it would delay the end of the step
   /// first.
   CommandFact slackBy;
@@ -100,104 +104,105 @@ struct Timing {
 struct DeviceChoice {
   std::string device;
   int64_t timeNs = 0;
-  /// Bytes of the operator's inputs, outputs and caller's data, without parameters and states, that would be copied
-  /// between memories if all other operators stay in their places; and the time of these copies one after the other.
+  /// The copies that the operator would need on this device and that no other operator needs, if all other operators
+  /// stay on their devices: their bytes, and their time one after the other. Parameters and states do not count.
   int64_t crossingBytes = 0, crossingNs = 0;
 };
 
 /// One launch of an operator.
 struct LaunchFact {
   Timing timing;
-  size_t position = 0, ofPositions = 0; ///< Among its stream's launches, from 1.
-  int64_t dataReadyNs = 0;              ///< When the last of what it reads is in its device's memory.
-  CommandFact dataMaker;                ///< What ended then; invalid: all it reads is there when the step begins.
-  CommandFact stallFor;                 ///< What takes most of timing.stallNs; invalid: there is none.
-  int64_t stallForNs = 0;               ///< The time that stallFor takes of timing.stallNs.
-  /// Launches of its stream that ended after dataReadyNs and before its start, in order.
+  size_t position = 0, ofPositions = 0; ///< Position among the launches of its stream, from 1, and their number.
+  int64_t dataReadyNs = 0;              ///< The time from which all operands are in its device's memory.
+  CommandFact dataMaker;  ///< The command that ends at dataReadyNs; invalid if the step begins with all operands there.
+  CommandFact stallFor;   ///< The command that accounts for most of timing.stallNs; invalid if there is none.
+  int64_t stallForNs = 0; ///< The part of timing.stallNs for which stallFor accounts.
+  /// Operators whose launches on its stream end after dataReadyNs and before its start, in order.
   std::vector<std::string> meanwhile;
   /// Bytes in use in its device's memory when it starts.
   int64_t inUseBytes = 0;
   /// Outputs written over inputs: {output, input}.
   std::vector<std::pair<std::string, std::string>> inPlace;
-  /// For a launch beyond the first: the bytes of its results, and the time of copying them from the host's memory
-  /// instead, each alone on the link. 0 for the first launch.
+  /// For a launch beyond the first: the bytes of its results, and the time in which they could be copied from the
+  /// host's memory instead, if each copy is alone on the link. 0 for the first launch, and if there is no link.
   int64_t againBytes = 0, copyInsteadNs = 0;
 };
 
 struct OperatorFacts {
   std::string name, kind;
-  int64_t stepNs = 0; ///< Of the whole step.
+  int64_t stepNs = 0; ///< Makespan of the step.
   std::string device, memory;
   bool isFixed = false; ///< Whether the problem fixes its device.
   /// The other operators of its colocation, which must be on the same device.
   std::vector<std::string> colocated;
   DeviceChoice chosen;
   std::vector<DeviceChoice> others; ///< The machine's other devices that compute.
-  std::vector<LaunchFact> launches; ///< In their order.
+  std::vector<LaunchFact> launches; ///< In issue order.
   int64_t limitBytes = 0;           ///< Limit of the arena of its device's memory; max() without a limit.
-  int64_t homeBytes = 0;            ///< Homes that count against the memory's limit; limitBytes is without them.
+  /// Bytes of the homes that count against the memory's limit; limitBytes does not include them.
+  int64_t homeBytes = 0;
   int64_t workspaceBytes = 0;
 };
 
-/// A simulation in which the tensor stays in memory, at AbsenceFact::freeOffset, instead of being away. Nothing else
-/// changes.
+/// The result of a simulation in which the tensor stays in the memory, at AbsenceFact::freeOffset, during its absence.
+/// All other decisions are the same.
 struct StayingFact {
-  int64_t gainNs = 0; ///< The time by which the step is shorter.
-  /// `reader`: the first launch that reads the copied-back data. `readerAfter`: the command that determines its start
-  /// in this simulation; invalid: none.
+  int64_t gainNs = 0; ///< The time by which the step is shorter; negative if it is longer.
+  /// `reader`: the first launch that would read the copied-back tensor. `readerAfter`: the command that determines the
+  /// start of `reader` in this simulation; invalid if there is none.
   CommandFact reader, readerAfter;
 };
 
-/// The tensors that could each stay in a memory between steps while the others are copied.
+/// The tensors that could each stay in a memory between steps if the others did not.
 struct RivalsFact {
-  size_t count = 0;          ///< Number of these tensors, each of which fits alone.
-  size_t together = 0;       ///< Number of those among them that fit at the same time.
-  int64_t bytes = 0;         ///< Of all `count` tensors.
-  int64_t togetherBytes = 0; ///< Of the `together` tensors.
-  bool isAmong = false;      ///< The tensor is among the `together` tensors that fit at the same time.
-  /// The time by which the step is shorter if all `together` tensors stay; none: not simulated.
+  size_t count = 0;          ///< Number of these tensors.
+  size_t together = 0;       ///< Number of those that fit at the same time if they are placed one after the other.
+  int64_t bytes = 0;         ///< Bytes of all `count` tensors.
+  int64_t togetherBytes = 0; ///< Bytes of the `together` tensors.
+  bool isAmong = false;      ///< This tensor is one of the `together` tensors.
+  /// The time by which the step is shorter if all `together` tensors stay; empty if this was not simulated.
   std::optional<int64_t> gainNs;
 };
 
-/// Bytes that a tensor leaves to others while it is away.
+/// The time between two stays of a tensor in one memory, and what uses the tensor's bytes in this time.
 struct AbsenceFact {
   std::string memory;
-  ResidencyId left, back; ///< The stays before it and after it.
+  ResidencyId left, back; ///< The stay before the absence, and the stay after it.
   int64_t leftOffset = 0, backOffset = 0;
-  bool isOverEnd = false; ///< It is away when the step ends.
-  bool isDropped = false; ///< It leaves without a copy, because another memory keeps it: `keptIn`.
+  bool isOverEnd = false; ///< The tensor is away when the step ends.
+  bool isDropped = false; ///< The tensor leaves without a copy, because the memory `keptIn` still has it.
   std::string keptIn;
-  int64_t backNs = 0;          ///< When the copy that brings it back has ended.
-  int64_t backSlackNs = 0;     ///< That copy's slack.
-  CommandFact reader;          ///< The first launch that reads it after that, if any.
-  int64_t readerMissingNs = 0; ///< As CopyFact's.
-  /// When its data is not in the memory: one interval, or two if the absence spans the end of the step; the interval at
-  /// the end of the step comes first. Empty where a copy moves or duplicates it.
+  int64_t backNs = 0;          ///< End of the command that brings the tensor back: a copy, or a repeated launch.
+  int64_t backSlackNs = 0;     ///< Slack of this command (Timing::slackNs).
+  CommandFact reader;          ///< The first launch that reads the tensor in `back`; invalid if there is none.
+  int64_t readerMissingNs = 0; ///< See CopyFact::readerMissingNs.
+  /// The times in which the tensor's data is not in the memory: one interval, or two if the absence spans the end of
+  /// the step. The interval at the end of the step comes first. Empty if a copy moves or duplicates the tensor.
   std::vector<Interval> away;
-  /// When others may have its bytes: `away`, less the time in which the copy back writes them. Of a copy that moves or
-  /// duplicates the tensor: from the end of the first stay to the end of the second.
+  /// The times in which other tensors may use the tensor's bytes: `away` without the time in which the tensor is
+  /// brought back. If a copy moves or duplicates the tensor: from the end of the first stay to the end of the second.
   std::vector<Interval> times;
   std::vector<ResidencyId> places; ///< Per interval of `times`: the stay whose bytes others may use.
-  int64_t limitBytes = 0;          ///< Of the memory's arena; max() where there is none.
-  int64_t homeBytes = 0;           ///< As OperatorFacts::homeBytes.
-  int64_t needBytes = 0;           ///< The tensor's, aligned.
-  int64_t mostInUseBytes = 0;      ///< The most bytes that others use at one time of `times`.
-  int64_t atNs = 0;                ///< That time.
-  /// An offset at which needBytes within the limit were free all the time.
+  int64_t limitBytes = 0;          ///< Limit of the memory's arena; max() without a limit.
+  int64_t homeBytes = 0;           ///< See OperatorFacts::homeBytes.
+  int64_t needBytes = 0;           ///< Size of the tensor, aligned.
+  int64_t mostInUseBytes = 0;      ///< The largest number of bytes in use in the memory at one time of `times`.
+  int64_t atNs = 0;                ///< The time at which mostInUseBytes are in use.
+  /// The lowest offset at which needBytes within the limit are free during the absence and both stays; empty: none.
   std::optional<int64_t> freeOffset;
-  std::optional<StayingFact> staying; ///< None where there is no offset, or it was not simulated.
-  std::optional<RivalsFact>
-      rivals; ///< Only for tensors that are away at the end of the step; only explainStep() fills it.
-  /// What lay on the tensor's bytes meanwhile, in the order in which it came: a tensor, or an operator's workspace.
+  std::optional<StayingFact> staying; ///< Empty if there is no freeOffset, or if this was not simulated.
+  /// Only explainStep() sets this, for tensors that are away at the end of the step.
+  std::optional<RivalsFact> rivals;
+  /// A tensor, or the workspace of an operator, that uses the tensor's bytes during one of `times`.
   struct Guest {
-    std::string name;
+    std::string name; ///< The tensor, or the operator that uses the workspace.
     std::string noun; ///< As CommandFact::noun.
     bool isWorkspace = false;
     int64_t bytes = 0;
     int64_t fromNs = 0;
     size_t time = 0; ///< Index in `times`.
   };
-  std::vector<Guest> guests;
+  std::vector<Guest> guests; ///< By interval of `times`, then by ascending start.
 };
 
 /// One copy of a tensor.
@@ -209,33 +214,35 @@ struct CopyFact {
     OtherDevice, ///< The tensor is written in one memory and read in another.
     NotKept,     ///< A parameter or state that is not in this memory when the step begins.
     Evicted,     ///< Copied out, away for some time, and copied back later.
-    Moved,       ///< Copied to the host and from there to other addresses while it is still at its first address.
+    Moved,       ///< Copied to the host and back to other addresses while the tensor is still at its first addresses.
     Unread,      ///< Copied out although no command reads the copy.
-    Second,      ///< A copy to other addresses while an earlier one is still in this memory.
+    Second,      ///< Copied to other addresses while the tensor is still in this memory.
     Returned,    ///< Copied back after it was in this memory earlier in the step.
     Restored,    ///< Copied back only for the next step.
   };
   Timing timing;
   Why why = Why::Input;
   int64_t bytes = 0;
-  int64_t aloneNs = 0;        ///< Time of the copy if it were alone on the link.
+  int64_t aloneNs = 0;        ///< Time of a copy alone on the link, in the link's faster direction.
   std::string producerDevice; ///< With OtherDevice: the device that wrote the tensor.
   std::string newValue; ///< With NotKept, for an updated state: the tensor that the previous step left at its home.
-  /// The absence that made the copy necessary, with NotKept (except for an updated state), Returned and Restored. With
-  /// Evicted: the absence that the copy back ends. With Moved and Second, between the two stays; it has no `away`.
+  /// With NotKept (except for an updated state), Returned and Restored: the absence that made the copy necessary. With
+  /// Evicted: the absence that follows the copy. With Moved and Second: the two stays, with an empty `away`.
   std::optional<AbsenceFact> absence;
-  CommandFact
-      swappedOut; ///< With Returned and Restored: the copy (with Why::Evicted) that began this absence; invalid: none.
-  int64_t sourceEndNs = 0; ///< With Unread: when its stay in the memory that it is copied from ends.
-  /// Other copies that share its link during it, and for how long, the longest first. Empty where it takes less than 1
-  /// % longer than alone.
+  /// With Returned and Restored: the copy with Why::Evicted that began this absence; invalid if there is none.
+  CommandFact swappedOut;
+  int64_t sourceEndNs = 0; ///< With Unread: the end of the stay from which the tensor is copied.
+  /// Other copies that run on the same link or trunk during this copy, with the times that both run, by descending
+  /// time. Empty if this copy takes less than 1% longer than alone.
   std::vector<MissingFact> sharing;
-  /// The first launch that reads the copied data, if any, and the time for which it waits only for this copy.
+  /// The first launch that reads the copied data, if any, and the time for which this launch waits only for this copy.
   CommandFact reader;
   int64_t readerWaitNs = 0;
-  int64_t readerMissingNs = 0; ///< From when the launch's stream fell idle to the copy's end; 0: it did not wait.
-  std::vector<MissingFact> readerMissing; ///< What else had not ended then, the longest first.
-  CommandFact readerAfter;                ///< Of all commands that the launch must follow, the one that ends last.
+  /// Time from when the stream of `reader` becomes idle to the end of this copy; 0 if the copy ends earlier.
+  int64_t readerMissingNs = 0;
+  /// The other commands that `reader` needs and that had not ended when its stream became idle, by descending time.
+  std::vector<MissingFact> readerMissing;
+  CommandFact readerAfter; ///< The command that ends last among those that `reader` must follow.
 };
 
 /// One stay of a tensor in one memory.
@@ -244,9 +251,9 @@ struct StayFact {
   bool isHome = false;
   int64_t offset = 0, bytes = 0;
   Interval interval;
-  bool isInitial = false, untilEnd = false;
-  CommandFact maker;   ///< The command that created the stay; invalid if the stay is initial.
-  size_t launches = 0; ///< Number of launches that read the tensor in this stay.
+  bool isInitial = false, untilEnd = false; ///< The step begins with the stay; the next step begins with its bytes.
+  CommandFact maker;                        ///< The command that created the stay; invalid if the stay is initial.
+  size_t launches = 0;                      ///< Number of launches that read the tensor in this stay.
 };
 
 /// "activation", "parameter", "input", "state", "output", "new value of a state".
@@ -254,34 +261,34 @@ std::string kindOf(const Tensor &tensor);
 
 struct TensorFacts {
   std::string name, type;
-  int64_t stepNs = 0; ///< Of the whole step.
+  int64_t stepNs = 0; ///< Makespan of the step.
   std::string kind;   ///< kindOf().
   int64_t bytes = 0;
-  std::string producer; ///< Empty: none.
+  std::string producer; ///< Empty if no operator writes the tensor.
   std::vector<std::string> consumers;
-  std::vector<StayFact> stays;  ///< By start; homes first.
-  std::vector<CopyFact> copies; ///< In their order.
+  std::vector<StayFact> stays;  ///< Homes first, then by ascending start.
+  std::vector<CopyFact> copies; ///< By ascending start.
 };
 
 /// A time in which a compute stream is idle before a launch.
 struct StallFact {
   CommandFact launch;
   int64_t stallNs = 0;
-  CommandFact longest; ///< The command of the chain that takes most of stallNs; invalid: none.
+  CommandFact longest; ///< The command of the chain that accounts for most of stallNs; invalid if there is none.
   int64_t longestNs = 0;
-  /// What the launch reads or waits for that had not ended when the stream fell idle, the longest first.
+  /// The commands that the launch needs and that had not ended when the stream became idle, by descending time.
   std::vector<MissingFact> missing;
-  std::vector<CommandId> during; ///< What of the chain runs while the stream is idle.
-  /// The command that the launch waited for, the command that this one waited for, and so on, back to a launch of the
-  /// idle stream or the start of the step. A command waits for the one that ends last of those that it is ordered
-  /// after. The chain has at most kMostLinks links.
+  std::vector<CommandId> during; ///< The commands of the chain that run while the stream is idle.
+  /// The command for which the launch waited, the command for which that one waited, and so on, back to a launch of the
+  /// idle stream or to the start of the step. If a command has several predecessors, it waited for the one that ends
+  /// last. The chain has at most kMostLinks links.
   std::vector<Dependency> chain;
   static constexpr size_t kMostLinks = 6;
   size_t moreLinks = 0; ///< The number of links that follow those of `chain`.
-  CommandFact chainEnd; ///< The last command of all links; invalid if the stall waits for nothing.
-  /// The addresses that were free elsewhere for the first link that waits for addresses.
+  CommandFact chainEnd; ///< The last command of all links; invalid if the launch waits for nothing.
+  /// For the first link that waits for addresses: the bytes that were free at other addresses.
   std::optional<RoomFact> room;
-  size_t roomLink = 0; ///< The number of that link.
+  size_t roomLink = 0; ///< The index of that link in `chain`.
 };
 
 /// The division of the step's time on a device that computes.
@@ -298,9 +305,9 @@ struct StepFacts {
   std::vector<StallFact> stalls;       ///< In the order of the plan's commands.
   std::vector<DeviceTime> deviceTimes; ///< Only devices that launch an operator have one.
   std::vector<CommandId> criticalPath;
-  std::vector<CommandId> heldBy; ///< Per command: what it starts after; invalid: the start of the step.
+  std::vector<CommandId> heldBy; ///< Per command: the predecessor that ends last; invalid if it has no predecessor.
   std::vector<int64_t> slackNs;  ///< Per command: Timing::slackNs.
-  /// The tensors that are copied, by their ids.
+  /// The tensors that are copied, by ascending id.
   std::vector<std::pair<TensorId, TensorFacts>> copied;
 };
 
@@ -312,13 +319,14 @@ struct Explanation {
 };
 
 /// Explains each name, which is that of an operator, a tensor or both. Names of plan files ("#7") are also accepted.
-/// Fails, listing the nearest names, on an unknown name. Simulates once, then takes O(n log n) for each operator or
-/// tensor, with n commands and residencies.
+/// Fails, listing the nearest names, on an unknown name. Simulates the plan once, and once more for each copy whose
+/// tensor could stay in memory. In addition, takes O(n log n) for each operator or tensor, with n commands and
+/// residencies.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
 /// Why the streams stall and tensors are copied. Simulates the plan once, then takes at most O(copies x residencies).
-/// It also simulates, for each tensor that could stay in memory, the step in which it stays. It starts with the tensors
-/// of least slack and stops after a fixed number of commands.
+/// It also simulates, for each tensor that could stay in memory, the step in which the tensor stays. It starts with the
+/// tensors whose copies back have the least slack, and stops after simulating a fixed number of commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".
@@ -331,20 +339,20 @@ std::vector<Sentence> describe(const TensorFacts &facts);
 /// The sentences of describe() that are about copies, per copy. The first one gives the reason, without the time and
 /// the memories of the copy.
 std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts);
-/// "'gpu0' runs nothing for 1.20 us before 'conv1'. The operator waits for the copy of 'w' from 'host' to 'gpu0' (until
-/// 9.10 us). The copy of 'w' waits for the addresses of 'x', which 'conv0' uses until 7.20 us.": the chain, and what
-/// was missing how long.
+/// Describes the chain of a stall, and for how long each missing command was missing: "'gpu0' runs nothing for 1.20 us
+/// before 'conv1'. The operator waits for the copy of 'w' from 'host' to 'gpu0' (until 9.10 us). The copy of 'w' waits
+/// for the addresses of 'x', which 'conv0' uses until 7.20 us."
 std::string describe(const StallFact &facts);
 /// "Of the 72.72 ms of a step, 'gpu0' computes for 72.14 ms, ..."
 std::string describe(const DeviceTime &facts);
-/// "The link of 'host' and 'gpu0' copies 11.18 GiB/s to 'gpu0' and ...": its rates and latencies.
+/// Describes the rates and latencies of a link: "The link of 'host' and 'gpu0' copies 11.18 GiB/s to 'gpu0' and ..."
 std::string describeLink(const Machine &machine, const Link &link);
-/// "from 1.20 us to 3.40 us", with as many digits as tell the two apart: "from 23.1102 ms to 23.1105 ms"; "during the
-/// whole step"; of an empty interval the time alone: "at the start of the step", "at 3.40 us". `stepNs` is the
-/// length of the step.
+/// Describes an interval: "from 1.20 us to 3.40 us", or "during the whole step". The times have enough digits to
+/// differ: "from 23.1102 ms to 23.1105 ms". An empty interval is described by one time: "at the start of the step",
+/// "at 3.40 us". `stepNs` is the makespan of the step.
 std::string describeSpan(const Interval &interval, int64_t stepNs);
-/// The reason of one of the copies in one line: why it is made, when the tensor is away, and who has its addresses
-/// then.
+/// Explains the copy with the index `copy` in one line: why it is made, when the tensor is away, and what uses the
+/// tensor's addresses in this time.
 std::string whyCopied(const TensorFacts &facts, size_t copy);
 /// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
 std::string titleOf(const OperatorFacts &facts);

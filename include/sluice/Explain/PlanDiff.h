@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two plan files, A and B: of one model under other limits, by other solvers, on
-// another machine; or of models that share some operators. Operators, tensors, devices
-// and memories are the same where plan files call them the same (PlanNames). Times are
-// simulated, each plan's with its own file's costs.
+// Compares two plan files A and B. Both plan the same model with different limits, solvers or
+// machines, or they plan models that share some operators. Operators, tensors, devices and
+// memories are the same in both plans if they have the same names in the files (PlanNames).
+// Times are simulated; each plan is simulated with the costs of its own file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_EXPLAIN_PLANDIFF_H
@@ -18,113 +18,123 @@
 
 namespace sluice {
 
-/// A's and B's.
+/// The value in plan A, and the value in plan B.
 using Pair = std::array<int64_t, 2>;
 
 struct PlanDiff {
-  /// How a plan was made, and from what: model, machine, solver, seed, evaluations, and what ended the search ("own",
-  /// "time limit").
+  /// One of the settings with which the plans were made: model, machine, solver, seed, number of evaluations, and end
+  /// of the search ("time limit" if the clock ended it, otherwise "own").
   struct Setting {
     std::string name;
     std::array<std::string, 2> values;
     bool differs() const { return values[0] != values[1]; }
   };
   enum class Unit : uint8_t { Time, Bytes, Limit, Count };
-  /// A figure.
+  /// A number that describes a whole plan, such as the makespan.
   struct Figure {
     std::string name;
     Unit unit = Unit::Time;
     Pair values{};
-    std::string memory;                      ///< Whose bytes it counts; empty: of the step.
-    std::array<bool, 2> isKnown{true, true}; ///< Not where the plan's machine does not have the memory; the value is 0.
+    std::string memory; ///< The memory whose bytes the figure counts; empty if the figure belongs to the whole step.
+    std::array<bool, 2> isKnown{true, true}; ///< False if the plan's machine lacks `memory`; the value is then 0.
     bool differs() const { return values[0] != values[1]; }
-    /// Whether it is worth a line: a limit that both plans have is none.
+    /// Whether a report shows the figure. It omits equal limits, and other figures that are 0 in both plans.
     bool isShown() const { return differs() || (values[0] != 0 && unit != Unit::Limit); }
   };
-  /// What the compute streams of a device do during a step.
+  /// The division of a step's time on the compute stream of a device.
   struct DeviceTime {
     std::string device;
-    Pair computeNs{};   ///< Runs operators.
-    Pair copyWaitNs{};  ///< Nothing runs, for copies.
-    Pair otherWaitNs{}; ///< Nothing runs, for operators of other streams.
-    Pair restNs{};      ///< After its last operator, until the step ends.
+    Pair computeNs{};   ///< Time in which the stream runs operators.
+    Pair copyWaitNs{};  ///< Idle time in which the stream waits for copies.
+    Pair otherWaitNs{}; ///< Idle time in which the stream waits for operators of other streams.
+    Pair restNs{};      ///< Time from the end of the last operator to the end of the step.
   };
+  /// An operator that runs on different devices in the two plans.
   struct Placed {
     std::string op;
     std::array<std::string, 2> devices;
-    Pair timeNs{}; ///< Each in its own plan.
+    Pair timeNs{}; ///< Time of the operator on the device of each plan.
   };
-  /// An operator that runs before others of its device that it runs behind in the other plan.
+  /// An operator whose position relative to other operators of the same device differs between the plans. The first
+  /// launch of an operator counts.
   struct Reordered {
     std::string op, device;
-    Pair position{}; ///< Among those that are on this device in both plans, from 1.
+    Pair position{}; ///< Position among the operators that are on this device in both plans, from 1.
     Pair startNs{};
   };
+  /// A tensor of both plans for which the number of copies in some direction differs between the plans.
   struct Copied {
     std::string tensor, kind;
-    int64_t bytes = 0;     ///< Of one copy, in B where it has the tensor.
-    Pair in{}, out{};      ///< Copies by direction (copyDirection()): towards the devices, and away from them.
-    Pair between{};        ///< Copies between memories of one level.
-    int64_t moreBytes = 0; ///< That B copies more than A; negative: less.
+    int64_t bytes = 0;     ///< Size of the tensor in B.
+    Pair in{}, out{};      ///< Number of copies to memories of a higher level, and of a lower level (copyDirection()).
+    Pair between{};        ///< Number of copies between memories of one level.
+    int64_t moreBytes = 0; ///< Bytes of all copies in B minus bytes of all copies in A.
   };
-  /// A parameter or state that one plan keeps in a memory from the step before until it is read there, and the other
-  /// does not.
+  /// A parameter or state that only one of the plans keeps in a memory from the previous step until it is read there.
   struct Kept {
     std::string tensor, memory;
-    int64_t bytes = 0;
-    bool inB = false;
+    int64_t bytes = 0; ///< Size of the tensor in B.
+    bool inB = false;  ///< True: plan B keeps the tensor. False: plan A does.
   };
+  /// An operator that the plans launch different numbers of times.
   struct Again {
     std::string op;
     Pair launches{};
-    int64_t timeNs = 0; ///< Of one launch, in the plan that has more.
+    int64_t timeNs = 0; ///< Time of one launch, in the plan with more launches.
   };
-  /// An operator that takes another time on its device; both plans have it on the same device.
+  /// An operator whose time differs between the plans although both run it on the same device.
   struct Cost {
     std::string op, device;
     Pair timeNs{};
   };
-  /// An operator before which its stream does nothing.
+  /// An operator before which its stream is idle for different times in the two plans.
   struct Waiting {
     std::string op;
-    Pair waitNs{};
-    CommandFact longest; ///< What most of it goes to, in the plan that waits longer.
+    Pair waitNs{}; ///< Idle time before all launches of the operator.
+    /// In the plan with the greater waitNs: the command that accounts for most of the longest wait before a launch.
+    CommandFact longest;
   };
 
-  std::array<std::string, 2> labels; ///< What the plans are called: their files.
+  std::array<std::string, 2> labels; ///< Names of the plans, such as the paths of their files.
   std::vector<Setting> settings;
-  std::vector<Figure> figures; ///< The first is the makespan.
+  std::vector<Figure> figures; ///< The first figure is the makespan.
   std::vector<DeviceTime> devices;
-  std::array<std::vector<std::string>, 2> onlyOperators, onlyTensors; ///< That the other graph does not have.
+  /// Per plan: the names of operators and tensors that the other plan's graph does not have.
+  std::array<std::vector<std::string>, 2> onlyOperators, onlyTensors;
   size_t sharedOperators = 0, sharedTensors = 0;
-  bool runsAgain = false;           ///< In one of the plans an operator runs more than once.
-  std::vector<Cost> costs;          ///< By descending difference.
-  std::vector<Placed> placed;       ///< By descending time in A.
-  size_t orderedOperators = 0;      ///< That are on one device in both plans.
-  std::vector<Reordered> reordered; ///< The least set without which the orders agree, by descending distance.
-  std::vector<Copied> copied;       ///< By descending bytes of the difference.
-  std::vector<Kept> kept;           ///< By descending bytes.
+  bool runsAgain = false;      ///< At least one of the plans runs an operator more than once.
+  std::vector<Cost> costs;     ///< By descending difference.
+  std::vector<Placed> placed;  ///< By descending time in A.
+  size_t orderedOperators = 0; ///< Number of operators that are on the same device in both plans.
+  /// The smallest set of operators without which the orders agree, by descending difference of positions.
+  std::vector<Reordered> reordered;
+  std::vector<Copied> copied; ///< By descending absolute value of moreBytes.
+  std::vector<Kept> kept;     ///< By descending bytes.
   std::vector<Again> again;
   std::vector<Waiting> waiting; ///< By descending difference.
-  bool sameDecisions = false;   ///< All of a plan but how it was made.
-  bool sameGraph = false;       ///< Operators and tensors of the same names, in the same order.
-  /// Residencies at other addresses, of as many; counted where the plans differ in addresses alone.
+  /// The plans are equal except for how they were made: solver, seed, evaluations, and whether the clock ended the
+  /// search.
+  bool sameDecisions = false;
+  bool sameGraph = false; ///< Both graphs have operators and tensors of the same names in the same order.
+  /// If the plans differ only in addresses and waits: the number of residencies whose offsets differ, and the number of
+  /// all residencies of one plan. Otherwise {0, 0}.
   Pair moved{};
-  bool movedWaits = false; ///< In this case, whether commands wait for other commands as well.
+  bool movedWaits = false; ///< In the case of `moved`: the waits of commands differ too.
 };
 
-/// O((commands + residencies) log).
+/// Simulates both plans. In addition, takes O(n log n) time for n commands and residencies.
 PlanDiff diffPlans(const PlanFile &a, const PlanFile &b, const std::array<std::string, 2> &labels);
 
-/// What differs, the most important first; about: "same", "graph", "machine", "time", "memory", "place", "order",
-/// "copies", "again", "made". One sentence about "same" where nothing does.
+/// Describes the differences, the most important first. The topics are "same", "graph", "time", "place", "order",
+/// "memory", "copies", "again" and "made". The sentence about "same" is there only if sameDecisions is true.
 std::vector<Sentence> describe(const PlanDiff &diff);
-/// A's (0) or B's (1) value as people read it; "-" where it has none.
+/// The value in plan A (`which` = 0) or plan B (`which` = 1) with its unit; "-" if it is not known.
 std::string formatFigure(const PlanDiff::Figure &figure, size_t which);
-/// "+52.47 us, 1.316x"; empty where the two agree or one has none.
+/// The change from A to B: "+52.47 us, 1.316x". Empty if the values are equal, or if one of them is unknown
+/// or stands for no limit.
 std::string formatChange(const PlanDiff::Figure &figure);
 
-/// All of it, and the sentences.
+/// All differences, and the sentences of describe(), as JSON.
 Json diffToJson(const PlanDiff &diff);
 
 } // namespace sluice

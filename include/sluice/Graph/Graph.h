@@ -37,8 +37,8 @@ struct Tensor {
   /// in whole blocks of 4 KiB. For a pooled parameter: its share of the bytes of the slots. 0: a step may read the
   /// whole tensor.
   int64_t touchedBytes = 0;
-  /// A parameter of an expert: it stays in the file, and its operator itself reads it into one of a number of slots in
-  /// the host's memory if the data of a step needs it.
+  /// True for a parameter of an expert. It stays in the file. If the data of a step needs it, its operator reads it
+  /// into one of a fixed number of slots in the host's memory.
   bool isPooled = false;
   /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
@@ -59,7 +59,7 @@ struct Tensor {
 };
 
 struct Operator {
-  std::string name;              ///< Unique; that of the model's node if there is one.
+  std::string name;              ///< Unique; the name of the model's node if there is one.
   std::string kind;              ///< "conv", "matmul", "fused"...: shown to users; the key of Device::efficiency.
   std::vector<TensorId> inputs;  ///< Data read, each tensor once.
   std::vector<TensorId> outputs; ///< Data written, at least one.
@@ -85,8 +85,8 @@ struct Operator {
 class Graph {
 public:
   std::string name;
-  /// Plans run the operators in the order of their ids, and those that communicate once: the program of one rank of a
-  /// pipeline, whose exchanges other programs wait for.
+  /// True for the program of one rank of a pipeline: the programs of other ranks wait for its exchanges. Plans keep the
+  /// model's order (topologicalOrder()), and run each operator that communicates once.
   bool keepsOrder = false;
 
   /// `tensor.updates` may be a tensor added later.
@@ -123,7 +123,8 @@ public:
   bool isTopological(std::span<const OperatorId> order) const;
 
   /// Whether the operator may run more than once in a step. It may if it writes only
-  /// activations that are neither outputs nor new values of states.
+  /// activations that are neither outputs nor new values of states. With keepsOrder, an operator
+  /// that communicates may not.
   bool isRepeatable(OperatorId id) const;
 
   /// Aligned bytes of inputs, outputs and workspace, which must be in one memory at the same
@@ -133,7 +134,7 @@ public:
 private:
   std::vector<Operator> operatorList;
   std::vector<Tensor> tensorList;
-  std::unordered_map<TensorId, TensorId> pendingUpdates; ///< Of states not added yet.
+  std::unordered_map<TensorId, TensorId> pendingUpdates; ///< Per state that is not added yet: its new value.
 };
 
 } // namespace sluice

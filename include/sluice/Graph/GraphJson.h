@@ -10,11 +10,11 @@
 
 namespace sluice {
 
-/// Schema version written; every older one is read.
+/// The schema version that is written. Older versions can be read too.
 inline constexpr int kGraphSchema = 1;
 
 Json graphToJson(const Graph &graph);
-/// Fails naming the path of the first thing wrong; the result passes check().
+/// Fails, naming the JSON path of the first error. The result passes check().
 Expected<Graph> graphFromJson(const JsonReader &reader);
 
 } // namespace sluice

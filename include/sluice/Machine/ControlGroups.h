@@ -10,8 +10,9 @@
 
 namespace sluice {
 
-/// The least memory limit of this process's control groups and of all groups above them, of version 1 and 2; max()
-/// where there is none. `root` comes before the paths /proc/self/cgroup, /proc/self/mountinfo, and those of the groups.
+/// The least memory limit of this process's control groups (versions 1 and 2) and of all groups above them; max() if
+/// there is no limit. `root` is a prefix of all paths that are read: /proc/self/cgroup, /proc/self/mountinfo and the
+/// paths of the groups.
 int64_t controlGroupMemoryBytes(const std::string &root = "");
 
 } // namespace sluice

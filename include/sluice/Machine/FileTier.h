@@ -1,4 +1,4 @@
-//===- FileTier.h - A file below the memory that computes -------*- C++ -*-===//
+//===- FileTier.h - A file as the tier below host memory --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -17,28 +17,29 @@ inline constexpr int64_t kFileBlockBytes = 4096;
 /// The name of the memory that attachDisk adds.
 inline constexpr const char *kDiskName = "disk";
 
-/// The file from which parameters stream into the host's memory: on machines whose devices all compute in the host's
-/// memory, the first file that has a link to it. Invalid on other machines.
+/// The file from which parameters stream into the host's memory: the first file with a link to this memory, if all
+/// devices that compute do so in the host's memory. Invalid otherwise.
 MemoryId fileBelowHost(const Machine &machine);
 
-/// What a disk does, in one direction at a time.
+/// Rates of a disk that only reads or only writes.
 struct DiskRates {
   double readBytesPerSec = 0, writeBytesPerSec = 0;
-  int64_t readLatencyNs = 0; ///< Of one block.
+  int64_t readLatencyNs = 0; ///< Time to read one block of kFileBlockBytes.
 };
 
-/// Writes a file without a name in `directory`, and reads it with direct I/O where the file system allows it. Takes
-/// less than about two seconds, and 64 MiB of the disk. Fails naming the directory.
+/// Measures a disk. Writes an unnamed file of at most 64 MiB in `directory` and reads it, with direct I/O if the file
+/// system supports it. Takes less than about two seconds. Fails naming the directory.
 Expected<DiskRates> measureDisk(const std::string &directory);
-/// Reads an existing file of at least 1 MiB with direct I/O, for a fraction of a second. Its write rate is taken to be
-/// its read rate.
+/// Measures a disk by reading an existing file of at least 1 MiB for a fraction of a second, with direct I/O if the
+/// file system supports it. The write rate is assumed to equal the read rate.
 Expected<DiskRates> measureReads(const std::string &path);
 
-/// Where what a plan writes to a file goes unless an option says otherwise, as in the runtime: TMPDIR, else /var/tmp,
-/// which is on a disk where /tmp may be in memory, else /tmp.
+/// The directory of the files to which a step writes, if no option names one; the runtime uses the same directory. It
+/// is TMPDIR if TMPDIR is set, otherwise /var/tmp if this directory can be written, and otherwise /tmp. /tmp comes last
+/// because it is often in memory.
 std::string temporaryFileDirectory();
 
-/// Adds a file below the host's memory, which is the last memory, and its link.
+/// Appends a memory of kind File, named kDiskName, to the machine's memories, and adds its link to the host's memory.
 void attachDisk(Machine &machine, const DiskRates &rates);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- HostInfo.h - What the operating system says of this computer -------===//
+//===- HostInfo.h - Cores and memory of this computer -----------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/// Cores this process may use, at least 1.
+/// Number of cores that this process may use, at least 1.
 int hostCores();
-/// Physical memory, or the limit of the process's control groups where that is less; max() where the system does not
-/// say.
+/// Physical memory in bytes, or the limit of the process's control groups if that is less; max() if the system reports
+/// neither.
 int64_t hostMemoryBytes();
 
 } // namespace sluice

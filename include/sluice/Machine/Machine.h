@@ -20,7 +20,7 @@ namespace sluice {
 enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
-  Ram,  ///< Of the host or a device.
+  Ram,  ///< Memory of the host or of a device.
   File, ///< Storage: holds parameters, states and evicted tensors; no operator reads or writes it.
 };
 
@@ -41,10 +41,10 @@ struct Device {
   double flopsPerSec = 1e11;       ///< Peak, f32.
   double memoryBytesPerSec = 2e10; ///< Peak stream rate of its memory.
   int64_t launchOverheadNs = 1000; ///< Added to every operator.
-  /// Per kind of operator, the fraction of flopsPerSec that it reaches. Read by efficiencyOf().
+  /// Per kind of operator: the rate that it reaches, as a multiple of flopsPerSec. Read by efficiencyOf().
   std::map<std::string, double> efficiency;
   int threads = 1;
-  /// For emulated devices: 1 is full speed, and 0.5 sleeps as long as it works.
+  /// For emulated devices: 1 is full speed; with 0.5, the device sleeps as long as it works.
   double speed = 1.0;
 };
 
@@ -57,7 +57,7 @@ double efficiencyOf(const std::map<std::string, double> &efficiency, std::string
 struct Link {
   MemoryId a, b;
   double bytesPerSec = 1.2e10; ///< From a to b, and back unless reverseBytesPerSec is set.
-  /// From the greater of the two directions' rates to their sum.
+  /// Rate of both directions together: from the greater of the two directions' rates to their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
   /// Wake-up delay after a cross-stream dependency of which one side is a copy on this link:
@@ -100,7 +100,7 @@ struct Machine {
   /// Checks what running requires beyond planning: exactly the CPUs compute in the host's memory,
   /// and every other memory except files belongs to a device. Requires a machine that passes check().
   Status checkRunnable() const;
-  /// What compiling needs beyond that: no link between a GPU's memory and a file.
+  /// Checks a further requirement of compiling: no link joins a GPU's memory and a file.
   Status checkCompilable() const;
   /// The devices that compute, by ascending id. Never empty if the machine passes check().
   std::vector<DeviceId> computeDevices() const;
@@ -109,14 +109,13 @@ struct Machine {
   LinkId findLink(MemoryId a, MemoryId b) const;
 };
 
-/// host, emulated, emulated:N, v100-16gb, a100-80gb, h200, h200xN, p2.8xlarge,
-/// p2.16xlarge.
-/// Fails listing the presets.
+/// The machine of a preset: host, emulated, emulated:N, v100-16gb, a100-80gb, h200, h200xN,
+/// p2.8xlarge or p2.16xlarge. Fails on another name and lists the presets.
 Expected<Machine> machinePreset(std::string_view name);
 std::vector<std::string> machinePresetNames();
-/// A preset's name, or the path of a machine's JSON file.
+/// The machine of a preset or of a machine file. `nameOrPath` is the preset's name or the file's path.
 Expected<Machine> loadMachine(const std::string &nameOrPath);
-/// Describes this computer: cores, vector width, memory, and measured copy bandwidth.
+/// Describes this computer: cores, memory, and measured rates of arithmetic and of copies.
 Machine detectHost();
 
 } // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 inline constexpr int kMachineSchema = 1;
 
 Json machineToJson(const Machine &machine);
-/// The result passes check(). Sizes and times may be numbers or carry units.
+/// Reads a machine, which passes Machine::check(). Sizes and times may be numbers, or texts with units.
 Expected<Machine> machineFromJson(const JsonReader &reader);
 
 } // namespace sluice

@@ -9,9 +9,10 @@
 
 namespace sluice {
 
-/// What a machine is to the rank that runs on its first compute device, and on the
-/// devices that only feed others. A machine of one compute device is shared: each of
-/// `ranks` ranks has an equal part of its rates, threads and memories.
+/// The part of a machine that one rank uses: the first device that computes and its memory, the
+/// host's memory, the files, the devices in these memories that do not compute, and the links
+/// between these memories. If the machine has a single compute device, all `ranks` ranks share
+/// it, and each rank has an equal part of its rates, threads and memories.
 Machine machineOfRank(const Machine &machine, int64_t ranks);
 
 } // namespace sluice

@@ -47,7 +47,7 @@ struct OffsetSolution {
 };
 
 /// Checks that lifetimes are not reversed, sizes are not negative, alignments are positive,
-/// each buffer has an id or none has, and the sum of all sizes with the worst padding is
+/// either all buffers have ids or none has, and the sum of all sizes with the worst padding is
 /// below 2^62 bytes.
 Status check(const OffsetProblem &problem);
 
@@ -64,7 +64,7 @@ LiveBytes maxLive(const OffsetProblem &problem);
 
 enum class FitRule : uint8_t {
   FirstFit, ///< The lowest gap into which the buffer fits.
-  BestFit,  ///< The smallest gap into which it fits; ties are broken by the lowest address.
+  BestFit,  ///< The smallest gap into which the buffer fits; ties are broken by the lowest address.
 };
 
 enum class BufferOrder : uint8_t {

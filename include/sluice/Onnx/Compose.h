@@ -23,8 +23,8 @@ enum class PinMode {
 struct ComposedService {
   std::string id;
   std::string model;  ///< Its file, relative to the pipeline's directory; empty for a graph in the pipeline itself.
-  std::string sha256; ///< Hash of the file; empty without a file.
-  int64_t opset = 0;  ///< The version of ONNX's own domain that its file imports; 0: none.
+  std::string sha256; ///< Hash of the file; empty without a file, and for PinMode::Check without a lock file.
+  int64_t opset = 0;  ///< The version of ONNX's own domain that the service imports; 0: none.
 };
 
 struct Composition {
@@ -35,10 +35,10 @@ struct Composition {
 /// The lock file of a pipeline: its path with ".lock" in place of ".json".
 std::string lockPath(const std::string &pipeline);
 
-/// Reads a pipeline and joins its services into one model. A value, an initializer and a node NAME of service S become
-/// "S.NAME", and so does a function; inputs and outputs have the names that the pipeline gives them. The model has the
-/// newest opset of its services: those with an older one are converted where an operator's meaning differs. Data stays
-/// in the services' files, which the model keeps mapped.
+/// Reads a pipeline and joins its services into one model. A value, initializer, node or function NAME of service S is
+/// named "S.NAME" in the model; inputs and outputs have the names that the pipeline gives them. The model has the
+/// newest opset of its services. A service with an older opset is converted if it uses an operator whose definition
+/// differs between the two opsets. Data stays in the services' files, which the model keeps mapped.
 ///
 /// Fails on a link whose ends differ in element type, rank, extents or denotation, naming both ends; on a cycle of
 /// services, naming them; on files outside the pipeline's directory; on a file that differs from the lock file, with

@@ -39,10 +39,11 @@ struct DimBindings {
   std::map<std::string, std::string> ties;
   /// `--dim name=other+another+1`: the size is the sum of other dimensions' sizes and of numbers.
   std::map<std::string, std::vector<std::string>> sums;
-  /// Shapes given for inputs that declare no shape, or of the data of inputs, by input name.
+  /// Shapes by the name of the input: those of `--shape` for inputs that declare no shape, and the shapes of the data
+  /// that was given for inputs.
   std::map<std::string, std::vector<int64_t>> inputShapes;
-  /// Shapes of the elements of inputs that are sequences, by the name of the input; empty for an optional without a
-  /// value.
+  /// For inputs that are sequences, by the name of the input: the shapes of the elements. An optional without a value
+  /// has an empty list.
   std::map<std::string, std::vector<std::vector<int64_t>>> sequences;
 
   /// The dimension to which a name is tied, directly or through others; the name itself if it is not tied.
@@ -66,24 +67,25 @@ Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text
 /// (another dimension), or "total=past+sequence" (a sum of dimensions and numbers).
 Status addDimBinding(std::string_view text, DimBindings &bindings);
 
-/// Adds what the text of an option `--shape` says: "x=2x3", the shape of an input that declares none
-/// ("x=scalar": no extents), or "x=[2x3,4x3]", those of the elements of an input that is a sequence ("x=[]": no
-/// element, or an optional without a value). Fails on a missing name and on an extent that is not a non-negative
-/// integer.
+/// Parses the text of an option `--shape` and adds it. "x=2x3" is the shape of an input that declares no shape, and
+/// "x=scalar" a shape without extents. "x=[2x3,4x3]" are the shapes of the elements of an input that is a sequence, and
+/// "x=[]" is a sequence without elements or an optional without a value. Fails on a missing name and on an extent that
+/// is not a non-negative integer.
 Status addShapeBinding(std::string_view text, DimBindings &bindings);
 
 struct BoundInputs {
-  /// Static shape of each of model.inputs(), same order.
+  /// The static shape of each input, in the order of model.inputs().
   std::vector<std::vector<int64_t>> shapes;
-  /// For a sequence, or an optional without a value: the shapes of its elements. Absent for a tensor.
+  /// For each input that is a sequence, or an optional without a value: the shapes of its elements. Absent for a
+  /// tensor.
   std::vector<std::optional<std::vector<std::vector<int64_t>>>> sequences;
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Determines the sizes of all dimensions. A range gives its dimension no size. A dimension without a size whose name
-/// is a sum of other names and numbers, such as "past + 1", has the sum of their sizes. Fails, naming the dimension, if
-/// one has no size, has two different sizes, or is not in the model. Fails, naming the input, if the shape of its data
-/// differs from the declared rank or sizes.
+/// Determines the sizes of all dimensions. Ranges in `bindings` are ignored: they do not give a dimension its size. A
+/// dimension without a size whose name is a sum of other names and numbers, such as "past + 1", has the sum of their
+/// sizes. Fails, naming the dimension, if a dimension has no size, has two different sizes, or is not in the model.
+/// Fails, naming the input, if the shape of its data differs from the declared rank or sizes.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- ExportOptions.h - Where a written model's weights go -----*- C++ -*-===//
+//===- ExportOptions.h - Options for writing ONNX models --------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

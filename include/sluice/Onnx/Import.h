@@ -47,15 +47,16 @@ struct ImportOptions {
   /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that
   /// cannot run loops.
   bool unrollsLoops = false;
-  /// A device runs grids, which run no programs of their own: experts then compute in a batch.
+  /// True if a device runs grids. A grid cannot run the program of a single expert, so all experts of a `MoE` or `QMoE`
+  /// are then computed in one batch.
   bool hasGrids = false;
   /// Inserts dataflow.take_first where operators would mix valid and invalid positions of a tensor. Extents then follow
   /// the data of each step. Do not set it for training, or for devices whose kernels have constant extents.
   bool findsExtents = false;
-  /// Bounds of the elements of tensors that determine extents, such as the limit of a Range, by name. They are needed
-  /// if the model does not imply a bound. A step in which an element exceeds its bound fails.
+  /// Bounds of the elements of tensors that determine extents, such as the limit of a Range, by the name of the tensor.
+  /// A bound is needed if the model does not imply one. A step in which an element exceeds its bound fails.
   std::map<std::string, ValueBounds> bounds;
-  /// Serves models that contain gradient operators. Absent: such models are not supported.
+  /// Needed for models that contain gradient operators. If it is absent, these models are not supported.
   GradientBuilder buildGradient;
 };
 

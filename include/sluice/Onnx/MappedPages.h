@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/// Lets the system read bytes that are needed soon, without waiting for them.
+/// Asks the system to read bytes that will be needed soon, and does not wait for them.
 void prefetchPages(std::span<const std::byte> bytes);
 
 /// Removes the pages that hold the bytes from the process. The bytes stay readable: the system reads a page again when

@@ -40,9 +40,9 @@ inline constexpr int64_t kNewestOpset = 28;
 
 /// One dimension of a model's input or output as declared.
 struct DeclaredDim {
-  /// The declared number; -1 if there is none.
+  /// The declared number; -1 if the model declares no positive number.
   int64_t value = -1;
-  /// The symbol; "input.axis" if the model declares neither a number nor a symbol.
+  /// The symbol; "input.axis" if the model declares neither a positive number nor a symbol.
   std::string symbol;
 };
 
@@ -53,8 +53,9 @@ struct DeclaredTensor {
   int32_t elementType = 0;
   /// Absent if the model does not declare a rank.
   std::optional<std::vector<DeclaredDim>> dims;
-  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". An input map that DictVectorizer or
-  /// CastMap reads is a tensor: its values, by the keys that the node names.
+  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". A map that DictVectorizer or CastMap
+  /// reads counts as a tensor if it is an input: the list of its values, in the order of the vocabulary for
+  /// DictVectorizer, of the positions for a sparse CastMap, and otherwise of ascending keys.
   std::string kind;
 };
 
@@ -69,8 +70,8 @@ struct MissingData {
   std::string tensor; ///< A tensor that the file should contain.
 };
 
-/// Appends all names that a node reads from its own graph or an outer one: its inputs (empty if omitted), and the names
-/// that its subgraphs read without defining them. The views refer to the node.
+/// Appends all names that a node reads from its own graph or an outer graph: the names of its inputs (an omitted input
+/// has an empty name), and the names that its subgraphs read without defining them. The views refer to the node.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
 /// Raw data of an initializer that is not in its protobuf.

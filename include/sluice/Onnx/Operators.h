@@ -1,4 +1,4 @@
-//===- Operators.h - What the importer knows --------------------*- C++ -*-===//
+//===- Operators.h - Operators that the importer supports -------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//

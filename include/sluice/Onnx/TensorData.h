@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A constant is a view of the mapped model file, of a mapped file of external data, or of
-// the parsed protobuf. Only for typed fields it is a view of bytes that were decoded.
+// the parsed protobuf. A constant in typed fields is a view of bytes that were decoded from them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_ONNX_TENSORDATA_H
@@ -27,7 +27,7 @@ class TensorProto;
 
 namespace sluice {
 
-/// ONNX TensorProto.DataType, those newer than the installed protobuf schema included.
+/// The numbers of ONNX's TensorProto.DataType, including those that are newer than the installed protobuf schema.
 namespace onnxtype {
 enum Number : int32_t {
   Undefined = 0,
@@ -58,7 +58,7 @@ enum Number : int32_t {
   UInt2 = 25,
   Int2 = 26,
 };
-/// "float", "int64"...; "type 99" for a number ONNX does not define.
+/// "float", "int64" and so on; "type 99" for a number that ONNX does not define.
 std::string name(int32_t elementType);
 /// Bits of one element in raw data; 0 for strings and unknown numbers.
 int bits(int32_t elementType);
@@ -72,8 +72,8 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
 struct TensorData {
   int32_t elementType = onnxtype::Undefined;
   std::vector<int64_t> dims;
-  /// Row-major and little-endian data, not aligned. Types of 4 and 2 bits are packed, low bits first; they are unpacked
-  /// if there are as many bytes as elements. Empty if the data is missing.
+  /// Row-major and little-endian data, not aligned. Types of 4 and 2 bits are packed, low bits first, unless the number
+  /// of bytes equals the number of elements (unpackedBytes). Empty if the data is missing.
   std::span<const std::byte> bytes;
   /// Keeps `bytes` alive.
   std::shared_ptr<const void> owner;
@@ -84,8 +84,8 @@ struct TensorData {
 /// The bytes of a number of elements; the number must come from checkedElementCount.
 int64_t tensorByteCount(int32_t elementType, int64_t elementCount);
 
-/// The data with types of 4 and 2 bits unpacked to one byte for each element, with sign extension. Other types are
-/// unchanged.
+/// The data, where elements of packed types of 4 and 2 bits are unpacked to one byte each, with sign extension. Data of
+/// other types is unchanged.
 std::vector<std::byte> unpackedBytes(const TensorData &data);
 
 /// Decodes the typed or raw fields of a TensorProto and checks them against its dims. `owner` keeps `tensor` alive.

@@ -86,15 +86,15 @@ private:
     return true;
   }
 
-  std::vector<Point> queue; ///< The next one is the last.
+  std::vector<Point> queue; ///< The last element is measured next.
   Neighbours neighbours;
   BestFirstParams params;
   std::set<Point> known;
-  std::set<std::pair<double, Point>> open; ///< Measured, and not searched around.
+  std::set<std::pair<double, Point>> open; ///< Points that are measured but not expanded.
   std::optional<Point> current, top;
   double lowest = 0;
   int64_t count = 0;
-  int64_t inVain = 0; ///< Points searched around since the best one was found.
+  int64_t inVain = 0; ///< Number of points expanded since the best one was found.
 };
 
 } // namespace sluice

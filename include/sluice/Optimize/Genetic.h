@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Generations are synchronous and every child draws from a generator forked by
-// its number alone, so a budget in evaluations gives one result on any number
-// of threads. Selection follows SwapAdvisor (Huang et al., ASPLOS 2020, section
-// 4.3); the best ever seen always survives, which the paper's weak pressure
-// alone does not ensure.
+// Generations are synchronous, and every child draws from a random generator that is
+// forked by the child's number alone. A budget in evaluations therefore gives the same
+// result on any number of threads. Selection follows SwapAdvisor (Huang et al., ASPLOS
+// 2020, section 4.3). In addition, the best individual so far always survives; the
+// paper's weak selection pressure does not ensure this.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_GENETIC_H
@@ -40,15 +40,15 @@ enum class Selection : uint8_t {
 
 struct GeneticParams {
   /// Separate populations in a ring: every migrationGenerations generations each island
-  /// receives a copy of the best member of the island before it. Seeds are dealt out in turns.
+  /// receives a copy of the best member of the island before it. Seeds are dealt to the islands in turn.
   size_t islands = 1;
   int64_t migrationGenerations = 8;
   size_t population = 16; ///< Members of one island after selection.
-  /// Best individuals of an island that survive whatever selection draws; at least 1.
+  /// Number of best individuals of an island that always survive; at least 1.
   size_t elites = 1;
   Selection selection = Selection::Softmax;
   size_t tournamentSize = 3;
-  /// Stops when the best is at most this.
+  /// Stops when the best objective is at most this.
   int64_t target = 0;
   /// Stops after this many evaluations without a better individual.
   int64_t stallEvaluations = std::numeric_limits<int64_t>::max();
@@ -66,7 +66,7 @@ struct Generation {
   int64_t worst = 0;                   ///< Worst objective of the feasible members.
 };
 
-/// What the engine needs to know of a problem. Several threads call evaluate, crossover and mutate at once.
+/// The functions that define a problem. Several threads call evaluate, crossover and mutate at once.
 template <typename Individual>
 struct GeneticProblem {
   /// Returns a non-negative objective, lower is better; kInfeasibleObjective for an infeasible individual.
@@ -78,7 +78,7 @@ struct GeneticProblem {
   std::function<void(const Generation &)> progress;
 };
 
-/// A starting individual, and its objective where that is already known.
+/// A starting individual, and its objective if it is already known.
 template <typename Individual>
 struct GeneticSeed {
   Individual genes;
@@ -139,7 +139,7 @@ private:
     return std::any_of(islands.begin(), islands.end(), [](const Island &island) { return !island.empty(); });
   }
 
-  /// A single island draws from the generation's generator itself, several from forks of it.
+  /// A single island draws from the generation's random generator itself. Several islands draw from forks of it.
   Rng rngOf(const Rng &rng, size_t island) const { return numIslands == 1 ? rng : rng.fork(island); }
 
   bool isFinished() {
@@ -230,7 +230,7 @@ private:
       std::vector<size_t> mates(islands[k].size());
       std::iota(mates.begin(), mates.end(), size_t(0));
       own.shuffle(mates);
-      // The last of an odd number mates with the first; a single member with itself.
+      // If the number is odd, the last member mates with the first. A single member mates with itself.
       for (size_t i = 0; 2 * i < mates.size(); ++i)
         pairs.push_back({k, mates[2 * i], mates[(2 * i + 1) % mates.size()], own.fork(i)});
     }

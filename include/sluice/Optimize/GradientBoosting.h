@@ -42,14 +42,14 @@ struct BoostingParams {
 
 class BoostedTrees {
 public:
-  /// At least one row. Deterministic.
+  /// Requires at least one row. Deterministic.
   static BoostedTrees train(const TrainingSet &set, const BoostingParams &params = {});
   double predict(std::span<const float> row) const;
 
 private:
   struct Node {
     int32_t feature = -1; ///< Negative: a leaf.
-    float threshold = 0;  ///< At most this: to the left.
+    float threshold = 0;  ///< Values up to this one continue to the left.
     uint32_t left = 0, right = 0;
     double value = 0;
   };
@@ -62,7 +62,7 @@ private:
 /// features that depend on each other have a solution.
 class LinearModel {
 public:
-  /// At least one row; `penalty` positive, relative to the features' mean square.
+  /// Requires at least one row and a positive `penalty`, which is relative to the features' mean square.
   static LinearModel train(const TrainingSet &set, double penalty = 1e-3);
   double predict(std::span<const float> row) const;
 

@@ -29,23 +29,23 @@ struct CutProblem {
   double slack = 0.02;
 
   Status check() const;
-  /// Time of the transfers of a microbatch over a cut before an operator: activations forward, gradients back.
+  /// Time of a microbatch's two transfers over a cut before operator `before`: activations forward, and gradients back.
   int64_t transferNs(size_t before) const;
 };
 
 struct CutSolution {
   std::vector<size_t> firsts; ///< Per stage: its first operator. Ascending, from 0.
-  int64_t paceNs = 0;         ///< The slowest stage or transfer, for one microbatch.
+  int64_t paceNs = 0;         ///< Time of the slowest stage or transfer for one microbatch.
   int64_t bytes = 0;          ///< Bytes that cross all cuts, in one direction.
 };
 
-/// Finds the least possible pace, and among all cuts whose pace is within the slack, one that the fewest bytes cross.
-/// Both steps are exact dynamic programs, O(stages x operators^2). Of equal cuts, the stages begin as early as
-/// possible. Fails if there are fewer operators than stages, if sums exceed 2^60, or if the product above exceeds
-/// 10^11.
+/// Finds the least possible pace, and among all cuts whose pace is within the slack, the one that the fewest bytes
+/// cross. Both steps are exact dynamic programs, O(stages x operators^2). Tie-break: the last stage begins as early as
+/// possible, then the stage before it, and so on. Fails if there are fewer operators than stages, if sums exceed 2^60,
+/// or if stages x operators^2 exceeds 10^11.
 Expected<CutSolution> solveCuts(const CutProblem &problem);
 
-/// Checks a solution without the solver's means: its form, its pace and its bytes.
+/// Checks the form, the pace and the bytes of a solution independently of the solver.
 Status validateCuts(const CutProblem &problem, const CutSolution &solution);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- Exchanges.h - What the groups of a pipeline send ---------*- C++ -*-===//
+//===- Exchanges.h - Data that groups of ranks exchange ---------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -41,15 +41,16 @@ struct PipelineExchange {
   bool operator==(const PipelineExchange &) const = default;
 };
 
-/// Puts all exchanges of a step into one order, which is that of each group's program. Exchanges of a microbatch are in
-/// the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A receiver
-/// issues an exchange right before the task that reads the data, unless an exchange behind it must be issued earlier.
+/// Orders all exchanges of a step. Each group's program issues its exchanges in this order. Exchanges of microbatches
+/// are in the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A
+/// receiver issues an exchange right before the task that reads the data, or earlier if an exchange that follows in the
+/// order must be issued earlier.
 /// Fails if a transfer names a task that its group does not have, or a task that reads before the data is made.
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);
 
-/// Checks that every transfer happens as often as it must, that data is made before it is sent and received before it
-/// is read, and, by running the programs, that no group waits forever.
+/// Checks that every transfer happens once or once for each microbatch, as its TransferTime says, that data is made
+/// before it is sent and received before it is read, and, by simulating the programs, that no group waits forever.
 Status validateExchanges(const PipelineSchedule &schedule, const std::vector<PipelineTransfer> &transfers,
                          const std::vector<PipelineExchange> &exchanges);
 

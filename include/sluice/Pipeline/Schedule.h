@@ -57,12 +57,13 @@ Status validateSchedule(const PipelineSchedule &schedule);
 /// Times and sizes of one microbatch.
 struct PipelineCosts {
   std::vector<int64_t> forwardNs, backwardNs; ///< Per stage.
-  /// Per stage except the last: the transfer of activations to the next stage, and of gradients from there. Transfers
-  /// take time from the end of one task to the start of the next, but occupy no group.
+  /// Per stage except the last: the time to transfer activations to the next stage, and gradients from there. A
+  /// transfer is between the end of one task and the start of another, but occupies no group. With a single group,
+  /// transfers take no time.
   std::vector<int64_t> forwardTransferNs, backwardTransferNs;
-  std::vector<int64_t> keptBytes; ///< Per stage: what it keeps from its forward pass for its backward pass.
+  std::vector<int64_t> keptBytes; ///< Per stage: bytes that it keeps from its forward pass for its backward pass.
 
-  /// Stages that are alike. A backward pass takes twice the time of a forward pass.
+  /// The costs of equal stages without transfers. A backward pass takes twice the time of a forward pass.
   static PipelineCosts equal(uint32_t stages, int64_t forwardNs, int64_t keptBytes = 0);
   Status check(const PipelineSchedule &schedule) const;
 };
@@ -71,7 +72,7 @@ struct PipelineTimeline {
   struct Span {
     int64_t startNs = 0, endNs = 0;
   };
-  std::vector<std::vector<Span>> spans; ///< Per group: of its tasks, in order.
+  std::vector<std::vector<Span>> spans; ///< Per group: the times of its tasks, in order.
   int64_t makespanNs = 0;
   std::vector<int64_t> busyNs;            ///< Per group.
   std::vector<uint32_t> keptMicrobatches; ///< Per stage: the most microbatches between their forward and backward pass.
@@ -86,8 +87,8 @@ struct PipelineTimeline {
 /// Simulates a schedule. Each task starts as early as its group and its operands allow.
 Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
-/// Checks a timeline of a valid schedule without the simulator: every task starts as early as it can and takes its
-/// time, and the sums and the kept microbatches and bytes are those of the tasks.
+/// Checks a timeline of a valid schedule independently of the simulator: every task starts as early as it can and takes
+/// its time, and the sums, the kept microbatches and the kept bytes agree with the tasks.
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs, const PipelineTimeline &timeline);
 
 /// All tasks of all groups, sorted by their ends in a simulation of equal stages without transfers. The order agrees

@@ -51,6 +51,7 @@ public:
   /// quarter, observe() returns true again if the change lasts. Otherwise the monitor continues to
   /// watch as before.
   void listenAgain() { change.clear(); }
+  /// Whether the last window has left the bounds, so that the monitor observes another quarter of a window.
   bool isListening() const { return left; }
   /// Learns again, for another plan or for a plan that is kept in spite of a change.
   void restart();
@@ -75,10 +76,10 @@ private:
 
   DriftParams params;
   size_t passed = 0;
-  std::vector<Iteration> first;  ///< The window that is learned from.
-  std::deque<Iteration> last;    ///< The window that is watched.
-  std::vector<Iteration> change; ///< What came after it left the bounds.
-  std::vector<Bounds> learned;   ///< Of the first window, per value.
+  std::vector<Iteration> first;  ///< The first window, from which the bounds are learned.
+  std::deque<Iteration> last;    ///< The last window, which is compared with the bounds.
+  std::vector<Iteration> change; ///< The iterations since the last window left the bounds.
+  std::vector<Bounds> learned;   ///< The bounds, per value of valueOf().
   bool left = false;
 };
 

@@ -70,16 +70,16 @@ struct OffloadSolution {
 
 struct OffloadParams {
   std::string solver = "best"; ///< One of offloadSolverNames().
-  /// The greatest value of Budget's `evaluations` stands for a number that decreases with the
-  /// size of the graph.
+  /// If `evaluations` has its default (no limit), the solver limits them itself: by a number that
+  /// grows with the number of nodes, and on large graphs by a fixed amount of work.
   Budget budget = {};
   uint64_t seed = 0;
-  int threads = 1; ///< The result is the same on any number.
+  int threads = 1; ///< The result does not depend on it.
 };
 
 /// The names that solveOffload accepts, the default first.
-///  best      simulated annealing in several chains, from the solutions of the
-///            others, unless one of these is optimal
+///  best      simulated annealing in several chains, from the solutions of the other
+///            solvers, unless one of these solutions is optimal
 ///  cpu       everything on CPUs
 ///  greedy    accelerators filled one after the other in topological order, the
 ///            rest on CPUs (the paper's greedy baseline)

@@ -30,7 +30,8 @@ struct PlacementProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
-  /// Per operator; an invalid id leaves the choice open. Empty: all open.
+  /// Per operator: the device on which it must run. An invalid id: the solver chooses the device.
+  /// Empty: the solver chooses all devices.
   std::vector<DeviceId> pinned;
   /// Per memory: upper limit of placementBytes. Empty: no limit.
   std::vector<int64_t> capacityBytes = {};
@@ -71,7 +72,7 @@ struct PlacementParams {
   /// results in different runs.
   int64_t timeNs = 0;
   uint64_t seed = 0;
-  int threads = 1; ///< 0: as many as the machine has. The result is the same.
+  int threads = 1; ///< 0: as many as the machine has. The result does not depend on it.
   const std::atomic<bool> *interrupt = nullptr;
 };
 
@@ -87,8 +88,8 @@ struct PlacementParams {
 ///                 (Bittencourt, Sakellariou and Madeira 2010)
 ///  cpop           critical path on one processor (Topcuoglu, section 4.2)
 ///  peft           optimistic cost table (Arabnejad and Barbosa 2014)
-///  m-etf          earliest start of all ready operators on all devices with
-///                 room (Baechi: Jeon et al. 2020, section 3.2)
+///  m-etf          takes the pair of a ready operator and a device with room that has
+///                 the earliest start (Baechi: Jeon et al. 2020, section 3.2)
 ///  m-sct          m-etf that keeps favourite children on their parent's device
 ///                 (section 3.3), matched greedily instead of by the paper's
 ///                 linear program
@@ -97,13 +98,13 @@ struct PlacementParams {
 ///  single-device  all operators on the device with the least sum of times
 ///  fastest-node   every operator on the device where it alone runs fastest
 ///  round-robin    devices in turn, in topological order
-///  lns            large-neighbourhood search from the best of the above: moves
+///  lns            large-neighbourhood search from the best of the results above: moves
 ///                 operators between devices and within the order, with late
 ///                 acceptance (Burke and Bykov 2017)
 ///  htf-mpr        a genetic search over a learned predictor of mappings' times
 ///                 (Albaqsami's thesis, chapters 4 to 6): see HtfMpr.h
 ///  exhaustive     an optimum by branch and bound over placements, then over the
-///                 orders of each; at most 12 operators
+///                 orders of each placement; at most 12 operators
 std::vector<std::string> placementSolverNames();
 
 /// The result passes validatePlacement. Fails on a problem that does not pass check(), on an

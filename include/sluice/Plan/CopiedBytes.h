@@ -1,10 +1,10 @@
-//===- CopiedBytes.h - What a step copies, by direction ---------*- C++ -*-===//
+//===- CopiedBytes.h - Bytes that a step copies, by direction ---*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Memories have levels: files are below the host's memory, and the host's memory is below accelerators. A copy to a
-// higher level brings a tensor closer to the devices that compute.
+// Memories have levels: files are below the host's memory, and the host's memory is below the memories of accelerators.
+// A copy to a higher level brings a tensor closer to the devices that compute.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLAN_COPIEDBYTES_H
@@ -14,14 +14,15 @@
 
 namespace sluice {
 
-/// A copy to a higher level, to a lower level, or between memories of one level.
+/// In: a copy to a higher level. Out: to a lower level. Between: between two memories of one level.
 enum class CopyDirection : uint8_t { In, Out, Between };
 
 CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);
 /// The direction of a copy of the plan.
 CopyDirection copyDirection(const Machine &machine, const Plan &plan, const Command &copy);
 
-/// Bytes of tensors, not of residencies; each copy is counted once. Saturating.
+/// Bytes that copies move. A copy counts with the size of its tensor, not with that of its residencies, which may be
+/// larger. Sums saturate.
 struct CopiedBytes {
   int64_t in = 0;      ///< From the host's memory to accelerators.
   int64_t out = 0;     ///< From accelerators to the host's memory.

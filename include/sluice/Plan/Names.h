@@ -1,4 +1,4 @@
-//===- Names.h - What plan files call things --------------------*- C++ -*-===//
+//===- Names.h - Names of operators and tensors in plan files ---*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-/// Unique names of the operators, tensors, devices or memories of one plan. An item whose own name is empty, not
-/// unique, or of the form "#7" is called "#index". The items must outlive this object.
+/// Unique names of the operators, tensors, devices or memories of one plan. If the own name of an item is empty, not
+/// unique, or begins with "#", its unique name is "#" and its index, such as "#7". The items must outlive this object.
 class PlanNames {
 public:
   template <typename Range>

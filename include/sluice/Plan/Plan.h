@@ -1,4 +1,4 @@
-//===- Plan.h - Every decision, as data -------------------------*- C++ -*-===//
+//===- Plan.h - The plan of one step ----------------------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -22,9 +22,9 @@
 
 namespace sluice {
 
-/// What part of a memory a residency is in.
+/// The part of a memory in which a residency is.
 enum class Segment : uint8_t {
-  Arena, ///< Planned: [offset, offset + bytes) of the memory's arena.
+  Arena, ///< The plan chooses the address: [offset, offset + bytes) of the memory's arena.
   Home,  ///< Outside of the arena: the parameter file or its mapping, a caller's input or
          ///< output buffer, or the state store. Homes are in the host's memory; homes of
          ///< parameters and states may be in a file. The offset is 0.
@@ -38,8 +38,8 @@ struct Residency {
   Segment segment = Segment::Arena;
   int64_t offset = 0; ///< Multiple of kArenaAlignment.
   int64_t bytes = 0;  ///< Size of the address range; at least that of the tensor.
-  /// The data is there before the first command of the step: in a home, or as a parameter or
-  /// state that stays on its device between steps.
+  /// True if the data is in this place before the first command of the step: in a home, or in an
+  /// arena if a parameter or state stays there between steps.
   bool initial = false;
 };
 
@@ -48,10 +48,11 @@ enum class CommandKind : uint8_t {
   Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
 };
 
-/// Each device has at most one stream of each kind. A copy between the host's memory and an
-/// accelerator's runs on a stream of that accelerator, and a copy between two accelerators on
-/// a stream of either. A copy from or to a file runs on a FileIn or FileOut stream, whose device
-/// may be any. An operator that communicates runs on its own stream beside those that compute.
+/// Each device has at most one stream of each kind. A copy between the host's memory and the
+/// memory of an accelerator runs on a stream of this accelerator, and a copy between two
+/// accelerators on a stream of either. A copy from or to a file runs on a FileIn or FileOut
+/// stream of any device. Operators that communicate may run on a Communicate stream, at the same
+/// time as operators that compute.
 enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate, FileIn, FileOut };
 constexpr size_t kNumStreamKinds = 6;
 
@@ -85,8 +86,8 @@ struct Plan {
   /// Arena bytes per memory; every arena residency ends within them.
   std::vector<int64_t> arenaBytes;
 
-  /// The solver's name, seed and number of evaluations, and whether a clock stopped the
-  /// search, so that another run may give another plan.
+  /// How the plan was made: the solver's name, its seed and its number of evaluations. If a clock
+  /// stopped the search, another run may give another plan.
   std::string solver;
   uint64_t seed = 0;
   int64_t evaluations = 0;
@@ -110,12 +111,12 @@ struct Plan {
 /// the time is O(s n log n). The message names the first violation. The check proves:
 ///
 /// - every operator is placed on a device that computes. It is launched on the compute stream
-///   of this device, or, if it communicates, on the communication stream. Its operands are in the
-///   operator's order and in the device's memory. Operators that may be repeated
+///   of this device; an operator that communicates may be on its Communicate stream instead. The
+///   operands are in the operator's order and in the device's memory. Operators that may be repeated
 ///   (Graph::isRepeatable) may be launched several times, each time with results of their
 ///   own; all others are launched once;
 /// - all operators that communicate are on one stream, so that all ranks that run the plan
-///   reach them in the same order;
+///   reach them in the same order. With Graph::keepsOrder, this is the order of their ids;
 /// - a copy moves one tensor between the two memories of its link. If one end is a file, it is
 ///   on a file stream. Otherwise it is on a stream of a device whose memory is one of the ends;
 ///   if one end is the host's memory, it is the device of the other end;
@@ -130,13 +131,13 @@ struct Plan {
 ///   the command that creates the later one. That command itself may read the earlier one
 ///   only by an `inPlace` pair of its operator, at the same offset;
 /// - when the step ends, outputs are in their homes. If a state had initial residencies in
-///   arenas, each of them holds the state's new value; otherwise the state's home holds it.
-///   Every other initial arena residency holds its data again. The next step may therefore start. A place may be reused
-///   and refilled in between.
-///
-/// The homes of a state and of its new value are one place but two residencies. All commands
-/// that read the old one happen before the command that writes the new one, which may itself
-/// read the old one.
+///   arenas, each of their places holds the state's new value. The state's home holds the new
+///   value if there is no such residency, or if the state also has a residency in its home.
+///   The places of all other initial residencies in arenas hold their data again. The next step
+///   may therefore start. During the step, such a place may hold other data;
+/// - the home of a state and the home of its new value are the same place but two residencies.
+///   All commands that read the old value there happen before the command that writes the new
+///   value. This command itself may read the old value.
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice

@@ -15,8 +15,8 @@ inline constexpr int kPlanSchema = 1;
 /// Operators, tensors and devices are written by name, so that the plan can be read for a graph
 /// that was imported again.
 Json planToJson(const Graph &graph, const Machine &machine, const Plan &plan);
-/// Fails if the graph or machine lacks something that the plan names; the message has this name.
-/// Does not validate the plan: call validatePlan.
+/// Reads a plan. Fails if the graph or the machine lacks an item that the plan names; the message
+/// has this name. It does not validate the plan: call validatePlan.
 Expected<Plan> planFromJson(const Graph &graph, const Machine &machine, const JsonReader &reader);
 
 } // namespace sluice

@@ -4,11 +4,10 @@
  *===----------------------------------------------------------------------===*
  *
  * The interface between compiled models and the runtime. A compiled model is a
- * shared library that exports `sluice_model_get` (and, for GPUs, a table of grids) and imports nothing:
- * it calls the runtime only through the tables below. A change that breaks old
- * models raises the major version. Fields are only added at the end, which raises
- * the minor version, and every structure begins with its size. A runtime refuses a
- * model with another major version, or with a greater minor version, than its own.
+ * shared library that exports `sluice_model_get` (and, for GPUs, a table of grids). It imports nothing from the
+ * runtime and calls it only through the tables below. A change that breaks old models raises the major version. New
+ * fields raise the minor version; they are added only at the end of structures that begin with their size. A runtime
+ * refuses a model whose major version differs from its own or whose minor version is greater than its own.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_ABI_H
@@ -52,28 +51,30 @@ typedef struct sluice_string {
   int64_t size;
 } __attribute__((aligned(16))) sluice_string;
 
-/* Functions of the runtime for text and for images, which run on the host. `args` has
- * the addresses of the operands, then of the results. `settings` has the following data in
- * the machine's byte order: the number of elements of the operand, then the settings that
- * the comment of each function lists. A number is an int64_t, a text is its number of
- * bytes followed by the bytes, and a list is its number of entries followed by these. */
+/* Functions of the runtime for text and for images, which run on the host. The comment of a function has the form
+ * `operands -> results: settings`. `args` has the addresses of the operands, then of the results. `settings` has data
+ * in the machine's byte order: first the number of elements of the operand, then the settings of the comment. A number
+ * is an int64_t, a text is its number of bytes followed by the bytes, and a list is its number of entries followed by
+ * the entries. */
 enum sluice_string_function {
   SLUICE_STRING_CONSTANT = 0, /* () -> text: a list of texts; the number of elements is not in `settings` */
   SLUICE_STRING_EQUAL = 1,    /* text, text -> bool */
   SLUICE_STRING_CONCAT = 2,   /* text, text -> text */
-  SLUICE_STRING_FIND = 3,     /* text -> int64: list of keys */
-  /* text -> text, int64 count: case (0 unchanged, 1 lower, 2 upper), whether the words are compared with case, list of
-   * words to remove */
+  /* text -> int64, the index of the text among the keys; if no key is equal, the number of keys: list of keys */
+  SLUICE_STRING_FIND = 3,
+  /* text -> text, int64 number of texts (if all are removed: 1, an empty text): case (0 unchanged, 1 lower, 2 upper),
+   * whether texts that differ from a word to remove only in their case stay, list of words to remove */
   SLUICE_STRING_NORMALIZE = 4,
-  /* text -> text, int64 counts, int64 largest count: capacity in parts, delimiter; since minor version 9 also whether
-   * more parts than this are an error */
+  /* text -> parts of each text, int64 number of parts of each text, int64 largest of these numbers: most parts of a
+   * text, delimiter (empty: white space); since minor version 9 also whether a text with more parts is an error.
+   * Otherwise the last part of this text is not divided further. */
   SLUICE_STRING_SPLIT = 5,
   /* This function and the following ones exist since minor version 9. */
-  SLUICE_STRING_MATCH = 6,       /* text -> bool: RE2's regular expression */
+  SLUICE_STRING_MATCH = 6,       /* text -> bool, whether the whole text matches: regular expression of RE2 */
   SLUICE_STRING_TO_NUMBER = 7,   /* text -> number: sluice_number_type */
   SLUICE_STRING_FROM_NUMBER = 8, /* number -> text: sluice_number_type */
-  SLUICE_CHECK = 9,              /* bool -> bool: the message if one is false */
-  SLUICE_DECODE_IMAGE = 10       /* uint8 -> uint8: height, width, format (0 RGB, 1 BGR, 2 grey) */
+  SLUICE_CHECK = 9,              /* bool -> the same; fails if an element is false: message of the failure */
+  SLUICE_DECODE_IMAGE = 10       /* bytes of a file -> uint8: height, width, format (0 RGB, 1 BGR, 2 grey) */
 };
 enum sluice_number_type { SLUICE_NUMBER_F32 = 0, SLUICE_NUMBER_F64 = 1, SLUICE_NUMBER_I64 = 2, SLUICE_NUMBER_U64 = 3 };
 
@@ -96,7 +97,7 @@ typedef struct sluice_thread {
    * minor version 4. */
   void (*multiply)(const struct sluice_thread *self, uint32_t type, const uint32_t *a, const uint32_t *b, float *sums);
   /* Copies `valid` bytes to the block's memory and writes zeros from `valid` to `bytes`. The
-   * copy is complete at the latest after finish_copies. Since minor version 4. */
+   * copy may end later, but not after finish_copies has returned. Since minor version 4. */
   void (*copy_later)(const struct sluice_thread *self, void *to, const void *from, uint32_t bytes, uint32_t valid);
   void (*finish_copies)(const struct sluice_thread *self);
 } sluice_thread;
@@ -158,8 +159,9 @@ typedef struct sluice_kernel_env {
    */
   const volatile unsigned char *stop;
   /* The values of the model's symbols in this step, in the order of sluice_model.symbols. They determine the extents of
-   * a tensor, which is stored densely and row-major at the start of its slot. Since minor version 11. A kernel that
-   * finds the value of a symbol in its data stores it here, since minor version 12. */
+   * a tensor, which is stored densely and row-major at the start of its slot. Since minor version 11. Since minor
+   * version 12, a kernel that finds the value of a symbol in its data stores the value in this array: the array can be
+   * written, although its type is const. */
   const int64_t *symbols;
   /* Like launch_grid, for a grid whose number of blocks depends on symbols. With `blocks` 0 nothing is launched. Since
    * minor version 13. */
@@ -180,9 +182,9 @@ typedef struct sluice_context sluice_context;
 /* The functions that a model's program (init or step) calls. Each call enqueues a command. It returns 0, or a non-zero
  * value after the step has failed; the program then returns this value. The commands of a program are numbered in
  * issue order from 0. `waits` has the numbers of earlier commands on other streams that must be complete first. All
- * slots of a kernel are in the memory of its device. A copy is on a stream of a device at one of its ends, or, if one
- * end is a file, on a file stream. `link` is UINT32_MAX for a copy within one memory. The arrays are read before the
- * call returns. */
+ * slots of a kernel are in the memory of its device. A copy runs on a stream of a device whose memory it reads or
+ * writes, or, if one end of the copy is a file, on a file stream. `link` is UINT32_MAX for a copy within one memory.
+ * The arrays are read before the call returns. */
 typedef struct sluice_api {
   size_t size;
   int32_t (*launch)(sluice_context *context, uint32_t command, uint32_t stream, sluice_kernel_fn kernel, uint32_t op,
@@ -204,22 +206,24 @@ typedef struct sluice_tensor_desc {
   const char *name;
   int32_t element_type;
   uint32_t rank;
-  /* If the extents of an input or output depend on symbols, these are the upper bounds and their bytes. */
+  /* If the extents of an input or output depend on symbols, `shape` has their upper bounds, and `bytes` is the size of
+   * this shape. */
   const int64_t *shape;
   int64_t bytes;
   /* The value of an input for which the model was compiled; a step with another value fails.
    * Null for all other tensors. */
   const void *fixed;
-  /* For a state that is divided over ranks: the cuts of the whole, applied one after the
-   * other. Since minor version 3. */
+  /* For a state that is divided over ranks: the cuts of the whole state, applied one after
+   * the other. Since minor version 3. */
   const sluice_cut *cuts;
   uint32_t num_cuts;
-  /* For an input of int32 or int64 elements that are indices: the least and the greatest
-   * allowed value, and one further allowed value, which may lie between them. A step with
-   * another value fails. Null for all other tensors. Since minor version 8. */
+  /* For an input of int32 or int64 elements that are indices, three numbers: the least allowed
+   * value, the greatest allowed value, and one further allowed value, such as an ignored label.
+   * If there is no further value, the third number is between the first two. A step with an
+   * element that is not allowed fails. Null for all other tensors. Since minor version 8. */
   const int64_t *range;
-  /* For each cut, the number of equal blocks of the dimension. A rank has its part of each
-   * block, one behind the other. Null if every cut has one block. Since minor version 16. */
+  /* For each cut, the number of equal blocks of the dimension. A rank has a part of each block,
+   * and its parts follow each other. Null if every cut has one block. Since minor version 16. */
   const int64_t *cut_blocks;
 } sluice_tensor_desc;
 
@@ -227,8 +231,9 @@ typedef struct sluice_tensor_desc {
 #define SLUICE_SYMBOL_STATE (UINT32_MAX - 1)
 /* An integer whose value may change from step to step. It is the extent of dimension `dimension` of input number
  * `input`. If `input` is SLUICE_SYMBOL_FOUND, a kernel finds the value in the data of a step. If `input` is
- * SLUICE_SYMBOL_STATE, it is the length of state number `dimension`, which starts with `least` (since minor version
- * 13). The possible values are `least`, `least` + `step` and so on up to `most`. Since minor version 11. */
+ * SLUICE_SYMBOL_STATE, the symbol is the length of state number `dimension`, and its value in the first step is `least`
+ * (since minor version 13). The possible values are `least`, `least` + `step` and so on up to `most`. Since minor
+ * version 11. */
 typedef struct sluice_symbol_desc {
   size_t size;
   const char *name;
@@ -246,7 +251,7 @@ typedef struct sluice_memory_desc {
   int64_t arena_bytes;    /* bytes that the plan uses; the runtime allocates exactly these */
   int64_t capacity_bytes; /* INT64_MAX: unknown */
   /* sluice_memory_kind. A memory of kind SLUICE_MEMORY_FILE has parameters, which copies read from the parameter file
-   * (it is not mapped), and an arena for evicted tensors. No kernel accesses it. Since minor version 14. */
+   * and not from its mapping, and an arena for evicted tensors. No kernel accesses it. Since minor version 14. */
   uint32_t kind;
 } sluice_memory_desc;
 
@@ -282,8 +287,8 @@ typedef struct sluice_stream_desc {
   uint32_t kind;
 } sluice_stream_desc;
 
-/* A step with a plan for symbols of at most `bounds`. Each bound is a possible value of its symbol. Since minor version
- * 12. */
+/* A step with a plan for all steps in which no symbol exceeds its bound. Each bound is a possible value of its symbol.
+ * Since minor version 12. */
 typedef struct sluice_bucket_desc {
   size_t size;
   const int64_t *bounds;      /* per symbol */
@@ -296,17 +301,18 @@ typedef struct sluice_bucket_desc {
   int64_t planned_bytes_read, planned_bytes_written; /* since minor version 14 */
 } sluice_bucket_desc;
 
-/* An operator that reads its weights only if the data of a step chooses it. Experts with the same `group` are entries
- * of the table that follow each other, by ascending elements. Since minor version 17. */
+/* An operator that reads its weights only if the data of a step chooses it. Experts with the same `group` follow each
+ * other in the table, by ascending `element`. Since minor version 17. */
 typedef struct sluice_expert_desc {
   size_t size;
   uint32_t op;      /* the operator, in sluice_model.op_names */
   uint32_t mask;    /* the operator's slot that has a byte for each element of the group: non-zero if it is chosen */
   uint32_t group;   /* the number of the group */
   uint32_t element; /* the expert's byte in the mask */
-  /* The range of the parameter file with the expert's weights: multiples of 4096, except that the last range may end
-   * with the file. Slots of the operator's launch for parameters in this range get addresses in memory to which the
-   * range was read. If the expert is not chosen, the kernel reads none of them. */
+  /* The range of the parameter file with the expert's weights. `offset` and `bytes` are multiples of 4096, except that
+   * the last range may end with the file. If the expert is chosen, the runtime reads the range into memory and gives
+   * the kernel, for each of its parameters in the range, the address in this memory. If the expert is not chosen, the
+   * kernel reads none of these parameters. */
   int64_t offset, bytes;
 } sluice_expert_desc;
 
@@ -331,9 +337,9 @@ typedef struct sluice_model {
   const char *const *tensor_names; /* tensors that copies move */
   /* Planned bytes that one step copies into and out of device memories; an upper bound if the model has symbols. */
   int64_t planned_bytes_in, planned_bytes_out;
-  /* Loads the tensors that the plan keeps on devices between steps. May be null. A state that it copies from the state
-   * store into an arena stays there: the runtime copies it back when a caller reads it, and again after a caller wrote
-   * it, since minor version 16. */
+  /* Loads the tensors that the plan keeps on devices between steps. May be null. A state that `init` copies from the
+   * state store into an arena stays there between steps. Since minor version 16, the runtime copies this state into the
+   * state store when a caller reads it, and into the arena after a caller has written it. */
   int32_t (*init)(const sluice_api *api, sluice_context *context);
   int32_t (*step)(const sluice_api *api, sluice_context *context);
   /* The states, which callers may read and write between steps, and their offsets in the
@@ -347,21 +353,21 @@ typedef struct sluice_model {
   /* The number of ranks that run this program together; 0 or 1 for a single rank. Since
    * minor version 3. */
   uint32_t num_ranks;
-  /* Per rank: bytes that one step sends to other ranks. Null with a single rank. -1: this rank runs another program,
-   * since minor version 17. Then the model runs on the one other rank. */
+  /* Per rank: bytes that one step sends to other ranks. Null with a single rank. Since minor version 17, -1 stands for
+   * a rank of a pipeline that runs another program; this program then runs on the one rank whose entry is not -1. */
   const int64_t *planned_bytes_sent;
-  /* The symbols, and the function that computes the extents of inputs and outputs from them. Each value must be in its
-   * range. The function writes the extents of all inputs, then those of all outputs, one after the other. No extent
-   * exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
+  /* The symbols, and the function that computes the extents of inputs and outputs from them. Each value must be in the
+   * range of its symbol. The function writes the extents of all inputs, then those of all outputs, one after the other.
+   * No extent exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
   /* Computes `sluice_tensor_desc.range` for values below the upper bounds: three numbers for each input that has a
    * range, one input after the other. Null if no range depends on symbols. Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
-  /* Steps with smaller plans than `step`. The first bucket is used whose bounds are all at least the symbols' values;
-   * if there is none, `step` is used. Tensors that an init has loaded stay on devices until the init of another bucket
-   * runs. Since minor version 12. */
+  /* Steps with smaller plans than `step`. A step uses the first bucket in which no symbol exceeds its bound; symbols
+   * whose values the step finds are not compared. If there is no such bucket, `step` is used. Tensors that an init has
+   * loaded stay on devices until the init of another bucket runs. Since minor version 12. */
   uint32_t num_buckets;
   const sluice_bucket_desc *buckets;
   /* Computes the values of the symbols in the step that follows a step with these values. Lengths of states change, and

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libsluice_mpi: the communicator of a process that mpirun started, and memory that its
- * ranks share one-sidedly. It is a separate library so that the runtime does not need MPI.
+ * libsluice_mpi: the communicator of a process that mpirun started, and memory that all ranks
+ * read and change without help of its owner. It is a separate library so that the runtime does
+ * not need MPI.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_MPI_H
@@ -38,7 +39,7 @@ typedef struct sluice_windows {
   int32_t (*write)(void *self, uint32_t owner, int64_t first, const double *values, int64_t count);
   int32_t (*add)(void *self, uint32_t owner, int64_t first, const double *values, int64_t count);
   int32_t (*read)(void *self, uint32_t owner, int64_t first, double *values, int64_t count);
-  /* Adds one to this rank's counter. A rank that reads the new value then reads all that
+  /* Adds one to this rank's counter. A rank that has read the new value sees everything that
    * this rank has written and added before. */
   int32_t (*advance)(void *self, uint32_t counter);
   int32_t (*read_counter)(void *self, uint32_t owner, uint32_t counter, int64_t *value);

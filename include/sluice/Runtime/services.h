@@ -23,9 +23,9 @@ enum sluice_collective_kind {
   SLUICE_COLLECTIVE_REDUCE_SCATTER = 2, /* result: this rank's part of all operands, combined */
   SLUICE_COLLECTIVE_ALL_TO_ALL = 3,     /* part i of the operand goes to rank i; the received parts are joined */
   SLUICE_COLLECTIVE_SHARD = 4,          /* result: this rank's part of the operand; nothing is sent */
-  /* The operand [outer][extent][inner], preceded by the last `low` rows of the previous
-   * rank and followed by the first `high` rows of the next rank, with the fill value at the
-   * ends. */
+  /* result: the operand [outer][extent][inner], preceded by the last `low` rows of the previous
+   * rank and followed by the first `high` rows of the next rank. The first rank has the fill
+   * value instead of the preceding rows, and the last rank instead of the following rows. */
   SLUICE_COLLECTIVE_HALO = 5,
   /* A message between two ranks, which run different programs. A receive has no operand: its
    * arguments are the result and the workspace. Since minor version 17. */
@@ -38,32 +38,34 @@ enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUI
 typedef struct sluice_rank_axis {
   int64_t count, stride;
 } sluice_rank_axis;
-/* Rows of a dimension whose parts differ by at most one row. The dimension has `extent` rows
- * over all ranks of a group and of the axes outside of it, and part p of n begins with row
- * floor(extent p / n). The memory of a part has room for the rows of the largest part. A part
- * with fewer rows is followed by a copy of its last row, which is never sent. extent 0: all
- * parts are equal. */
+/* The parts of a dimension of `extent` rows, which differ by at most one row. `axes` first
+ * divide the dimension, and the ranks of the collective's group divide each of these pieces.
+ * If there are n parts in all, part p begins with row floor(extent p / n). The memory of a part
+ * has room for the rows of the largest part. A part with fewer rows is followed by a copy of its
+ * last row, which is never sent. If `extent` is 0, all parts are equal. */
 typedef struct sluice_uneven {
   int64_t extent;
-  int64_t num_axes; /* that split the dimension outside of the group */
+  int64_t num_axes; /* axes, other than those of the group, that split the dimension */
   sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
 } sluice_uneven;
 
 typedef struct sluice_collective {
   int64_t reduction;    /* sluice_reduction, for collectives that combine */
   int64_t element_type; /* of combined elements: float, double, int32 or int64 */
-  int64_t bytes;        /* of the operand; of a receive's result */
+  int64_t bytes;        /* of the operand; for a receive, of the result */
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
   int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
   int64_t fill, fill_bytes;  /* halo: bits of the fill value and its bytes (1, 2, 4 or 8); fill_bytes 0: zeros */
   int64_t num_axes;
   sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
-  /* Since minor version 15. `split` is of the dimension that is cut, or of a halo's. With
-   * split_outer and split_inner, or join_outer and join_inner, of the largest part. */
+  /* Since minor version 15. The parts of the dimension that is split (or that a halo extends)
+   * and of the dimension that is joined. If their extent is not 0, split_outer and split_inner,
+   * or join_outer and join_inner, describe the largest part. */
   sluice_uneven split, join;
-  /* all_to_all of uneven parts, where both have an extent: the elements before and between
-   * the two dimensions, the bytes behind them, and which of them comes first. */
+  /* all_to_all of uneven parts, where `split` and `join` both have an extent. The tensor has the
+   * layout [before][dimension 1][between][dimension 2][after bytes]. Dimension 1 is the joined
+   * one if join_first is not 0, and otherwise the split one. */
   int64_t before, between, after, join_first;
   int64_t peer; /* send and receive: the other rank. Since minor version 17 */
 } sluice_collective;
@@ -71,15 +73,16 @@ typedef struct sluice_collective {
 /* Functions that the GPU vendor's libraries may compute instead of a grid. They read two
  * operands, write the result and use a workspace. */
 enum sluice_library_function {
-  SLUICE_LIBRARY_MATMUL = 0, /* a sluice_product */
-  /* The following have a sluice_convolution: the convolution of images and filters; the
-   * gradient of the images from the result's gradient and the filters; the gradient of the
-   * filters from the images and the result's gradient. Since minor version 7. */
+  SLUICE_LIBRARY_MATMUL = 0, /* settings: a sluice_product */
+  /* The settings of the following functions are a sluice_convolution: the convolution of images
+   * and filters; the gradient of the images from the result's gradient and the filters; the
+   * gradient of the filters from the images and the result's gradient. Since minor version 7. */
   SLUICE_LIBRARY_CONV = 1,
   SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
   SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3
 };
-/* A flag of a function: the result is added to the contents of its memory. Since minor version 7. */
+/* A flag that is added to a function's number: the result is added to the contents of its memory. Since minor version
+ * 7. */
 #define SLUICE_LIBRARY_ACCUMULATE 256
 /* The library is absent, and nothing was done. */
 #define SLUICE_LIBRARY_ABSENT (-1)

@@ -28,9 +28,9 @@ typedef struct sluice_communicator {
   uint32_t rank, num_ranks;
   void *self;
   /* For each i: sends send[i] to members[i] and receives receive[i] from it. All
-   * members call it together and in the same order. This rank is one of the members,
-   * and its own part is copied. What one member sends to another has as many bytes as the
-   * other expects to receive. The call blocks. It returns 0 on
+   * members make the same calls in the same order. This rank is one of the members,
+   * and its own part is copied. Each member must send exactly the number of bytes that the
+   * receiver expects. The call blocks. It returns 0 on
    * success. If it fails for one member, or a member has failed before, it fails for
    * all members: it returns non-zero, and `error` returns the reason. */
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
@@ -70,7 +70,8 @@ typedef struct sluice_options {
   /* A directory for unnamed files, or NULL. If the machine of the plan has no memory of kind file, the files hold the
    * host's arena and the states, so that the system can write them to the disk; with NULL these are in memory. If the
    * machine has such a memory (sluice compile --memory on a CPU), the files hold the activations that the plan evicts,
-   * and the states are in memory; NULL then stands for TMPDIR, or /var/tmp if TMPDIR is not set. */
+   * and the states are in memory. NULL then stands for TMPDIR; if TMPDIR is not set, for /var/tmp if this directory can
+   * be written, and otherwise for /tmp. */
   const char *spill_directory;
   /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
    * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
@@ -113,16 +114,18 @@ int32_t sluice_run(sluice_session *session, const void *const *inputs, void *con
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
  * it may be NULL for an input without dimensions. A model with symbols takes the value of each symbol from the input
- * and dimension that define it. At first the symbols have their upper bounds. The call fails, and changes nothing, if a
- * value is not in its symbol's range, if an input has other extents than follow from the symbols, or if the model has
- * no symbols and a shape differs from the model's. Call it only between steps. Since minor version 11. */
+ * and dimension that define it. At first these symbols have their upper bounds. The call fails, and changes nothing, if
+ * a value is not in its symbol's range, if the extents of an input differ from those that follow from the symbols, if
+ * the model has no symbols and a shape differs from the model's, or if a state has no room for another step. Call it
+ * only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
-/* Returns the shape that input or output (`port`) number `index` has in the next step. Writes its extents, one for each
- * dimension of its description, to `shape`, and its bytes to *bytes. Either pointer may be NULL. After a
- * step, an output has the shape of the step that ran, and an input that of the next step, which differs if a state has
- * grown. Fails if the
+/* Writes the current extents of input or output (`port`) number `index` to `shape`, one for each dimension of its
+ * description, and its bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape in the
+ * next step. It changes after a step if it depends on the length of a state that has grown. The current shape of an
+ * output is its shape in the last step. Before the first step, and after the shapes have been set or the states reset,
+ * it is the shape in the next step, with the upper bounds of extents that the step finds in its data. Fails if the
  * index is out of range. Since minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
@@ -141,13 +144,13 @@ int32_t sluice_reset(sluice_session *session);
 typedef struct sluice_sampling {
   size_t size;
   uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
-  double top_p;       /* draw from the smallest set whose probability is at least top_p; 1: from all */
+  double top_p;       /* draw from the fewest greatest logits whose probability is at least top_p; 1: from all */
   double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;
 
 /* Generates text with a model that computes the logits of the next token and keeps the previous tokens in its states
- * (sluice compile --state). Three calls make the loop:
+ * (sluice compile --state). sluice_generator_open, sluice_generator_feed and sluice_generator_next are the loop:
  *
  *   sluice_generator *text = sluice_generator_open(session, NULL, NULL);
  *   sluice_generator_feed(text, prompt, count);
@@ -162,18 +165,19 @@ typedef struct sluice_generator sluice_generator;
  * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
  * compile time. The logits are the output 'logits', or the only output, with type float32. Their last dimension is the
  * vocabulary, and the last row is that of the next token. If `sampling` is NULL, the greatest logit is chosen. Returns
- * NULL on failure. The session must outlive the generator and must not be used otherwise meanwhile. Since minor version
- * 13. */
+ * NULL on failure. The session must outlive the generator, and must not be used in another way until the generator is
+ * closed. Since minor version 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling);
-/* Appends tokens to the previous ones, in steps of as many tokens as the model accepts. */
+/* Appends tokens to the previous ones. Each step takes as many of them as the model accepts in one step. Fails if the
+ * tokens cannot be divided into steps of sizes that the model accepts. */
 int32_t sluice_generator_feed(sluice_generator *generator, const int64_t *tokens, size_t count);
 /* Returns the next token and appends it. */
 int32_t sluice_generator_next(sluice_generator *generator, int64_t *token);
 void sluice_generator_close(sluice_generator *generator);
 
-/* From the next command on, makes device number `index` of the model take `factor` times
- * as long. The device must be an emulated one, and the factor at least 1; 1 restores the
+/* From the next command on, makes each command of device number `index` of the model take `factor` times
+ * as long. The device must be emulated, and the factor must be 1 to 1000000; 1 restores the
  * normal speed. Tests use this to simulate a change of speed. */
 int32_t sluice_slow_device(sluice_session *session, uint32_t index, double factor);
 
@@ -203,25 +207,26 @@ typedef struct sluice_stats {
 /* The caller sets stats->size. */
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 
-/* How often the experts that steps chose were in memory, since the session was opened. `best_hits` is the greatest
- * number of hits that any cache with as many slots could have had on the first `recorded_uses` uses, of which
- * `recorded_hits` were hits (Belady). All are 0 for a model without experts that are read when they are chosen. Since
- * minor version 17. */
+/* Statistics of experts since the session was opened. A use is a step's choice of an expert; it is a hit if the expert
+ * was already in memory. The first `recorded_uses` uses were recorded. `recorded_hits` of them were hits; `best_hits`
+ * is the greatest number of hits that any cache with `slots` slots could have had on them (Belady's rule). All numbers
+ * are 0 if the session reads no experts when they are chosen. Since minor version 17. */
 typedef struct sluice_expert_stats {
   size_t size;
   uint32_t experts, slots;
   int64_t uses, hits;
-  int64_t bytes_read; /* of experts that were not in memory */
+  int64_t bytes_read; /* of the experts that were not in memory */
   int64_t recorded_uses, recorded_hits, best_hits;
 } sluice_expert_stats;
-/* The caller sets stats->size. Takes time in proportion to the recorded uses, of which there are at most 262144. */
+/* The caller sets stats->size. The time grows with the number of recorded uses, which is at most 262144. */
 void sluice_get_expert_stats(const sluice_session *session, sluice_expert_stats *stats);
 
 typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* a launch has tensor UINT32_MAX, a copy has op UINT32_MAX */
-  int64_t start_ns, end_ns;             /* since the start of the step by the host's clock, waits included */
+  int64_t start_ns, end_ns;             /* since the start of the step, by the host's clock */
 } sluice_command_time;
-/* Returns the commands of the last step in issue order, and sets *count to their number. */
+/* Returns the commands of the last step in issue order, and sets *count to their number. The time of a command begins
+ * after its waits for commands of other streams, and includes the time in which the host waits for the GPU. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
 
 /* The start and end of a command of sluice_trace, measured by events of the GPU. The start is
@@ -234,8 +239,8 @@ typedef struct sluice_device_time {
 const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count);
 
 /* Returns notes about what was slower than possible, with the reason, one per line; an
- * empty text if there are none. Valid until the thread's next call. Call it only between
- * steps. */
+ * empty text if there are none. Valid until this thread calls the function again. Call it
+ * only between steps. */
 const char *sluice_notes(const sluice_session *session);
 
 const char *sluice_last_error(void);

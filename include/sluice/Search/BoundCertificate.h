@@ -21,9 +21,9 @@
 
 namespace sluice {
 
-/// The problem whose plans a certificate speaks of. `capacities` has bytes per memory. Per operator, `placement` has
-/// the device of the plan, and `pinned` the device that the problem fixes, or an invalid id; empty: the problem fixes
-/// none. The argument Placements ignores `placement`, and the others ignore `pinned`.
+/// The problem to whose plans a certificate applies. `capacities` has bytes per memory. Per operator, `placement` has
+/// the device of the plan, and `pinned` has the device that the problem fixes, or an invalid id. If `pinned` is empty,
+/// the problem fixes no device. The argument Placements ignores `placement`, and the other arguments ignore `pinned`.
 struct BoundProblem {
   const Graph &graph;
   const Machine &machine;
@@ -40,40 +40,41 @@ enum class BoundArgument : uint8_t {
   Placements, ///< Chains and all work, each operator on its fastest device. Holds for every placement.
 };
 
-/// The prices of a segment of the step, which is between two cuts.
+/// The prices of a segment, which is the part of a step between two cuts. A price is the time that the bound counts for
+/// work, or for a copied byte, in this segment (docs/formats/verify-plan.md).
 struct SegmentPrices {
   struct Work {
     DeviceId device;
     bool communicates = false;
-    int64_t share = 0; ///< The price of this device's work, in millionths of the segment's time.
+    int64_t share = 0; ///< The price of a nanosecond of this device's work, in millionths of a nanosecond.
   };
-  int64_t in = 0, out = 0; ///< Attoseconds for each byte that is copied into the memories, and out of them.
+  int64_t in = 0, out = 0; ///< Attoseconds per byte that is copied into the memories, and out of them.
   std::vector<Work> work;
 };
 
 struct BoundCertificate {
   BoundArgument argument = BoundArgument::Chain;
-  std::vector<OperatorId>
-      operators;             ///< Chain: its operators, in order. Cuts: the first start of each is a cut, in order.
+  /// Chain: the operators of the chain, in order. Cuts: the operator of each cut, in order; the cut is its first start.
+  std::vector<OperatorId> operators;
   DeviceId device;           ///< Work: the device.
-  bool communicates = false; ///< Work: the operators on its communication stream, instead of the compute stream.
+  bool communicates = false; ///< Work: true for the work of the communication stream, false for the compute stream.
 
-  bool repeats = true;                 ///< Cuts: the bound holds for plans that launch operators again.
+  bool repeats = true;                 ///< Cuts: the bound also holds for plans that launch operators again.
   std::vector<MemoryId> memories;      ///< Cuts: the memories that the bytes enter and leave.
-  std::vector<int64_t> memoryPrices;   ///< Cuts: attoseconds for a byte that is in these memories at the cut.
-  std::vector<SegmentPrices> segments; ///< Cuts: one more than cuts.
+  std::vector<int64_t> memoryPrices;   ///< Cuts: per cut, attoseconds per byte that is in these memories at the cut.
+  std::vector<SegmentPrices> segments; ///< Cuts: the segments; there is one segment more than cuts.
 };
 
 inline constexpr size_t kMaxCuts = 256;
 inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
-/// A share that is the whole time of a segment.
+/// The share that stands for the whole time of a segment.
 inline constexpr int64_t kWholeShare = 1'000'000;
 
-/// The time in nanoseconds that the certificate proves; fails where it proves nothing, and says why. Shares no code
-/// with the search for bounds. Takes time linear in the graph for each cut.
+/// The lower bound in nanoseconds that the certificate proves. Fails if it proves nothing; the message says why. Shares
+/// no code with the search for bounds. The time is linear in the size of the graph for each cut.
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
 
-/// The argument in words: "bytes across 31 cuts of memory 'gpu0'".
+/// Describes the argument: "bytes across 31 cuts of memory 'gpu0'".
 std::string describeBound(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
 
 /// The format of docs/formats/plan.md. Operators, devices and memories are written by the names of PlanNames.

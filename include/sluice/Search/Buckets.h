@@ -13,37 +13,38 @@
 
 namespace sluice {
 
-/// What is known of the sizes that a dimension will have, and of a step at each. Entry i is of sizes[i].
+/// The sizes that a dimension can have, their frequencies, and the memory and times of steps. Entry i of each list
+/// belongs to sizes[i].
 struct BucketProblem {
-  std::vector<int64_t> sizes;  ///< Ascending. Each may be a bound; the last one is, in every choice.
+  std::vector<int64_t> sizes;  ///< Ascending. Every size may be a bound. The last size is a bound in every choice.
   std::vector<int64_t> counts; ///< Frequency of each size, in any unit, not negative; their sum is at most kMostCounts.
-  std::vector<int64_t> bytes;  ///< Memory that the plan for each bound uses.
-  /// ns[i][j]: time of a step of sizes[j] with the plan for bound sizes[i], j <= i; at most kMostNs.
+  std::vector<int64_t> bytes;  ///< Memory that the plan for the bound sizes[i] uses.
+  /// ns[i][j]: time of a step of size sizes[j] with the plan for the bound sizes[i], j <= i; at most kMostNs.
   std::vector<std::vector<int64_t>> ns;
 
   static constexpr int64_t kMostCounts = int64_t(1) << 20, kMostNs = int64_t(1) << 42;
 };
 
 struct BucketChoice {
-  std::vector<int64_t> bounds; ///< Ascending, of the problem's sizes.
+  std::vector<int64_t> bounds; ///< Sizes of the problem, ascending.
   double meanNs = 0;           ///< Expected time of a step.
   double meanBytes = 0;        ///< Expected memory of a step.
 };
 
-/// The best choices of a dimension's bounds, by their number.
+/// The best choices of bounds for one dimension, by the number of bounds.
 struct BucketTable {
   std::string symbol; ///< The dimension.
   std::vector<BucketChoice> choices;
 };
 
-/// The best choices of at most 1, 2, ..., `most` bounds; entry k - 1 has at most k bounds. A choice has the smallest
-/// expected time, and among choices with this time the smallest expected memory. Exact, by dynamic programming over the
-/// sizes, O(most x sizes^2). Requires at least one size.
+/// The best choices of at most 1, 2, ..., `most` bounds; entry k - 1 has at most k bounds. The best choice has the
+/// smallest expected time, and among the choices with this time the smallest expected memory. The result is exact, by
+/// dynamic programming over the sizes in O(most x sizes^2). Requires at least one size.
 std::vector<BucketChoice> chooseBuckets(const BucketProblem &problem, size_t most);
 
-/// Reads the sizes of a file: integers separated by white space, each as often as it occurs in practice. A size must be
-/// one of `least`, `least` + `step` and so on to `most`. Fails, naming the line, on anything else, and on a file
-/// without sizes.
+/// Reads a file of sizes: integers separated by white space, each as often as it occurs in practice. Returns them in
+/// ascending order. A size must be one of `least`, `least` + `step` and so on to `most`. Fails, naming the line, on
+/// anything else. Also fails on a file without sizes, or with more than BucketProblem::kMostCounts.
 Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least, int64_t most, int64_t step);
 
 } // namespace sluice

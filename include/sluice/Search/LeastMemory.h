@@ -12,32 +12,33 @@ namespace sluice {
 /// A memory limit that was tried.
 struct TriedBudget {
   std::vector<int64_t> capacityBytes; ///< Per memory.
-  /// Of the best plan found; empty if no plan exists or none was found in time.
+  /// Makespan of the best plan found; empty if no plan exists or none was found in time.
   std::optional<int64_t> makespanNs;
   int64_t lowerBoundNs = 0; ///< Lower bound of all plans within this limit; 0: unknown.
 };
 
 struct LeastMemoryResult {
   /// The result for the least limit. Its evaluations are the sum over all limits. Its ideal
-  /// is that of the first limit, which is the baseline of slowdowns.
+  /// is the ideal of the first limit, which is the baseline of slowdowns.
   SearchResult search;
-  /// Per memory: the least limit. For accelerators this is what the plan uses.
+  /// Per memory: the least limit. For limitableMemories(), it is the number of bytes that the
+  /// plan uses.
   std::vector<int64_t> capacityBytes;
-  std::vector<TriedBudget> tried; ///< In the order tried; the first are the problem's own capacities.
+  std::vector<TriedBudget> tried; ///< In the order of trials; the first has the problem's own capacities.
 };
 
 /// Finds the least memory limit for which the search finds a plan of at most `slowdown`
 /// times the ideal; `slowdown` is finite and at least 1. The problem's own capacities are
-/// tried first, and the placement of their plan is kept. Then the interval between the
-/// largest working set and the peak (or the capacity, if that is less) is bisected seven
-/// times, in all accelerators' memories at once. Each of the eight limits gets an eighth of
-/// the budget in `params`. If the user stops the search, the least limit so far is the
-/// result.
+/// tried first, and the placement of their plan is kept. Up to seven smaller limits follow, in
+/// all limitableMemories() at once. The first of them is the minimum. Each other one is the
+/// middle between the last limit that was too small and the bytes that the last plan within
+/// `slowdown` uses. Each of the eight limits gets an eighth of the budget in `params`. If the
+/// user stops the search, the least limit so far is the result.
 ///
 /// This is a heuristic: a longer search may find plans for less memory. If lowerBoundNs of a
-/// limit exceeds slowdown x ideal, no plan exists for it. Fails as solveSearch does on the
-/// problem, with Infeasible if even the plan for the problem's own capacities exceeds slowdown x
-/// ideal, and with InvalidInput if no accelerator computes.
+/// limit exceeds slowdown x ideal, no plan within this limit is fast enough. Fails as solveSearch
+/// does on the problem, with Infeasible if even the plan for the problem's own capacities exceeds
+/// slowdown x ideal, and with InvalidInput if there are no limitableMemories().
 Expected<LeastMemoryResult> findLeastMemory(const SearchProblem &problem, double slowdown,
                                             const SearchParams &params = {});
 

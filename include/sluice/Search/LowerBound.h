@@ -18,22 +18,23 @@ struct ProvenBound {
   BoundCertificate certificate;
 };
 
-/// Each bound alone holds for the makespan of every valid plan of the steady step with this placement, whatever its
-/// order and addresses; onceCuts only where each operator runs once.
+/// Four lower bounds of the makespan. Each of them holds for every valid plan of a step in the steady state with this
+/// placement, whatever the order and the addresses of the plan are; onceCuts holds only for plans that run each
+/// operator once.
 struct LowerBounds {
-  ProvenBound work;       ///< The busiest device, with what must precede and follow.
+  ProvenBound work;       ///< The work of the busiest device, with the chains that must precede and follow it.
   ProvenBound path;       ///< The longest chain of operators and copies between memories.
-  ProvenBound onceCuts;   ///< Bytes and work together, where each operator runs once.
-  ProvenBound repeatCuts; ///< The same for plans that may run operators again.
+  ProvenBound onceCuts;   ///< Copied bytes and work together, for plans that run each operator once.
+  ProvenBound repeatCuts; ///< Copied bytes and work together, for plans that may run operators again.
 
-  /// The best that holds for every plan.
+  /// The greatest bound that holds for every plan.
   const ProvenBound &always() const;
-  /// The best that holds where each operator runs once.
+  /// The greatest bound that holds for plans that run each operator once.
   const ProvenBound &once() const;
 };
 
-/// `placement` has a device per operator, `capacities` bytes per memory. Takes about a second for 10,000 operators, and
-/// time linear in the graph beyond that.
+/// `placement` has a device per operator, and `capacities` has bytes per memory. Takes about a second for 10,000
+/// operators; the time of larger graphs is linear in their size.
 LowerBounds planLowerBounds(const Graph &graph, const Machine &machine, const CostTable &costs,
                             std::span<const int64_t> capacities, std::span<const DeviceId> placement);
 

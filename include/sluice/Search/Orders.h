@@ -25,8 +25,8 @@ using Schedule = std::vector<OperatorId>;
 Schedule modelOrder(const Graph &graph);
 /// List-schedules the operator that became ready last: one branch after the other.
 Schedule depthFirstOrder(const Graph &graph);
-/// List-schedules the ready operator that adds the fewest bytes: outputs minus the
-/// activations that die with it. Ties are broken by the model's order.
+/// List-schedules the ready operator that adds the fewest bytes: its outputs minus the
+/// activations of which it is the last reader. Ties are broken by the model's order.
 Schedule memoryAwareOrder(const Graph &graph);
 /// Sorts operators by the descending length of the longest path to the end, with the
 /// placement's times (HEFT's upward rank without communication).
@@ -34,9 +34,9 @@ Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span
 
 /// An order in which communication overlaps with computation. Operators that communicate
 /// are issued as early as possible. Readers of their results are issued when they no longer
-/// have to wait, or when nothing else can run. All other operators follow `order`. Times are
-/// those of the placement, and copies take no time (list scheduling with two machines for
-/// each device; Graham 1966).
+/// have to wait, or when nothing else can run. All other operators follow `order`. Operators take
+/// their times on the devices of `placement`, and copies take no time (list scheduling with two
+/// machines for each device; Graham 1966).
 Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
                           const Schedule &order);
 

@@ -3,17 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `sluice plan -o` writes, `sluice compile` keeps beside the artifact,
-// `--plan` follows and `sluice report` shows: one JSON file,
+// A plan file is one JSON file. `sluice plan -o` writes it, `sluice compile` writes
+// one into the artifact, `--plan` makes the compiler follow it, and `sluice report`
+// shows it:
 //
 //   { schema, problem: see ProblemJson.h, plan: see PlanJson.h,
 //     summary: { makespanNs, idealNs, lowerBoundNs, bytesSwappedIn,
-//                bytesSwappedOut, evaluations, memories: {name: {capacityBytes,
-//                minimumBytes, peakBytes, arenaBytes}},
-//                baselines: [{name, makespanNs} or {name, infeasible}],
+//                bytesSwappedOut, computedAgain, evaluations,
+//                memories: {name: {capacityBytes, minimumBytes, peakBytes, arenaBytes}},
+//                baselines: [{name, makespanNs, notTaken (optional)} or {name, infeasible}],
+//                splits: [{operator, rule, parts}],
 //                certificate (optional): why lowerBoundNs holds,
-//                onceBoundNs, onceCertificate (optional): the same of plans that run
-//                each operator once,
+//                onceBoundNs, onceCertificate (optional): the bound for plans that run
+//                each operator once, and why it holds,
 //                history (optional): [[evaluations, makespanNs], ...],
 //                buckets (optional): {symbol, choices: [{bounds, meanNs, meanBytes}]} } }
 //
@@ -31,7 +33,7 @@
 
 namespace sluice {
 
-inline constexpr int kPlanFileSchema = 2; ///< 1 has no splits.
+inline constexpr int kPlanFileSchema = 2; ///< Schema 1 has no splits.
 /// The plan's name in a compiled model's directory.
 inline constexpr const char *kPlanFileName = "plan.json";
 
@@ -47,8 +49,8 @@ struct PlanSummary {
   int64_t makespanNs = 0;
   int64_t idealNs = 0;
   int64_t lowerBoundNs = 0;
-  std::optional<BoundCertificate> certificate;     ///< Why lowerBoundNs holds.
-  int64_t onceBoundNs = 0;                         ///< Of plans that run each operator once; 0: the file has none.
+  std::optional<BoundCertificate> certificate; ///< Why lowerBoundNs holds.
+  int64_t onceBoundNs = 0; ///< Lower bound for plans that run each operator once; 0 if the file has none.
   std::optional<BoundCertificate> onceCertificate; ///< Why onceBoundNs holds.
   int64_t evaluations = 0;
   std::vector<int64_t> minimumBytes; ///< Per memory.
@@ -77,9 +79,10 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 /// Writes a temporary file beside `path` and renames it.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
-/// Like readPlanFile, with further checks. It fails if an operator is not on the device that the problem fixes, if a
-/// number of the summary contradicts the plan or the problem (makespan, bytes copied, operators that run again,
-/// capacities, arenas), if the lower bound exceeds the makespan, and if a certificate does not prove its bound.
+/// Like readPlanFile, with further checks. It fails if an operator is not on the device that the problem fixes, if
+/// operators of one colocation are apart, if a number of the summary contradicts the plan or the problem (makespan,
+/// bytes copied, operators that run again, capacities, arenas), if a lower bound exceeds the makespan, and if a
+/// certificate does not prove its bound.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
 /// The splits that the plan of a file requires.

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `--dump-problem` writes and sluice-solve reads: everything a placement
-// or a plan is made from, so that any user's graph can be a benchmark.
+// The format that `--dump-problem` writes and sluice-solve reads. A problem has
+// everything from which a placement or a plan is made, so any user's graph can be a
+// benchmark.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_PROBLEMJSON_H
@@ -25,9 +26,10 @@ struct ProblemFile {
   Graph graph;
   Machine machine;
   CostTable costs;
-  /// Per memory of the machine: bytes its arena may take.
+  /// Per memory of the machine: the largest number of bytes that its arena may have.
   std::vector<int64_t> capacities;
-  /// Per operator. Empty: all are open. An invalid id: this one is open.
+  /// Per operator: the device that the problem fixes. An invalid id: the planner chooses the device. Empty: the planner
+  /// chooses all devices.
   std::vector<DeviceId> placement;
 };
 
@@ -35,9 +37,9 @@ struct ProblemFile {
 /// bytes}, placement: [device name or null] }.
 Json problemToJson(const ProblemFile &problem);
 
-/// Absent costs are those of the roofline model, an absent capacity is that of the memory,
-/// and an absent placement is open. Fails naming the JSON path of the first error. Graph and
-/// machine pass their checks.
+/// If the file has no costs, they are those of the roofline model. A capacity that is absent is
+/// that of the memory. If the file has no placement, the problem fixes no device. Fails naming
+/// the JSON path of the first error. Graph and machine pass their checks.
 Expected<ProblemFile> problemFromJson(const JsonReader &reader);
 
 } // namespace sluice

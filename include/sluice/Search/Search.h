@@ -81,7 +81,8 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// Without a makespan: what does not fit. With one: why this faster plan was not chosen.
+  /// Without a makespan: what does not fit. With a makespan: why this faster plan was not
+  /// chosen; empty for slower plans.
   std::string reason;
 };
 
@@ -120,31 +121,33 @@ struct SearchResult {
 /// The names that solveSearch accepts, the default first.
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
-///  no-recompute the same, but every operator runs once
+///  no-recompute as default, but every operator runs once
 ///  greedy       four orders x all eviction policies, plans by stays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
-///               the same with results in place of operands that die
+///               as swapadvisor, but results overwrite operands that are not read later
 ///  swapadvisor-schedule
-///               the same over orders; the pool is that of the best greedy plan
+///               SwapAdvisor's search over orders only; the pool is that of the best
+///               greedy plan
 ///  swapadvisor-pool
-///               the same over pools; the order is that of the best greedy plan
+///               SwapAdvisor's search over pools only; the order is that of the best
+///               greedy plan
 ///  swapadvisor-free-classes
-///               the same over orders and pools in which any size may be in any
-///               class, which SwapAdvisor restricts
+///               as swapadvisor, but any size may be in any class of a pool, which
+///               SwapAdvisor restricts
 ///  random       the best of random orders with random pools
 ///  odswap       on-demand swapping, whose copies are then prefetched (SwapAdvisor's
 ///               baseline)
 ///  odswap-in-place
-///               the same with results in place of operands that die
+///               as odswap, but results overwrite operands that are not read later
 ///  activations-only
 ///               parameters stay, activations swap, in the model's order (as
-///               vDNN and TFLMS); infeasible where parameters leave no room
+///               vDNN and TFLMS); infeasible if parameters leave no room
 ///  dtr          dynamic tensor rematerialization in the model's order: nothing is
-///               swapped; infeasible where parameters and states leave no room
+///               swapped; infeasible if parameters and states leave no room
 ///  pofo         optimal recomputation and offloading of training steps that are
-///               chains of stages; unsupported for others
-///  ideal        unlimited memory; infeasible where that exceeds the capacity
+///               chains of stages; unsupported for other steps
+///  ideal        the plan for unlimited memory; infeasible if it exceeds the capacity
 std::vector<std::string> searchSolverNames();
 
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the

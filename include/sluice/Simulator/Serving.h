@@ -4,10 +4,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Several models share one device that runs one request at a time, in the order
-// of arrival (SwapAdvisor, Huang, Jin and Li, ASPLOS 2020, section 6.3). Where
-// each model has its own part of the memory, a request takes as long whatever ran
-// before it; where the whole memory is the running model's, one that follows
-// another model's must bring its parameters first.
+// of arrival (SwapAdvisor, Huang, Jin and Li, ASPLOS 2020, section 6.3). If each
+// model has its own part of the memory, the time of a request does not depend on the
+// previous request. If the running model has the whole memory, a request that follows
+// a request of another model must first load the parameters of its own model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SIMULATOR_SERVING_H
@@ -22,7 +22,7 @@ namespace sluice {
 
 struct ServedModel {
   int64_t warmNs = 0; ///< Time of a request on the device after a request of the same model.
-  int64_t coldNs = 0; ///< Time after a request of another model, and of the first request.
+  int64_t coldNs = 0; ///< Time of a request after a request of another model, and of the first request.
 };
 
 /// Requests arrive as a Poisson process; each is for a model drawn uniformly.
@@ -30,13 +30,13 @@ struct ServingProblem {
   std::vector<ServedModel> models;
   double requestsPerSec = 0;
 
-  /// At least one model, times in [1 ns, 1000 s], a rate in [1e-3, 1e9].
+  /// Checks that there is at least one model, that times are in [1 ns, 1000 s], and that the rate is in [1e-3, 1e9].
   Status check() const;
 };
 
 struct ServingParams {
   int64_t requests = 100'000; ///< Number of requests that are counted, 1 to 1e8.
-  int64_t warmup = 10'000;    ///< Requests before those, while the queue fills; 0 to 1e8.
+  int64_t warmup = 10'000;    ///< Number of requests before the counted ones, while the queue fills; 0 to 1e8.
   uint64_t seed = 0;
 };
 
@@ -51,18 +51,19 @@ struct ServingStats {
   int64_t switches = 0;      ///< Requests that followed a request of another model.
 };
 
-/// Simulates the queue request by request. The result depends only on the seed: the same seed
-/// gives the same scaled arrivals and the same models at any rate and with any times.
-/// Alternatives are therefore compared on the same requests.
+/// Simulates the queue request by request. The same seed gives requests of the same models in
+/// the same order, whatever the rate and the times of the models are. The times between arrivals
+/// are then also the same, except for a factor that depends on the rate. Alternatives are
+/// therefore compared on the same requests.
 Expected<ServingStats> simulateServing(const ServingProblem &problem, const ServingParams &params = {});
 
 /// The fraction of time in which the device has to work. At 1 and above the queue grows
 /// without limit, and latencies depend only on the length of the run.
 double offeredLoad(const ServingProblem &problem);
 /// The mean wait by the formula of Pollaczek and Khinchine for M/G/1 queues. The formula is
-/// exact if all models have the same times: whether a request is cold depends on its model
-/// and the previous one, which are then independent of the wait. Infinite at an offered load
-/// of 1 and above.
+/// exact if all models have the same times. In this case, the wait of a request is independent of
+/// the models of this request and of the previous one, which determine whether the request is
+/// cold. Infinite at an offered load of 1 and above.
 double expectedWaitNs(const ServingProblem &problem);
 
 } // namespace sluice

@@ -4,13 +4,16 @@
 //===----------------------------------------------------------------------===//
 //
 // A Count is a signed 64-bit number of elements, bytes or operations whose arithmetic saturates: sums, differences and
-// products that leave 64 bits become the largest or the smallest number. Extents and attributes come from a model's
-// file, so a product of them may have any value; one that wraps around has divided by zero and undercounted bytes.
+// products that exceed 64 bits become the largest or the smallest number. Extents and attributes come from a model's
+// file, so a product of them may have any value. If it wrapped around, it could become zero, by which code may divide,
+// or a number of bytes that is too small.
 //
-// Division is total. A quotient by zero is what it tends to, the largest or the smallest number, and 0 / 0 is 0; a
-// remainder by zero is the dividend. So `max(1, 32768 / work)` needs no check of `work`.
+// Division by zero is defined. The quotient is the largest number for a positive dividend, the smallest number for a
+// negative dividend, and 0 for 0 / 0; the remainder is the dividend. Therefore `max(1, 32768 / work)` needs no check of
+// `work`.
 //
-// A Count converts to and from integers without a cast. Arithmetic with an integer on either side is a Count's.
+// A Count converts to and from integers without a cast. If one operand is an integer and the other a Count, the result
+// is a Count.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_COUNT_H
@@ -36,7 +39,8 @@ public:
   }
   constexpr operator int64_t() const { return number; }
   constexpr int64_t value() const { return number; }
-  /// The result of saturated arithmetic, most likely; certainly too many of anything.
+  /// True for the largest and the smallest number. Such a number is most likely the result of saturation, and there are
+  /// never so many elements, bytes or operations.
   constexpr bool isSaturated() const { return number == kMost || number == kLeast; }
 
   friend constexpr Count operator+(Count a, Count b) {
@@ -62,8 +66,8 @@ public:
   }
   friend constexpr Count operator-(Count a) { return Count() - a; }
 
-  // With an integer beside a Count, built-in arithmetic would be as good a match: these are better ones.
-  // An operator in parentheses is none.
+  // Without these overloads, arithmetic of a Count and an integer would be ambiguous, because built-in arithmetic
+  // matches equally well. The macro's argument is an operator, which cannot be in parentheses.
   // NOLINTBEGIN(bugprone-macro-parentheses)
 #define SLUICE_COUNT_OPERATOR(op)                                                                                      \
   template <std::integral T>                                                                                           \
@@ -75,7 +79,7 @@ public:
     return Count(a) op b;                                                                                              \
   }                                                                                                                    \
   constexpr Count &operator op##=(Count other) { return *this = *this op other; }                                      \
-  /* A plain total takes a Count without wrapping around. */                                                           \
+  /* Changes an int64_t by a Count, without wrapping around. */                                                        \
   friend constexpr int64_t &operator op##=(int64_t &total, Count other) { return total = Count(total) op other; }
   // NOLINTEND(bugprone-macro-parentheses)
   SLUICE_COUNT_OPERATOR(+)

@@ -55,7 +55,8 @@ tl::unexpected<Error> makeError(ErrorCode code, const Ts &...parts) {
   return tl::unexpected<Error>(Error{code, concat(parts...), {}});
 }
 
-/// What a user reads: the message, with the request for a report if the error is a bug and the message does not ask.
+/// The text for a user: the message and, if the error is Internal, a request to report the bug. The request is added
+/// only if the message does not contain one.
 std::string textForUsers(const Error &error);
 
 /// Returns the error of another result.

@@ -12,10 +12,11 @@
 
 namespace sluice {
 
-/// Whether bytes begin as a gzip file does (RFC 1952, section 2.3.1).
+/// Whether the first two bytes are those of a gzip file (RFC 1952, section 2.3.1).
 bool isGzip(std::string_view bytes);
-/// Unpacks a gzip file of one or more members; `origin` names it in errors. Fails
-/// where it is damaged or cut short, and on more than `maxBytes` unpacked.
+/// Unpacks a gzip file of one or more members; `origin` names the file in errors. Fails if the
+/// file is damaged or cut short, if it unpacks to more than `maxBytes` bytes, and always if
+/// Sluice was built without zlib.
 Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, int64_t maxBytes = int64_t(1) << 30);
 
 } // namespace sluice

@@ -26,7 +26,8 @@ struct IdRange {
   constexpr Iterator end() const { return {last}; }
 };
 
-/// `for (TensorId id : idsBelow<TensorId>(graph.numTensors()))`; empty where `end` is not above `first`.
+/// The ids from `first` to below `end`, as in `for (TensorId id : idsBelow<TensorId>(graph.numTensors()))`. Empty if
+/// `end` is not greater than `first`.
 template <typename IdType>
 constexpr IdRange<IdType> idsBelow(size_t end, uint32_t first = 0) {
   const auto last = static_cast<uint32_t>(end);

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-/// An index into one kind of array; ids of different kinds do not mix.
+/// An index into one kind of array. Ids of different kinds are different types, so they cannot be confused.
 template <typename Tag>
 struct Id {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
@@ -22,7 +22,7 @@ struct Id {
   constexpr explicit Id(uint32_t value) : value(value) {}
   constexpr explicit Id(size_t value) : value(static_cast<uint32_t>(value)) {}
   constexpr explicit Id(int value) : value(static_cast<uint32_t>(value)) {}
-  /// False for the default-constructed "no such thing".
+  /// False for a default-constructed id, which stands for no item.
   constexpr bool valid() const { return value != kNone; }
   constexpr size_t index() const { return value; }
   auto operator<=>(const Id &) const = default;

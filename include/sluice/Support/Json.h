@@ -26,7 +26,8 @@ using Json = nlohmann::ordered_json;
 Expected<Json> parseJson(std::string_view text, std::string_view origin);
 /// Reads and parses a file of at most `maxBytes`; a .gz file is not unpacked.
 Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes = int64_t(1) << 30);
-/// Writes a temporary file beside `path` and renames it, so `path` is never half-written.
+/// Writes a temporary file beside `path` and renames it, so `path` is never half-written. If `path` is a terminal, a
+/// pipe or a device, writes to it directly.
 Status writeFileAtomically(const std::string &path, std::string_view contents);
 Expected<std::string> readFile(const std::string &path, int64_t maxBytes = int64_t(1) << 30);
 
@@ -38,7 +39,7 @@ public:
   const std::string &where() const { return path; }
 
   bool has(std::string_view key) const;
-  /// A required member. Fails unless this value is an object that has it.
+  /// A required member. Fails unless this value is an object with this key.
   Expected<JsonReader> member(std::string_view key) const;
   /// The elements of this value. Fails unless it is an array.
   Expected<std::vector<JsonReader>> elements() const;

@@ -21,7 +21,7 @@ namespace sluice {
 enum class TunedAlgorithm : uint8_t { Any, Direct, Winograd2, Winograd4 };
 inline constexpr std::array<std::string_view, 4> kAlgorithmNames = {"any", "direct", "winograd2", "winograd4"};
 
-/// With 0, or Any, the compiler chooses a field.
+/// The tuned choices for one operator. If a field is 0 or Any, the compiler chooses its value.
 struct KernelTuning {
   TunedAlgorithm algorithm = TunedAlgorithm::Any;
   int64_t rows = 0;       ///< Rows of a register tile; for a direct convolution, neighbouring output pixels.
@@ -33,15 +33,17 @@ struct KernelTuning {
   auto operator<=>(const KernelTuning &) const = default;
 };
 
-/// Kinds of loops by the code that runs in them. The threshold of threads is measured for each kind.
+/// The kinds of loops. A loop's kind is the kind of its code, from which the compiler estimates the rate of the loop.
+/// For each kind, `sluice tune` measures a threshold: the least estimated time of a loop for which two threads are
+/// faster than one.
 inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vectors", "products", "byte-products",
                                                                "tile-products"};
 
-/// A loop is never divided if its chunks must take at least this time.
+/// If this is the least time of a chunk, no loop is divided.
 inline constexpr int64_t kMostChunkNs = int64_t(1) << 40;
 
-/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels support. Blocks
-/// whose scratch memory would exceed 256 KiB of a thread's stack are made smaller (chooseBlocking).
+/// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels support. If the
+/// scratch memory of a block would exceed 256 KiB of a thread's stack, chooseBlocking makes the block smaller.
 struct TuningField {
   std::string_view name;
   int64_t KernelTuning::*value;

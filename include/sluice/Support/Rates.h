@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One definition for the readers of machine and profile files and for the verifier
-// of compiled programs, so that no machine passes the one and fails the other.
+// The readers of machine and profile files and the verifier of compiled programs share these
+// limits, so the verifier accepts all rates that the readers accept.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_RATES_H
@@ -12,12 +12,12 @@
 
 namespace sluice {
 
-/// Operations or bytes per second. Below the least, times overflow; above the greatest, all
-/// times are zero. False for NaN.
+/// Limits of rates, in operations or bytes per second. Below the least rate, times overflow;
+/// above the greatest rate, all times are zero. isRate is false for NaN.
 inline constexpr double kLeastRate = 1, kGreatestRate = 1e21;
 constexpr bool isRate(double perSec) { return perSec >= kLeastRate && perSec <= kGreatestRate; }
 
-/// Both directions of a link together: from one to two times the rate of one direction.
+/// Whether a rate of both directions of a link together is one to two times the rate of one direction.
 constexpr bool isDuplexRate(double oneWay, double bothWays) { return bothWays >= oneWay && bothWays <= 2 * oneWay; }
 
 } // namespace sluice

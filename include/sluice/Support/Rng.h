@@ -29,8 +29,9 @@ public:
   /// Standard normal.
   double normal();
   bool chance(double probability) { return uniform() < probability; }
-  /// An independent generator that depends only on this one's seed and on `stream`. Islands and
-  /// threads get their generators in this way, whatever the order in which they start.
+  /// An independent generator that depends only on the seed of this generator and on `stream`.
+  /// If islands and threads get their generators in this way, their numbers do not depend on
+  /// the order in which they start.
   Rng fork(uint64_t stream) const;
 
   template <typename Container>

@@ -1,10 +1,11 @@
-//===- Temporaries.h - Files that end with the process ----------*- C++ -*-===//
+//===- Temporaries.h - Temporary files and folders --------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Destructors remove temporary files, but a process also ends without them: by a signal, or where memory ran out in
-// code without exceptions. A table of all temporary paths lets the handlers of such ends remove them.
+// Destructors remove temporary files, but a process can end without running them: by a signal, or if memory runs out in
+// code without exceptions. The handlers of these cases find the temporary files in a table of their paths and remove
+// them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_TEMPORARIES_H
@@ -24,7 +25,7 @@ namespace sluice {
 /// child does not remove what its parent made.
 class Temporary {
 public:
-  /// A path that exists and becomes temporary.
+  /// Makes an existing file or folder temporary.
   explicit Temporary(std::string path);
   Temporary(Temporary &&) noexcept;
   Temporary &operator=(Temporary &&) = delete;
@@ -45,8 +46,8 @@ private:
   std::unique_ptr<Record> record;
 };
 
-/// A new folder in TMPDIR, by default /tmp. Put files into it, and no folders: the system may refuse to open them, and
-/// then they cannot be removed.
+/// A new folder in TMPDIR, by default /tmp. Put only files into it, and no folders: to remove a folder with its files,
+/// the process has to open it, which the system may refuse.
 class TemporaryDirectory {
 public:
   /// Its name begins with `prefix`.
@@ -59,16 +60,16 @@ private:
   Temporary folder;
 };
 
-/// A folder for a command's files, which one process at a time fills: the files of two must not mix. It is locked by
-/// flock as long as the object lives; a file system without such locks has none.
+/// The folder into which a command writes its files. Only one process at a time may write to it, because the files of
+/// two processes must not mix. It is locked by flock as long as the object lives, if the file system has such locks.
 class OutputDirectory {
 public:
-  /// Makes the folder and those above it where they are absent. Waits while another process holds it. Fails with
-  /// Interrupted if `stop` becomes true meanwhile.
+  /// Makes the folder and its parents if they do not exist. Waits while another process has the lock. Fails with
+  /// Interrupted if `stop` becomes true during this wait.
   static Expected<OutputDirectory> open(const std::string &path, const std::atomic<bool> *stop = nullptr);
   OutputDirectory(OutputDirectory &&other) noexcept;
   OutputDirectory &operator=(OutputDirectory &&) = delete;
-  /// Without keep(), a folder that open() made is removed with all that is in it. One that was there stays.
+  /// Without keep(), a folder that open() made is removed with all that is in it. A folder that existed before stays.
   ~OutputDirectory();
   void keep();
 
@@ -78,8 +79,8 @@ private:
   std::optional<Temporary> made;
 };
 
-/// A file that gets its name when it is whole. Until then it has a temporary name beside it, which no other process or
-/// PendingFile uses.
+/// A file that gets its name when it is complete. Until then it has a temporary name in the same folder, which no other
+/// process or PendingFile uses.
 class PendingFile {
 public:
   static Expected<PendingFile> create(const std::string &path);
@@ -88,7 +89,7 @@ public:
   ~PendingFile();
 
   Status write(std::string_view data);
-  /// Closes the file and gives it its name, over that of an older file.
+  /// Closes the file and gives it its name. It replaces an older file of this name. Fails if hasAllocationFailed().
   Status keep();
 
 private:
@@ -98,14 +99,14 @@ private:
   int descriptor;
 };
 
-/// Writes all of `data`; false, and errno, where the system refuses it.
+/// Writes all of `data`. Returns false and sets errno if the system refuses it.
 bool writeAll(int descriptor, std::string_view data);
 
 /// Removes all temporary files and folders of this process. Async-signal-safe, and allocates nothing.
 void removeTemporaries() noexcept;
 
-/// From here on failures of operator new are remembered. Streams of the standard library swallow them and lose text; so
-/// no PendingFile gets its name after one.
+/// From this call on, failures of operator new are recorded. Streams of the standard library ignore these failures and
+/// lose text, so PendingFile::keep fails after one.
 void watchAllocations();
 bool hasAllocationFailed();
 

@@ -6,16 +6,16 @@
 // A baseline after Beaumont, Eyraud-Dubois and Shilova, "Efficient Combination of
 // Rematerialization and Offloading for Training DNNs" (NeurIPS 2021). The network is a
 // chain of stages. The forward pass is divided into blocks. A block either keeps all
-// that its backward pass needs, or only its input; then its forward pass runs again. The
-// input of a block stays in memory, or it is offloaded and comes back for the backward
-// pass.
+// that its backward pass needs, or it keeps only its input, and its forward pass runs again
+// before the backward pass. The input of a block stays in memory, or it is offloaded and
+// comes back for the backward pass.
 //
 // The blocks, the states of the dynamic program and its fluid model of the link are the
 // paper's. The rematerialization within a block is optimal too, after Beaumont et al.,
 // "Optimal checkpointing for heterogeneous chains" (2019, arXiv 1911.13214), and offloads
-// nothing. Two choices are ours: a block that is computed again may use less memory than
-// there is, so that data can come back meanwhile; and the last block may be computed by
-// such a schedule from the start.
+// nothing. Two choices are ours. A block that is computed again may use less memory than
+// there is, so that data can come back in this time. The last block may use the optimal
+// rematerialization in its first forward pass already.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_POFO_H
@@ -34,10 +34,10 @@ struct PofoStage {
   int64_t forwardNs = 0, backwardNs = 0;
   int64_t outputBytes = 0;       ///< Read by the next stage. 0 for the last stage.
   int64_t savedBytes = 0;        ///< All that the forward pass saves for backward passes, and the output.
-  int64_t gradientBytes = 0;     ///< Of the gradient of the output. 0 for the last stage.
-  int64_t keepPeakBytes = 0;     ///< Of the forward pass if it saves all; at least savedBytes.
-  int64_t dropPeakBytes = 0;     ///< Of the forward pass if it saves the output alone; at least outputBytes.
-  int64_t backwardPeakBytes = 0; ///< Of the backward pass, with the gradient and what it reads of the saved bytes.
+  int64_t gradientBytes = 0;     ///< Size of the gradient of the output. 0 for the last stage.
+  int64_t keepPeakBytes = 0;     ///< Peak of the forward pass if it saves all; at least savedBytes.
+  int64_t dropPeakBytes = 0;     ///< Peak of the forward pass if it saves only the output; at least outputBytes.
+  int64_t backwardPeakBytes = 0; ///< Peak of the backward pass, with the gradient and the saved bytes that it reads.
   bool isRepeatable = true;      ///< The forward pass may run more than once.
 };
 
@@ -52,13 +52,13 @@ struct PofoChain {
 struct PofoBlock {
   enum class Kind : uint8_t {
     Keep,  ///< One stage, which saves all.
-    Again, ///< Saves its input alone and runs again before its backward pass, by the optimal rematerialization.
+    Again, ///< Saves only its input and runs again before its backward pass, by the optimal rematerialization.
     Last,  ///< The end of the chain: forward and backward by the optimal rematerialization.
   };
   Kind kind = Kind::Last;
   size_t first = 0, last = 0;
   bool isOffloaded = false; ///< The input of the block leaves and comes back.
-  /// For Again and Last: the memory of the rematerialization, beside the input of the block.
+  /// For Again and Last: the memory of the rematerialization, without the input of the block.
   int64_t memoryBytes = 0;
 };
 
@@ -72,7 +72,7 @@ struct PofoRun {
 struct PofoSchedule {
   std::vector<PofoBlock> blocks;
   std::vector<PofoRun> runs; ///< In order. Each stage has one backward run and at least one forward run.
-  double timeNs = 0;         ///< Of the step in the model: all runs, and the time in which they wait for the link.
+  double timeNs = 0;         ///< Time of the step in the model: all runs, and the time in which they wait for the link.
 };
 
 struct PofoParams {
@@ -86,13 +86,13 @@ struct PofoParams {
 /// The fastest schedule of the chain in the model. Bytes leave continuously in the order of the blocks, and come back
 /// in reverse order; a pass waits until the memory that it needs is free. The result is optimal among schedules of
 /// blocks if the memory has at most `memoryParts` bytes and `tolerance` is 0. Infeasible if a stage needs more than the
-/// memory. Unsupported for more than 400 stages. The time is O(n^3 memoryParts) for n stages, and O(n^2) for each state
-/// kept.
+/// memory. Unsupported for more than 400 stages. The time is O(n^3 memoryParts) for n stages, plus O(n^2) for each
+/// state that is kept.
 Expected<PofoSchedule> solvePofo(const PofoChain &chain, const PofoParams &params = {});
 
 /// Baseline: POFO's schedule for a training step that is a chain, at addresses packed for the whole step. Parameters,
 /// inputs and the states that the forward pass reads stay in memory. If the packing exceeds the memory because of
-/// fragmentation, the schedule is made for less memory. Unsupported if the step is no chain, if the chain has
+/// fragmentation, the schedule is made for less memory. Unsupported if the step is not a chain, if the chain has
 /// one stage, if one stage has more than half of the forward operators, or if operators use several memories or the
 /// host's. The error says what prevents it.
 Expected<Plan> planPofo(const SwapProblem &problem);

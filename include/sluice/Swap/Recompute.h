@@ -5,9 +5,9 @@
 //
 // Rematerialization: a tensor may be dropped and computed again, instead of being
 // kept or swapped. The swap planners do not know of it. The graph gets a second copy
-// of an operator, with results of its own, and late readers read those (as XLA's and
-// PyTorch's rematerialization do). The plan for this graph is then translated into a
-// plan for the original graph, in which some operators are launched twice.
+// of an operator, with results of its own, and late readers read these results (as in
+// XLA's and PyTorch's rematerialization). The plan for this graph is then translated
+// into a plan for the original graph, in which some operators are launched twice.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_RECOMPUTE_H
@@ -40,17 +40,17 @@ struct RecomputeParams {
   /// The order is divided into stretches that each produce about this many bytes
   /// that late readers need. Tensors that pass from one stretch to the next are kept.
   int64_t stretchBytes = 0;
-  /// Nanoseconds of recomputation that are accepted for each byte that is then
-  /// neither kept nor copied.
+  /// Nanoseconds of recomputation that are accepted to avoid keeping or copying one
+  /// byte.
   double nsPerByte = 0;
 };
 
 /// Chooses the operators to run again, so that operators after the peak of live bytes
 /// in `memory` need fewer tensors from before the peak. Minimizes the time of the second
-/// runs plus nsPerByte for each byte that is still kept. The minimum is a minimum cut, as
-/// in Zheng and Dathathri's partitioner (PyTorch, functorch's
-/// min_cut_rematerialization_partition), within stretches as Chen, Xu, Zhang and
-/// Guestrin (arXiv 1604.06174) divide the network. Requires a problem that passes check().
+/// runs plus nsPerByte for each byte that is still kept. Within a stretch, the minimum is
+/// a minimum cut, as in Zheng and Dathathri's partitioner (PyTorch, functorch's
+/// min_cut_rematerialization_partition). The division into stretches follows Chen, Xu,
+/// Zhang and Guestrin (arXiv 1604.06174). Requires a problem that passes check().
 Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params);
 
 /// A graph that has each operator of a recomputation twice. The original graph's
@@ -64,8 +64,8 @@ public:
   /// in which each run reads the latest results of the operators before it.
   RecomputedGraph(const Graph &graph, const CostTable &costs, std::span<const OperatorId> runs);
 
-  /// The operators that run again, as ids of the original graph. With the first constructor ascending; with the second
-  /// one entry for each repetition, in the order of the runs.
+  /// The operators that run again, as ids of the original graph. With the first constructor, they are ascending. With
+  /// the second, there is one entry for each repetition, in the order of the runs.
   const std::vector<OperatorId> &again() const { return firstOperator; }
   const Graph &graph() const { return twice; }
   const CostTable &costs() const { return table; }
@@ -87,9 +87,9 @@ private:
   /// Adds an operator for one more run of an operator of the original graph.
   void addRun(const CostTable &costs, OperatorId first, Operator op);
 
-  size_t numOperators, numTensors;       ///< Of the original graph.
-  std::vector<OperatorId> firstOperator; ///< Per second run.
-  std::vector<TensorId> firstTensor;     ///< Per second result.
+  size_t numOperators, numTensors;       ///< Numbers in the original graph.
+  std::vector<OperatorId> firstOperator; ///< Per repeated run: the operator of the original graph.
+  std::vector<TensorId> firstTensor;     ///< Per repeated result: the tensor of the original graph.
   std::vector<OperatorId> runOrder;      ///< Empty unless the graph was made from runs.
   Graph twice;
   CostTable table;

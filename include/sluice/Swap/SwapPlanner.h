@@ -34,19 +34,20 @@ enum class EvictionPolicy : uint8_t {
 
 /// The rule that selects the tensors that are evicted to a file when the host's memory cannot hold all evicted tensors.
 enum class FileDivision : uint8_t {
-  FromBegin, ///< In the order of evictions: a tensor goes to the file if the file's link is idle then.
-  FromEnd,   ///< The same for the returns, from the end of the step backwards.
-  Longest,   ///< The tensors with the furthest return (Belady's rule).
-  Latest,    ///< The tensors that are evicted while the host's memory is full.
-  /// As FromBegin, but if the host's memory has room for some of the selected tensors, those that were evicted first
-  /// stay there (FromBegin: those with the shortest absence).
+  /// Evictions are visited in order. A tensor is selected if the file's link is idle, or soon idle, at its eviction.
+  /// Then the selected tensors with the shortest absence stay in the host's memory, as far as it has room.
+  FromBegin,
+  FromEnd, ///< As FromBegin, but the returns are visited instead, from the end of the step backwards.
+  Longest, ///< The tensors with the longest absence (close to Belady's rule).
+  Latest,  ///< The tensors that are evicted while the host's memory is full.
+  /// As FromBegin, but the selected tensors that stay in the host's memory are those that were evicted first.
   FromBeginLate,
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
 struct SwapParams {
   EvictionPolicy eviction = EvictionPolicy::CostAware;
-  /// CostAware: the weight of a nanosecond spent waiting for a range, relative to a
+  /// CostAware: the weight of a nanosecond of waiting for an address range, relative to a
   /// nanosecond of copying.
   double stallWeight = 1.0;
   /// CostAware: the weight of a nanosecond of an idle swap-in link, relative to a
@@ -60,20 +61,18 @@ struct SwapParams {
   /// fit without it.
   bool inPlace = false;
   /// A tensor that one pass evicts is copied out in the next pass as soon as it is
-  /// written, so that the swap-out stream works while memory still fills.
+  /// written, so that the swap-out stream works before the memory is full.
   bool saveEarly = true;
   /// Passes towards a steady state, at least 1. With one pass, every step starts
   /// without resident parameters.
   int passes = 3;
-  /// The number of parameters for which the streaming buffer has room. If all activations and
-  /// some parameters fit together, the planner also tries a plan in which these parameters are
-  /// resident, and all others are copied in for each use through a buffer. The buffer has room
-  /// for the `streamDepth` largest of the others. The faster plan is returned. Zero disables
-  /// this attempt.
+  /// If all activations and some parameters fit together, the planner also tries a streaming
+  /// plan: these parameters are resident, and all others are copied in for each use through a
+  /// buffer, which has room for `streamDepth` parameters of the largest size. The faster plan is
+  /// returned. 0: no streaming plan is tried.
   int streamDepth = 4;
-  /// In [0, 1]: of the bytes of states that are updated in place, the fraction that stays in an accelerator's memory
-  /// from step to step. These states need no home. States that are read first or updated last in the step
-  /// are chosen first.
+  /// In [0, 1]: the fraction of the bytes of states updated in place that stays in an accelerator's memory from step to
+  /// step. These states need no home. States that are read first or updated last in the step are chosen first.
   double keptStates = 0;
   /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
@@ -92,9 +91,10 @@ struct SwapParams {
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Decides for the whole order when each tensor is in the accelerator's memory, and then packs these stays. Results
-/// take the place of operands that die. Reads `keptStates`, `passes`, `stallWeight` (the weight of a copy out beside
-/// that of the copy in) and `idleWeight` (the part by which copies take longer than alone). Unsupported if operators
-/// run on several memories or the machine has files; Infeasible if the stays cannot be packed.
+/// overwrite operands that are not read later. Of `params`, reads only `keptStates`, `passes`, `stallWeight` and
+/// `idleWeight`. Here, `stallWeight` is the cost of a copy out relative to that of a copy in, and copies are assumed to
+/// take 1 + `idleWeight` times as long as alone. Unsupported if operators run on several memories or the machine has
+/// files; Infeasible if the stays cannot be packed.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.
@@ -107,8 +107,8 @@ struct ObjectClass {
 using PoolLayout = std::vector<std::vector<ObjectClass>>;
 
 struct PoolParams {
-  /// Where there is a choice, evict only tensors whose last use is at least this long
-  /// ago (SwapAdvisor's THRESH).
+  /// Evict a tensor whose last use is less than this time ago only if there is no other
+  /// choice (SwapAdvisor's THRESH).
   int64_t thresholdNs = 0;
   /// True: after its last use in a step, a parameter is next used by its first use in the next
   /// step. False: it has no next use.
@@ -117,11 +117,11 @@ struct PoolParams {
   /// True: outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's
   /// figure 1 does with all activations. False: as soon as they are written.
   bool lazyOutputs = false;
-  /// An output of an in-place operator takes the object of a dying operand of the same size, as ReLU and residual
-  /// additions do in the paper's graphs.
+  /// An output of an in-place operator takes the object of an operand of the same size that is not read later, as ReLU
+  /// and residual additions do in the paper's graphs.
   bool inPlace = false;
   /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
-  /// tensor that is needed soon may be evicted where that keeps the streams busy.
+  /// tensor that is needed soon may be evicted if that keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
   /// Exceptions to the rule that a tensor uses the first class that is large enough
@@ -132,15 +132,15 @@ struct PoolParams {
 
 /// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a tensor uses a free
 /// object of its class, or evicts one by Belady's rule; ties are broken by earliest
-/// availability. A copy out waits for the last reader. Infeasible where an operator needs
-/// more objects of a class than there are; the error names the operator and the class.
+/// availability. A copy out waits for the last reader. Infeasible if an operator needs more
+/// objects of a class than there are; the error names the operator and the class.
 Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params = {});
 
 /// The distinct aligned sizes of the tensors and workspaces used in a memory, ascending:
 /// SwapAdvisor's TS.
 std::vector<int64_t> tensorSizes(const SwapProblem &problem, MemoryId memory);
-/// For each class, by ascending object sizes: the most objects that one operator needs at
-/// once. A pool with fewer objects is infeasible. `classOfSize` is one memory's entry of
+/// For each class, by ascending object sizes: the largest number of objects that one operator
+/// needs at once. A pool with fewer objects is infeasible. `classOfSize` is one memory's entry of
 /// PoolParams::classOfSize.
 std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
                                     const std::vector<int64_t> &objectBytes,
@@ -149,12 +149,12 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
 /// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
 /// tensor, over a best-fit allocator. The planner plans two steps, of which the first
 /// starts without resident parameters, and returns the second. The copies of the plan start as early as its waits
-/// allow, so a copy in may precede its operator. Fragmentation may make it infeasible, and the error says so. `inPlace`
-/// as in PoolParams.
+/// allow, so a copy in may precede its operator. Fragmentation may make it infeasible, and the error says so.
+/// `inPlace`: see PoolParams.
 Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
-/// stay resident while the step still needs them. Infeasible where these leave too little
+/// stay resident while the step still needs them. Infeasible if these leave too little
 /// room for an operator; the error states how many bytes are missing.
 Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
@@ -164,8 +164,8 @@ bool mayKeepStates(const Graph &graph, const Machine &machine);
 
 /// The plan for unlimited memory: capacities are ignored, nothing is evicted, and every
 /// parameter is resident when a step starts. With `keepsStates`, states that are updated in place
-/// stay on their accelerators, and else they are copied in and out in every step. Arenas are packed
-/// close to livenessPeakBytes where that delays no command.
+/// stay on their accelerators; otherwise they are copied in and out in every step. Arenas are packed
+/// close to livenessPeakBytes, unless a plan that uses no address twice is faster.
 Expected<Plan> planIdeal(const SwapProblem &problem, bool keepsStates = true);
 
 } // namespace sluice

@@ -24,7 +24,7 @@ namespace sluice {
 struct SwapProblem {
   const Graph &graph;              ///< Passes Graph::check().
   const Machine &machine;          ///< Passes Machine::check().
-  const CostTable &costs;          ///< Of this graph on this machine.
+  const CostTable &costs;          ///< Times of this graph's operators on this machine.
   std::vector<DeviceId> placement; ///< Per operator.
   std::vector<OperatorId> order;   ///< One topological order over all devices.
   /// Per memory: the limit of the arena's bytes. Unlike in SearchProblem, Memory::capacityBytes is not read.
@@ -38,19 +38,19 @@ Status check(const SwapProblem &problem);
 
 struct MinimumBytes {
   int64_t bytes = 0;
-  OperatorId op; ///< The operator that needs these bytes; invalid where no operator uses the memory.
+  OperatorId op; ///< The operator that needs these bytes; invalid if no operator uses the memory.
 };
-/// The least arena per memory, in aligned bytes. For an accelerator this is the largest
-/// working set of an operator placed on it, with outputs that are written in place at the
-/// addresses of operands that die. planSwapOffsets succeeds with this much or more. Tensors cannot be evicted from the
-/// host's arena, so for the host it is the liveness peak without the copies that swapping adds. Requires a problem that
+/// The size of the smallest possible arena per memory, in aligned bytes. For an accelerator, it is the
+/// largest working set of an operator placed on it; outputs that can overwrite operands in place do not
+/// count. planSwapOffsets succeeds with this size or more. Tensors cannot be evicted from the host's arena,
+/// so for the host it is the liveness peak without the copies that swapping adds. Requires a problem that
 /// passes check().
 std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
 
-/// The liveness peak per memory: the most aligned bytes that are live at one operator of
-/// the order, with unlimited memory and every parameter resident where it is used. Homes
-/// use no arena. A plan without swapping needs at least this much. Requires a problem
-/// that passes check().
+/// The liveness peak per memory: the largest number of aligned bytes that are live at one
+/// operator of the order, with unlimited memory and every parameter resident in the memories
+/// in which it is used. Homes use no arena. The arena of a plan without swapping and
+/// without results in place has at least this size. Requires a problem that passes check().
 std::vector<int64_t> livenessPeakBytes(const SwapProblem &problem);
 
 } // namespace sluice

@@ -10,7 +10,7 @@
 namespace sluice {
 
 /// Limits of a comparison. The ratio is max |actual - reference| / max |reference| over the
-/// finite elements.
+/// elements that are finite in both tensors.
 struct Tolerance {
   double maxRatio = 0;
   double minCosine = -1; ///< Least cosine of actual and reference as vectors; -1: no limit.
@@ -27,12 +27,13 @@ struct TensorComparison {
   double maxAbsReference = 0;
   /// If the reference is all zeros, this is maxAbsDiff.
   double ratio = 0;
-  double cosine = 1; ///< 1 if both are zero vectors, 0 if one is.
-  /// Number of elements where one side is NaN or infinite and the other side differs. Each of
-  /// them is a mismatch. NaN matches NaN, and an infinity matches the same infinity.
+  double cosine = 1; ///< Computed on elements that are finite in both tensors. If both are all zeros: 1; if one is: 0.
+  /// Number of elements that are NaN or infinite in one tensor and differ in the other tensor.
+  /// If there is one, the tensors do not match. NaN equals NaN, and an infinity equals the same
+  /// infinity.
   int64_t nonFiniteMismatches = 0;
-  /// Index of the greatest difference, where a non-finite mismatch precedes others; -1 if there
-  /// is no difference.
+  /// Index of the first non-finite mismatch, or else of the greatest difference; -1 if there is
+  /// no difference.
   int64_t worstIndex = -1;
   /// For strings: the number of elements that differ. `worstIndex` is the first of them.
   int64_t differingStrings = 0;

@@ -24,8 +24,8 @@ struct StringElement {
   std::string_view view() const { return size > 0 ? std::string_view(data, static_cast<size_t>(size)) : ""; }
 };
 
-/// A tensor that is dense and row-major in this machine's byte order. `bytes` has exactly the
-/// elements. A scalar has an empty shape.
+/// A tensor that is dense and row-major in this machine's byte order. `bytes` consists of the
+/// elements without padding. A scalar has an empty shape.
 struct HostTensor {
   std::string name;
   ElementType type = ElementType::Float32;
@@ -52,15 +52,16 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
 /// A tensor of zeros. Also fails if the memory cannot be allocated.
 Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape);
 
-/// A tensor with the given values; their number must be that of `shape`.
+/// A tensor with the given values; their number must match `shape`.
 HostTensor makeStringTensor(std::string name, std::vector<int64_t> shape, std::span<const std::string> elements);
 /// Copies the text of strings, so that the tensor owns it. Tensors of other types do not change.
 void ownText(HostTensor &tensor);
 
-/// Fills a tensor with random values of its type: floating-point numbers uniform in [-1, 1),
-/// integers uniform in 0..3 (valid indices in nearly all models), fair booleans, and strings of
-/// one of four letters. The values depend only on seed, stream, type and size. Tensors of one
-/// model should have different streams.
+/// Fills a tensor with random values of its type: floating-point numbers of 16, 32 and 64 bits
+/// uniform in [-1, 1), integers uniform in 0..3 (valid indices in nearly all models; integers of
+/// 2 bits in 0..1), booleans that are true with probability 1/2, and strings of one letter, drawn
+/// from four letters. Smaller floating-point numbers have the bit patterns 0 to 3. The values depend
+/// only on seed, stream, type and size. Tensors of one model should have different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
 
 /// The name of the output that has the valid extent of dimension `dimension` of output `name`: "y:extent0".
@@ -71,8 +72,8 @@ inline std::string extentName(const std::string &name, size_t dimension) {
 /// and "x:present", a bool, says whether an output "x" that is an optional has a value. The elements are outputs
 /// "x[0]", "x[1]" and so on.
 inline constexpr std::string_view kLengthSuffix = ":length", kPresenceSuffix = ":present";
-/// Cuts outputs to their extents, lengths and presences, and removes these additional outputs. Fails if one of them is
-/// out of range.
+/// Cuts outputs to their valid extents and removes elements and optionals that have no value. Then removes the further
+/// outputs with extents, lengths and presences. Fails if an extent or a length is out of range.
 Status cutToExtents(std::vector<HostTensor> &outputs);
 
 /// The text of a shape, such as "[2x3x224]".

@@ -9,8 +9,9 @@
 
 namespace sluice {
 
-/// Replaces the elements outside [low, high] of an int32 or int64 tensor by elements inside:
-/// low + value modulo the range's length. Elements inside stay.
+/// Replaces each element of an int32 or int64 tensor that is outside [low, high] by
+/// low + element mod (high - low + 1), where the element counts as an unsigned number of 64 bits.
+/// Elements inside the range do not change.
 void bringIntoRange(HostTensor &tensor, int64_t low, int64_t high);
 
 } // namespace sluice

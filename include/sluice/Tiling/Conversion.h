@@ -15,26 +15,28 @@ enum class CollectiveKind : uint8_t { Slice, AllGather, ReduceScatter, AllReduce
 /// For example "all-gather".
 std::string_view collectiveName(CollectiveKind kind);
 
-/// One collective of the devices along `axes`. Every such group of the mesh executes it at the same time.
+/// One collective. Devices whose coordinates differ only along `axes` form a group, and all groups of the mesh execute
+/// the collective at the same time.
 struct CollectiveStep {
   CollectiveKind kind = CollectiveKind::Slice;
   std::vector<uint32_t> axes; ///< The outer axis first. AllReduce and Halo may have several axes, the others have one.
   uint32_t dim = 0;           ///< The dimension that is cut, gathered or scattered; for AllToAll the gathered one.
   uint32_t splitDim = 0;      ///< AllToAll: the dimension that is split.
-  uint32_t blocks = 1, splitBlocks = 1; ///< Of these two dimensions, if parts are strided (AxisTiling::blocks).
+  uint32_t blocks = 1, splitBlocks = 1; ///< Numbers of blocks of `dim` and `splitDim` (AxisTiling::blocks).
   PartialKind reduction = PartialKind::Sum;
   Halo halo = {};
-  int64_t ownBytes = 0; ///< Bytes of the tensor on a device before the collective, of the largest part.
+  int64_t ownBytes = 0; ///< Bytes of the largest part that a device has before the collective.
   /// Bytes that all devices together send. In a group of g devices, each device sends (g - 1) / g of the bytes of the
-  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce. Of uneven parts each device
-  /// sends its own elements of the dimensions that the collective cuts or joins. In other dimensions it sends the
-  /// largest part.
+  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce. If parts are uneven, each
+  /// device's real extent counts in the dimensions that the collective cuts or joins, and the extent of the largest
+  /// part counts in all other dimensions.
   int64_t bytes = 0;
 };
 
 /// The collectives that convert a tensor with tiling `from`, which may be partial, to tiling `to`,
-/// which must not be partial. Slices come first and all-gathers last. No part is empty. A dimension
-/// that changes its number of blocks is gathered and cut again.
+/// which must not be partial. Neither tiling may have an empty part. Each step is a slice if one is
+/// possible, and an all-gather only if it is needed. A dimension that changes its number of blocks is
+/// gathered and cut again.
 std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, int64_t elementBytes,
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);
@@ -50,12 +52,15 @@ std::vector<CollectiveStep> planHalos(const ProgramOperator &op, size_t slot, co
 int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh);
 
 /// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices:
-/// the bytes that a device needs and does not have, by the location of its part.
+/// the bytes of the part that a device needs after the conversion, without those that are in the part
+/// that it has before. If `from` is partial, the partial results first become parts, in the way that
+/// makes the sum smallest.
 int64_t ghostBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 /// The bytes of a conversion as the example of SoyBean's paper counts them, summed over all
-/// devices. 0 if every device has its part already; otherwise the bytes of all parts. From partial
-/// results to parts: the bytes of all partial results.
+/// devices. The count is 0 if every device already has the part that it needs, and otherwise the bytes
+/// of all parts that are needed. If `from` is partial, the partial results first become parts, which
+/// adds the bytes of all partial results.
 int64_t paperBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 

@@ -5,9 +5,10 @@
 //
 // When several different devices share one program, an operator that takes most of
 // the time keeps the other devices waiting. An operator that is split by one of its
-// rules becomes several operators, which placement can spread over devices (the exact
-// splits beside Albaqsami's partition pruning, chapter 8: batch, output channels, input
-// channels with a sum).
+// rules becomes several operators, which placement can spread over devices. Unlike
+// partition pruning (Pruning.h), a split does not change the function that the program
+// computes: it divides the batch, the output channels, or the input channels with a sum of
+// the parts (Albaqsami's thesis, chapter 8).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_OPERATORSPLIT_H
@@ -28,57 +29,62 @@ struct OperatorSplit {
   bool operator==(const OperatorSplit &) const = default;
 };
 
-/// Whether the parts of a rule exchange nothing and divide the work.
+/// Whether a rule can split an operator into independent operators: the parts divide the work, are
+/// contiguous and need no halos.
 bool splitsAlone(const TilingRule &rule);
 
-/// Names the first thing wrong: an operator or rule that is not there, an operator
-/// split twice, a rule whose parts do not stand alone or that does not allow so many.
+/// Fails and names the first error: an operator or rule that does not exist, an operator that
+/// is split twice, a rule for which splitsAlone is false, or a number of parts that is less
+/// than 2 or that TilingRule::dividesEvenly rejects.
 Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit> &splits);
 
-/// The split `first` and the splits of the operators of `group` that can follow it part
-/// by part: readers of its parts, makers of the operands it reads in parts, and so on.
-/// `group` is ascending and contains the operator of `first`. The result is ascending,
-/// and passes checkSplits if `first` does.
+/// Returns `first`, and a split into equally many parts for each operator of `group` that can
+/// be split along with it. Such an operator reads or writes a tensor that is already split, and
+/// its part i touches only part i of this tensor. `group` is ascending and contains the operator
+/// of `first`. The result is ascending, and passes checkSplits if `first` does.
 std::vector<OperatorSplit> spreadSplit(const TensorProgram &program, const std::vector<OperatorId> &group,
                                        const OperatorSplit &first);
 
 /// The makespan of the program with some operators split, and its critical path.
 struct SplitTrial {
+  /// One launch on the critical path, which takes `ns`.
   struct Stretch {
-    std::vector<OperatorId> operators; ///< Run as one group, or in parts; ascending.
+    std::vector<OperatorId> operators; ///< The operators that the launch runs, wholly or in part; ascending.
     int64_t ns = 0;
   };
   int64_t makespanNs = 0;
-  std::vector<Stretch> critical; ///< The stretches on the critical path.
+  std::vector<Stretch> critical; ///< The launches on the critical path.
 };
 
 struct SplitProblem {
   const TensorProgram *program = nullptr;
-  int64_t mostParts = 2; ///< Of one operator; at least 2.
+  int64_t mostParts = 2; ///< The largest number of parts of one operator; at least 2.
   /// Times the program. Fails with Infeasible if it does not fit the memories.
   std::function<Expected<SplitTrial>(const std::vector<OperatorSplit> &)> run;
 };
 
 struct SplitParams {
-  /// Operators that take a smaller share of the makespan are not split.
+  /// Groups of operators that take a smaller share of the makespan are not split.
   double leastShare = 0.05;
   /// The least gain of a split, as a share of the makespan.
   double leastGain = 0.01;
-  Budget budget = {100, std::nullopt, nullptr}; ///< Evaluations: trials.
+  Budget budget = {100, std::nullopt, nullptr}; ///< One trial is one evaluation.
 };
 
 struct SplitSolution {
-  std::vector<OperatorSplit> splits; ///< Ascending; empty if no split gains.
+  std::vector<OperatorSplit> splits; ///< By ascending operator; empty if no split gains.
   int64_t unsplitNs = 0, makespanNs = 0;
   int64_t trials = 0;
   bool stoppedByClock = false;
 };
 
-/// Splits the operators that take most of the critical path, one after the other and each
-/// with its followers, in the way that makes the program fastest, as long as some split
-/// gains. makespanNs is the makespan of the last trial that was kept, and at most unsplitNs. Fails
-/// on an invalid program, and if `run` fails. One failure of `run` is allowed: if a trial with
-/// splits is Infeasible, these splits are not used.
+/// Repeatedly splits the group of operators that takes the most time on the critical path: its
+/// largest operator, and all operators to which spreadSplit spreads this split. Different rules
+/// and numbers of parts are tried, and a trial is kept if it gains at least leastGain. If no split of
+/// the group gains, the next group is tried. If no group gains, the search ends. makespanNs is the
+/// makespan of the last trial that was kept, and at most unsplitNs. Fails on an invalid program, and
+/// if `run` fails. There is one exception: if `run` fails with Infeasible for a trial with splits, the
+/// search discards these splits and continues.
 Expected<SplitSolution> solveSplits(const SplitProblem &problem, const SplitParams &params = {});
 
 } // namespace sluice

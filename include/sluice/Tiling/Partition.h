@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Data, model and hybrid parallelism as one search (Wang, Huang and Li: "Unifying
-// Data, Model and Hybrid Parallelism in Deep Learning via Tensor Tiling", 2018;
-// SoyBean below): a partition gives every tensor a tiling and every operator a rule,
-// and minimizes the cost of the conversions between them.
+// Data, Model and Hybrid Parallelism in Deep Learning via Tensor Tiling", 2018; called
+// SoyBean below). A partition gives every tensor a tiling and every operator a rule. The
+// search minimizes the cost of the conversions between these tilings.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_PARTITION_H
@@ -30,14 +30,15 @@ struct PartitionMachine {
   double flopsPerSec = 1e12;
   double memoryBytesPerSec = 1e11;
   int64_t launchOverheadNs = 10'000;
-  int64_t capacityBytes = std::numeric_limits<int64_t>::max(); ///< Of one device.
-  std::map<std::string, double> efficiency = {};               ///< As Device has it.
+  int64_t capacityBytes = std::numeric_limits<int64_t>::max(); ///< Memory of one device.
+  std::map<std::string, double> efficiency = {};               ///< See Device::efficiency.
 };
 
 /// The first `devices` computing devices of a machine as a mesh with one axis for each
 /// prime factor of `devices`. The rate of an axis is that of its slowest link, used in both
 /// directions at once. A machine with a single computing device is divided into `devices`
-/// equal shares. Fails where the machine has fewer devices, or they differ.
+/// equal shares. Fails if the machine has fewer devices, if they differ, or if two of them that
+/// communicate have no link.
 Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
 
 /// The measure of a conversion's cost.
@@ -55,18 +56,18 @@ struct PlannedConversion {
   OperatorId op;         ///< The producer, or the first operator that reads the converted tensor.
   bool isResult = false; ///< Whether `op` is the producer.
   std::vector<AxisTiling> from, to;
-  std::vector<CollectiveStep> steps; ///< Halos at the end.
+  std::vector<CollectiveStep> steps; ///< Exchanges of halos come last.
 };
 
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// SoyBean's delta_k + 2 c_{k-1}. The sum over axes of: ghost bytes of the axis within one part of the earlier axes,
-  /// times the number of these parts.
+  /// A sum over the axes. Each axis adds its ghost bytes within one part of the earlier axes, multiplied by the number
+  /// of these parts (SoyBean's delta_k + 2 c_{k-1}).
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
-  int64_t computeNs = 0, communicationNs = 0; ///< Of one device, without overlap.
+  int64_t computeNs = 0, communicationNs = 0; ///< Times of one device, as if nothing overlapped.
   /// Simulated time in which collectives overlap with the operators that do not wait for them.
   int64_t makespanNs = 0;
   int64_t peakBytes = 0; ///< Peak memory of one device.
@@ -78,7 +79,8 @@ PartitionReport measurePartition(const TensorProgram &program, const PartitionMa
 struct PartitionParams {
   std::string solver = "best"; ///< One of partitionSolverNames().
   PartitionCost cost = PartitionCost::Time;
-  /// Memory limit of one device for tensors held and converted; PartitionMachine::capacityBytes where it is absent.
+  /// Memory limit of one device for its tensors and for their converted copies. Absent:
+  /// PartitionMachine::capacityBytes.
   std::optional<int64_t> memoryBytes;
   /// Extra bytes of one device that `spartan` may use for replicated tensors.
   int64_t duplicationBytes = 0;
@@ -102,7 +104,8 @@ struct PartitionSolution {
   /// The sum of the conversions' costs over operators, counted as if operators shared no conversion.
   int64_t chargedCost = 0;
   /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. Only the rules that the
-  /// solver considers count. If costs are in bytes, it omits rules that never send fewer bytes than another.
+  /// solver considers count: if costs are in bytes, it considers for each operator only the choices of rules that run
+  /// the operator whole along the fewest axes.
   bool proven = false;
   std::string solver;
   /// For `data-parallel` and `model-parallel`: the operators that would read a share of the batch, or a part of a
@@ -112,13 +115,16 @@ struct PartitionSolution {
 };
 
 /// The names of solvers, the default first.
-///  best            Solves all axes at once by elimination where that is feasible. Otherwise
-///                  it starts from each other solver's result and from the axes solved one by
-///                  one (with n operators: from the best 40,000 / (n + 1) of these, but at least two),
-///                  and solves one axis at a time with the others fixed, until no axis
-///                  improves. The result is never worse than another solver's.
+///  best            Solves all axes at once by elimination if that is feasible. If this result is not
+///                  proven optimal, or if the cost is PartitionCost::Time, it also starts from each
+///                  other solver's result and from a solution of the axes one by one (with n
+///                  operators: from the best 40,000 / (n + 1) of these, but at least two), and solves
+///                  one axis at a time with the others fixed, until no axis improves, in at most four
+///                  rounds. Of all these tilings and the other solvers' results, it returns the best
+///                  one within the memory limit. The makespan decides for PartitionCost::Time, and
+///                  otherwise first the least repeated work, then chargedCost.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
-///                  the graph, or by solveTiling where levels are too wide. It minimizes
+///                  the graph, or by solveTiling if levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.
 ///  spartan         Spartan's greedy algorithm (Huang's thesis, 3.4): one split over all
 ///                  devices. Tensors with the most neighbours are decided first.
@@ -126,22 +132,22 @@ struct PartitionSolution {
 ///                  (TilingPropagation from the first dimension of the inputs) are split along
 ///                  it, and their operators run on a share of it. Gradients are summed over
 ///                  devices by an all-reduce, or by reduce-scatter, update of parts and
-///                  all-gather, which sends as many bytes. The tilings of gradients and of
+///                  all-gather, which sends the same number of bytes. The tilings of gradients and of
 ///                  updates are chosen by least cost.
-///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension, and
-///                  operators that read one run on their part of it. The batch is replicated.
+///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension. Each operator
+///                  that reads such a weight runs on its part of it. The batch is replicated.
 std::vector<std::string> partitionSolverNames();
 
-/// Fails on an invalid program or mesh, on an unknown solver, and where the solver finds no
-/// tiling within the memory limit (only `best` searches for one). The result passes
+/// Fails on an invalid program or mesh, on an unknown solver, and if `best` finds no tiling within
+/// the memory limit. The other solvers ignore the memory limit. The result passes
 /// validatePartition.
 Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
                                            const PartitionParams &params = {});
 
-/// Checks a solution independently of the solvers: the tiling is valid; every conversion's
-/// steps, halos included, lead from the tiling that exists to the one that is read; bytes of
-/// steps add up to those of conversions and of the report; the peak memory, counted anew, is the
-/// reported one and within the memory limit.
+/// Checks a solution independently of the solvers. The tiling is valid. The steps of every
+/// conversion, halos included, lead from the tiling that exists to the tiling that is read. Each
+/// step states the right number of bytes, and these numbers add up to the bytes of the report. The
+/// peak memory, counted independently, is the reported one and within the memory limit.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
 

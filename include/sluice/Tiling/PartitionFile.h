@@ -1,4 +1,4 @@
-//===- PartitionFile.h - A tiling that was decided, read back ---*- C++ -*-===//
+//===- PartitionFile.h - Reading a saved tiling -----------------*- C++ -*-===//
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,9 @@ struct MeshTiling {
   Tiling tiling;
 };
 
-/// The mesh and tiling that partitionToJson has written, for the same program. Fails
-/// where the program's tensors, operators or rules have other names.
+/// Reads the mesh and the tiling that partitionToJson wrote for the same program. Fails if
+/// the program's tensors or operators have other names, or if an operator lacks one of its rules
+/// in the file.
 Expected<MeshTiling> partitionFromJson(const TensorProgram &program, const JsonReader &reader);
 
 } // namespace sluice

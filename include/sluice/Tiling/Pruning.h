@@ -45,10 +45,10 @@ struct PruneSolution {
   double weightLoss() const { return total > 0 ? 1 - kept / total : 0; }
 };
 
-/// Runs the thesis's greedy algorithm several times, from random rows, and improves each result:
-/// with the parts of the other side fixed, the rows (or columns) of two parts are distributed
-/// anew between the two, in the best way, until nothing improves. Returns the best result. Fails
-/// on a problem that does not pass check(). The result passes validatePruning.
+/// Runs the thesis's greedy algorithm several times, from random rows, and improves each result. An
+/// improvement fixes the parts of one side and distributes the rows (or columns) of two parts of the
+/// other side optimally between these two parts. Improvements end when none gains. Returns the best
+/// result. Fails on a problem that does not pass check(). The result passes validatePruning.
 Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PruneParams &params = {});
 
 /// Checks a solution independently of the solver: parts exist and are balanced, and the sums are

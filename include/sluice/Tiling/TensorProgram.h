@@ -29,12 +29,12 @@ struct ProgramTensor {
   std::vector<int64_t> shape;
   int64_t elementBytes = 0;
   TensorRole role = TensorRole::Intermediate;
-  /// If this tensor is the next value of a state: that state. Both have the same tiling.
+  /// The state whose next value this tensor is; invalid for all other tensors. Both have the same tiling.
   TensorId updates = {};
 
   int64_t bytes() const; ///< Saturating.
-  /// Whether the tensor may be held in `parts` parts along a dimension. No part is empty. The parts of a state are
-  /// equal, because a state is written to files and joined from them.
+  /// Whether the tensor can be divided into `parts` parts along a dimension without an empty part. The parts of a state
+  /// must be equal, because a state is written to files and joined from them. Strided parts (blocks > 1) must be equal.
   bool canSplit(size_t dim, int64_t parts, uint32_t blocks = 1) const;
 };
 
@@ -54,9 +54,10 @@ struct TensorProgram {
   std::vector<ProgramOperator> operators;
 
   /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
-  /// outputs must have one producer, before their consumers, and other tensors none. Rules must
-  /// fit the operands and results, have distinct names, and split only dimensions that their
-  /// divisor divides (each of the blocks of a strided split), or is if their parts may be uneven.
+  /// outputs must have one producer, before their consumers, and other tensors must have none. Rules
+  /// must fit the operands and results and have distinct names. The divisor of a rule must divide
+  /// each extent that the rule splits, or the extent of each block if the split is strided. If the
+  /// parts of the rule may be uneven, the extent must be equal to the divisor.
   Status check() const;
 };
 
@@ -93,9 +94,9 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// Whether no two axes split a dimension in different numbers of blocks: such parts do not nest.
+/// False if two axes split one dimension in different numbers of blocks, because these parts do not nest.
 bool tilingsCombine(const std::vector<AxisTiling> &tilings);
-/// The same of all operands and results of an operator that runs by a rule for each axis.
+/// Whether tilingsCombine() holds for each operand and result of an operator. `rules` has the operator's rule per axis.
 bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules);
 
 /// The shape of the largest part, for which every device has memory. Several axes may split one dimension, the outer
@@ -103,8 +104,8 @@ bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules)
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh);
 
-/// Fails with the first broken condition. Along each axis there is a tiling for each tensor and a
-/// rule for each operator. Tensors can be split as they are (ProgramTensor::canSplit). Each rule allows the
+/// Checks a solution; the message names the first broken condition. Along each axis there is a tiling for each tensor
+/// and a rule for each operator. The tensors can be split in this way (ProgramTensor::canSplit). Each rule allows the
 /// number of devices that use it, and the rules of an operator combine. A state and its next value have the same
 /// tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);

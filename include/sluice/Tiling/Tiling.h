@@ -31,7 +31,7 @@ struct TilingNode {
   std::string name;
   int64_t lower = 0, upper = 0; ///< The node is live in [lower, upper); never if the interval is empty.
   std::vector<int64_t> costs;   ///< Per strategy, not negative.
-  std::vector<int64_t> usages;  ///< Bytes of one device's memory per strategy, while live.
+  std::vector<int64_t> usages;  ///< Per strategy: bytes of one device's memory that the node takes while it is live.
 };
 
 /// The costs of pairs of strategies. Several edges may share a matrix.
@@ -57,7 +57,7 @@ struct TilingProblem {
   /// Checks that each node has 1 to 65535 strategies, that matrices have the sizes of the nodes of
   /// their edges, that no number is negative, and that there are at most a million nodes.
   Status check() const;
-  /// Saturating.
+  /// The cost of a choice; the sum saturates.
   int64_t cost(const std::vector<uint32_t> &choice) const;
 };
 

@@ -15,15 +15,15 @@ namespace sluice {
 
 /// Spreads the splits of some tensors through a program by the operators' own rules,
 /// forwards and backwards (sharding propagation: Xu et al., "GSPMD", 2021, section 3.5).
-/// An operator runs by the rule that splits its already split tensors, and the other
-/// tensors that this rule splits become split too. No two rules of an operator split one
-/// dimension of a tensor, so each tensor asks for at most one rule; if an operator's
-/// tensors ask for several rules, or for one that does not suit them all, nothing spreads
-/// through the operator. Partial results count as whole. The program passes check() and
-/// outlives the object. Deterministic.
+/// A rule of an operator matches a split tensor if the rule splits this tensor along the
+/// same dimension. If exactly one rule matches tensors of the operator, the operator runs by
+/// this rule, and the other tensors that the rule splits become split too. If no rule or
+/// several rules match, nothing spreads through the operator. No tensor is split in strides
+/// (AxisTiling::blocks). Partial results count as whole. The program must pass check() and
+/// outlive the object. Deterministic.
 class TilingPropagation {
 public:
-  /// Tensors for which `stays` is true are never split; an empty function holds none back.
+  /// Propagation never splits a tensor for which `stays` is true. With an empty function, it may split every tensor.
   explicit TilingPropagation(const TensorProgram &program, std::function<bool(TensorId)> stays = {});
 
   /// Splits a tensor along one of its dimensions and spreads that split. A tensor that is split already keeps its
@@ -32,13 +32,13 @@ public:
 
   /// The dimension along which a tensor is split; nothing for a whole tensor.
   std::optional<uint32_t> dimOf(TensorId tensor) const { return dims[tensor.index()]; }
-  /// Whether an operator that runs on parts reads the tensor, directly or through other operators.
+  /// True for a split tensor, for the whole operands and results of operators through which a split has spread, and for
+  /// all tensors from which these whole tensors are computed.
   bool isReached(TensorId tensor) const { return reached[tensor.index()]; }
-  /// The rules by which an operator keeps its split tensors split. Empty if none of its tensors is split or no rule
-  /// fits; several if no single rule suits all its tensors.
+  /// The rules that match at least one split tensor of the operator, ascending.
   std::vector<uint32_t> rulesOf(OperatorId op) const;
-  /// The tiling that splits alike along all axes of a mesh: split tensors, operators with exactly one rule run by it,
-  /// and everything else whole.
+  /// A tiling that is the same along all axes of a mesh. Split tensors are split, an operator for which rulesOf() has
+  /// exactly one rule runs by this rule, and everything else is whole.
   Tiling tiling(size_t axes) const;
 
 private:
@@ -47,8 +47,8 @@ private:
   std::vector<std::optional<uint32_t>> dims;
   std::vector<bool> reached;
   std::vector<std::vector<uint32_t>> users; ///< Per tensor: the operators that read or make it.
-  std::vector<uint32_t> producer;           ///< Per tensor; an operator that does not exist where there is none.
-  std::set<uint32_t> open;                  ///< Operators to look at.
+  std::vector<uint32_t> producer;           ///< Per tensor: its producer; the number of operators if there is none.
+  std::set<uint32_t> open;                  ///< Operators through which a split may spread.
 
   void note(TensorId tensor, AxisTiling tiling);
   void reach(TensorId tensor);

@@ -6,7 +6,7 @@
 // Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator
 // runs by one rule. With the tilings that a rule has for its operands and results, the
 // operator computes without communication (the aligned tilings of SoyBean, section 4.2).
-// Halos are fetched before, and partial results reduced after.
+// Halos are fetched before the operator runs, and partial results are reduced after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILINGRULE_H
@@ -24,12 +24,13 @@ namespace sluice {
 /// The reduction that combines partial results.
 enum class PartialKind : uint8_t { Sum, Max, Min };
 
-/// Where part `part` of `parts` begins along an extent: the extents of parts differ by at most 1. For example, 10 in 3
-/// parts: 3, 3 and 4. Parts nest: the parts k p to k p + k - 1 of k n are together part p of n.
+/// The first element of part `part` if an extent is divided into `parts` parts. The extents of parts differ by at
+/// most 1. For example, an extent of 10 in 3 parts has parts of 3, 3 and 4. Parts nest: of k n parts, the parts k p to
+/// k p + k - 1 together are part p of n parts.
 constexpr int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
   return extent / parts * part + extent % parts * part / parts;
 }
-/// The extent of the largest part. On every device, a part has memory for this extent.
+/// The extent of the largest part. Every device has memory for a part of this extent.
 constexpr int64_t largestPart(int64_t extent, int64_t parts) { return extent / parts + (extent % parts != 0 ? 1 : 0); }
 
 /// The most blocks of a dimension that is split in strides.
@@ -56,7 +57,8 @@ struct AxisTiling {
   bool isReplicated() const { return kind == Kind::Replicated; }
   bool isSplit() const { return kind == Kind::Split; }
   bool isPartial() const { return kind == Kind::Partial; }
-  bool splits(uint32_t which) const { return isSplit() && dim == which; } ///< In any number of blocks.
+  /// Whether the tiling splits dimension `which`, in any number of blocks.
+  bool splits(uint32_t which) const { return isSplit() && dim == which; }
   bool operator==(const AxisTiling &) const = default;
 };
 
@@ -78,17 +80,20 @@ struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
   std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
-  /// The rule allows n devices if n <= mostParts and n divides this number, or if `uneven` is set and n <= both.
+  /// The rule allows n devices if n <= mostParts, and if in addition n divides `divisor`, or `uneven` is set and
+  /// n <= divisor.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
   /// True: each device does its share of the work. False: each device does all of it.
   bool dividesWork = true;
-  /// The extents of parts may differ by 1. All extents that the rule splits are `divisor`. A smaller part is followed
-  /// by one spare element, which affects no element of a result but its spare one; the operator computes with it as
-  /// with its own. If a result is partial, it is the neutral element of its reduction, in operands without a halo.
+  /// The extents of parts may differ by 1. All extents that the rule splits are equal to `divisor`. A smaller part is
+  /// followed by one spare element, and the operator computes with the spare element as with the others. The spare
+  /// element of an operand affects at most the spare element of a result. If a result is partial, the spare element of
+  /// each operand without a halo is the neutral element of the reduction.
   bool uneven = false;
-  /// Element i of each split dimension affects only elements i of the others, and sums over the dimension do not depend
-  /// on its order: a part may have any elements, not only contiguous ones. All extents that the rule splits are equal.
+  /// Element i of each split dimension affects only elements i of the other split dimensions, and sums over the
+  /// dimension do not depend on its order. A part may therefore have any elements, not only contiguous ones. All
+  /// extents that the rule splits are equal.
   bool pointwise = false;
 
   bool dividesEvenly(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
