@@ -56,8 +56,8 @@ struct Windows {
 /// A concatenation of slices of one tensor that overlap.
 struct Stack {
   Windows windows;
-  Value of;                          ///< The tensor from which all slices are taken.
-  SmallVector<int64_t> begin, shape; ///< The part of `of` that the windows cover.
+  Value of;                               ///< The tensor from which all slices are taken.
+  SmallVector<int64_t> begin, shape;      ///< The part of `of` that the windows cover.
   SmallVector<RankedTensorType> reshapes; ///< From this part to the source.
 };
 
@@ -77,11 +77,10 @@ std::optional<Stack> matchStack(ConcatOp concat) {
       value = reshape.getInput();
     }
     auto slice = value.getDefiningOp<SliceOp>();
-    const bool isLikeFirst = slices.empty() || (slice && slice.getInput() == slices[0].getInput() &&
-                                                slice.getType() == slices[0].getType() &&
-                                                llvm::equal(types, llvm::map_range(chain, [](ReshapeOp op) -> Type {
-                                                              return op.getType();
-                                                            })));
+    const bool isLikeFirst =
+        slices.empty() ||
+        (slice && slice.getInput() == slices[0].getInput() && slice.getType() == slices[0].getType() &&
+         llvm::equal(types, llvm::map_range(chain, [](ReshapeOp op) -> Type { return op.getType(); })));
     if (!slice || !isLikeFirst || symbolsOf(slice) ||
         llvm::any_of(slice.getSteps(), [](int64_t step) { return step != 1; }))
       return std::nullopt;
@@ -281,7 +280,8 @@ struct ShareWindows : sluice::impl::ShareWindowsPassBase<ShareWindows> {
     for (auto concat : llvm::to_vector(block.getOps<ConcatOp>())) {
       std::optional<Stack> stack = matchStack(concat);
       // Windows that do not overlap share nothing.
-      if (!stack || stack->windows.extent() >= stack->windows.length * static_cast<int64_t>(stack->windows.starts.size()))
+      if (!stack ||
+          stack->windows.extent() >= stack->windows.length * static_cast<int64_t>(stack->windows.starts.size()))
         continue;
       Sharing sharing(concat, std::move(*stack));
       sharing.grow();

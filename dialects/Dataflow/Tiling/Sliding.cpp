@@ -23,39 +23,42 @@ struct SlidingModel<slide> : SlidingOpInterface::ExternalModel<SlidingModel<slid
   std::optional<Slide> getSlide(Operation *op, int64_t dim) const { return slide(cast<OpTy>(op), dim); }
 };
 
-/// Of convolutions and poolings: batch and spatial dimensions have the same place in the result.
-std::optional<Slide> slideOfWindow(int64_t dim, Layout layout, ArrayRef<int64_t> in, ArrayRef<int64_t> out,
-                                   ArrayRef<int64_t> kernel, ArrayRef<int64_t> strides, ArrayRef<int64_t> low,
-                                   ArrayRef<int64_t> high, ArrayRef<int64_t> dilations) {
-  if (dim == 0)
-    return Slide{};
-  const int64_t d = dim - (layout == Layout::channels_last ? 1 : 2);
-  if (d < 0 || d >= static_cast<int64_t>(kernel.size()) || low[d] != 0 || high[d] != 0)
-    return std::nullopt;
-  const Count reach = Count(kernel[d] - 1) * dilations[d] + 1;
-  // A pooling may have clipped windows at the end.
-  if (out[dim] < 1 || Count(out[dim] - 1) * strides[d] + reach > in[dim])
-    return std::nullopt;
-  return Slide{dim, strides[d], reach};
-}
+/// A convolution or a pooling: windows along the spatial dimensions.
+struct SpatialWindows {
+  Layout layout;
+  ArrayRef<int64_t> in, out; ///< Shapes of the image and of the result.
+  ArrayRef<int64_t> kernel, strides, low, high, dilations;
 
-std::optional<Slide> slideOfConv(ConvOp op, int64_t dim) {
-  const ArrayRef<int64_t> pads = op.getPads();
-  return slideOfWindow(dim, op.getLayout(), shapeOf(op.getInput()), op.getType().getShape(), op.getKernelShape(),
-                       op.getStrides(), pads.take_front(pads.size() / 2), pads.drop_front(pads.size() / 2),
-                       op.getDilations());
-}
+  /// Batch and spatial dimensions have the same place in the result.
+  std::optional<Slide> slide(int64_t dim) const {
+    if (dim == 0)
+      return Slide{};
+    const int64_t d = dim - (layout == Layout::channels_last ? 1 : 2);
+    if (d < 0 || d >= static_cast<int64_t>(kernel.size()) || low[d] != 0 || high[d] != 0)
+      return std::nullopt;
+    const Count reach = Count(kernel[d] - 1) * dilations[d] + 1;
+    // A pooling may have clipped windows at the end.
+    if (out[dim] < 1 || Count(out[dim] - 1) * strides[d] + reach > in[dim])
+      return std::nullopt;
+    return Slide{dim, strides[d], reach};
+  }
+};
 
-std::optional<Slide> slideOfIntegerConv(IntegerConvOp op, int64_t dim) {
+/// Of convolutions of floats and of integers.
+template <typename Conv>
+std::optional<Slide> slideOfConv(Conv op, int64_t dim) {
+  const SmallVector<int64_t> kernel = op.getKernelShape();
   const ArrayRef<int64_t> pads = op.getPads();
-  return slideOfWindow(dim, op.getLayout(), shapeOf(op.getInput()), typeOf(op.getResult()).getShape(),
-                       op.getKernelShape(), op.getStrides(), pads.take_front(pads.size() / 2),
-                       pads.drop_front(pads.size() / 2), op.getDilations());
+  return SpatialWindows{
+      op.getLayout(),  shapeOf(op.getInput()),         shapeOf(op.getResult()),        kernel,
+      op.getStrides(), pads.take_front(kernel.size()), pads.drop_front(kernel.size()), op.getDilations()}
+      .slide(dim);
 }
 
 std::optional<Slide> slideOfPool(PoolOp op, int64_t dim) {
-  return slideOfWindow(dim, op.getLayout(), shapeOf(op.getInput()), op.getType().getShape(), op.getKernel(),
-                       op.getStrides(), op.getPadsLow(), op.getPadsHigh(), op.getDilations());
+  return SpatialWindows{op.getLayout(),  shapeOf(op.getInput()), op.getType().getShape(), op.getKernel(),
+                        op.getStrides(), op.getPadsLow(),        op.getPadsHigh(),        op.getDilations()}
+      .slide(dim);
 }
 
 /// Rows of the left operand, if all rows are multiplied by one matrix.
@@ -85,8 +88,7 @@ std::optional<Slide> slideOfReshape(ReshapeOp op, int64_t dim) {
 
 std::optional<Slide> sluice::dataflow::slideOf(Operation *op, unsigned operand, int64_t dim) {
   if (isa<ElementwiseOpInterface>(op)) {
-    const int64_t resultDim =
-        dim + typeOf(op->getResult(0)).getRank() - typeOf(op->getOperand(operand)).getRank();
+    const int64_t resultDim = dim + typeOf(op->getResult(0)).getRank() - typeOf(op->getOperand(operand)).getRank();
     if (shapeOf(op->getOperand(operand))[dim] != shapeOf(op->getResult(0))[resultDim])
       return std::nullopt;
     return Slide{resultDim};
@@ -97,7 +99,7 @@ std::optional<Slide> sluice::dataflow::slideOf(Operation *op, unsigned operand, 
 
 void sluice::dataflow::registerSlidingModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DataflowDialect *) {
-    attach<SlidingModel<slideOfConv>, SlidingModel<slideOfIntegerConv>, SlidingModel<slideOfPool>,
+    attach<SlidingModel<slideOfConv<ConvOp>>, SlidingModel<slideOfConv<IntegerConvOp>>, SlidingModel<slideOfPool>,
            SlidingModel<slideOfMatmul>, SlidingModel<slideOfTranspose>, SlidingModel<slideOfReshape>>(context);
   });
 }

@@ -28,7 +28,8 @@ struct Slide {
 void registerSlidingModels(mlir::DialectRegistry &registry);
 
 /// How an operator slides along dimension `dim` of operand `operand`, for static types: by SlidingOpInterface, or
-/// element by element if the operator is element-wise and does not broadcast this dimension. Empty if it does not slide.
+/// element by element if the operator is element-wise and does not broadcast this dimension. Empty if it does not
+/// slide.
 std::optional<Slide> slideOf(mlir::Operation *op, unsigned operand, int64_t dim);
 
 } // namespace sluice::dataflow
