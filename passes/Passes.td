@@ -41,6 +41,20 @@ def SimplifyPass : Pass<"dataflow-simplify", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ShareWindowsPass : Pass<"dataflow-share-windows", "::mlir::func::FuncOp"> {
+  let summary = "Compute the rows that overlapping windows share once";
+  let description = [{
+    A `concat` of overlapping slices of one tensor is a batch of windows, for example of an
+    audio signal. Operators that slide along the signal (SlidingOpInterface: convolutions
+    and poolings without padding along it, element-wise operators, transposes) compute on the
+    signal instead, and the slices are taken from their results. The starts of all windows must be
+    multiples of the strides. Where a result of each window is needed by another operator, or
+    an operator does not slide, the batch of windows is built there. The pass only changes
+    programs in which this saves more work than the slices cost.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+}
+
 def FuseAttentionPass : Pass<"dataflow-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "Fuse two products with a softmax between them into one kernel";
   let description = [{

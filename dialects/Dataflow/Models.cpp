@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Evaluate/Evaluate.h"
 #include "dialects/Dataflow/Gradient/Gradient.h"
 #include "dialects/Dataflow/Library/Library.h"
+#include "dialects/Dataflow/Tiling/Sliding.h"
 #include "dialects/Dataflow/Tiling/Tiling.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -23,6 +24,7 @@ void registerDataflow(DialectRegistry &registry) {
   registerGradientModels(registry);
   registerKernelModels(registry);
   registerLibraryModels(registry);
+  registerSlidingModels(registry);
   registerTilingModels(registry);
 }
 

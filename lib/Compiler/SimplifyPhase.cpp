@@ -36,6 +36,8 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
                                           {"seed", std::to_string(options.seed)},
                                           {"threads", std::to_string(options.threads)}});
   passes.onFunctions("dataflow-simplify", {{"differentiable", optionText(options.training.has_value())}});
+  if (!options.training)
+    passes.onFunctions("dataflow-share-windows");
   SLUICE_RETURN_IF_ERROR(imported.run(passes));
   return Simplified{std::move(imported)};
 }
