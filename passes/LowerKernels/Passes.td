@@ -12,9 +12,8 @@ def SimplifyKernelPass : InterfacePass<"kernel-simplify", "::mlir::FunctionOpInt
   let description = [{
     Some math functions on f32, f16 and bf16 become polynomials with an error of a few ulp:
     those whose polynomials can be vectorized and are valid over the whole range (exp, log,
-    tanh, erf and others). f16 and bf16 are computed in f32. If the result of exp exceeds the
-    range of f32, it is the largest finite number. Vector operations become operations on
-    shapes that LLVM has.
+    tanh, erf and others). f16 and bf16 are computed in f32. Vector operations become
+    operations on shapes that LLVM has.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];

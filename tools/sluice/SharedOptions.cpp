@@ -173,7 +173,8 @@ void CompileOptions::addTo(CLI::App &app) {
                    ->needs(prune)
                    ->group(kPruning));
   addGenerationTo(app);
-  addOption(app, "--threads", options.threads, "number of threads, 0: one for each core; never changes a result")
+  addOption(app, "--threads", options.threads,
+            "number of threads, 0: one for each core; changes the plan only if the time limit ends the search")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
