@@ -434,11 +434,13 @@ static std::string rivalsOf(const AbsenceFact &absence) {
 
 /// "it is not in 'm1' from 348 ns to 596 ns; meanwhile its addresses are used by ..."; empty if it is never away.
 static std::string awayText(const AbsenceFact &absence, int64_t stepNs) {
-  std::string when;
-  for (const Interval &interval : absence.away)
-    when += concat(when.empty() ? "" : ", and of the next step ", describeSpan(interval, stepNs));
-  if (when.empty())
+  if (absence.away.empty())
     return "";
+  // An absence over the end of the step has two intervals.
+  const std::string when = absence.away.size() == 1
+                               ? describeSpan(absence.away[0], stepNs)
+                               : concat("from ", formatDuration(absence.away.front().startNs), " of one step to ",
+                                        formatDuration(absence.away.back().endNs), " of the next step");
   const int64_t reservedNs = absence.times.empty() ? absence.backNs : absence.times.back().endNs;
   const bool isReserved = reservedNs < absence.backNs && reservedNs > 0;
   return concat("it is not in ", inQuotes(absence.memory), " ", when,

@@ -237,8 +237,8 @@ TEST_CASE("a parameter that is copied in each step is away over the step's end",
   CHECK(facts.copies[0].absence->freeOffset == 64);
   const std::string text = textOf(describe(facts));
   CHECK_THAT(text,
-             Contains("It is not in 'm1' from 174 ns to 248 ns, and of the next step from 0 ns to 74 ns; meanwhile "
-                      "no other tensor uses its addresses."));
+             Contains("It is not in 'm1' from 174 ns of one step to 74 ns of the next step; meanwhile no other tensor "
+                      "uses its addresses."));
   CHECK_THAT(
       text,
       Contains(
