@@ -111,7 +111,7 @@ struct ApplyTuning : impl::ApplyTuningPassBase<ApplyTuning> {
       const KernelTuning &chosen = found->second.tuning;
       if (chosen.algorithm != sluice::TunedAlgorithm::Any && !cast<TunableOpInterface>(op).allowsTunedAlgorithm())
         return op->emitError("the tuning file gives kernel '")
-               << key << "' an algorithm, which only convolutions have, remove 'algorithm' from that kernel";
+               << key << "' an algorithm, and the kernel is not a convolution, remove 'algorithm' from this kernel";
       TuningHelper(op->getContext()).setAttr(op, TuningAttr::get(op->getContext(), key, chosen));
       return WalkResult::advance();
     });

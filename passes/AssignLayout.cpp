@@ -426,15 +426,15 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
     constexpr int64_t kMost = 1024;
     if (lanes < 1 || lanes > kMost || !llvm::isPowerOf2_64(lanes))
       return emitError(UnknownLoc::get(context))
-             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout is not a power of two from 1 to "
+             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout must be a power of two from 1 to "
              << kMost;
     if (registers < 1 || registers > kMost)
       return emitError(UnknownLoc::get(context))
-             << "registers = " << registers.getValue() << " of dataflow-assign-layout is not from 1 to " << kMost;
+             << "registers = " << registers.getValue() << " of dataflow-assign-layout must be from 1 to " << kMost;
     constexpr int64_t kLeastCache = 1 << 12, kMostCache = 1 << 30;
     if (l2 < kLeastCache || l2 > kMostCache)
       return emitError(UnknownLoc::get(context))
-             << "l2 = " << l2.getValue() << " of dataflow-assign-layout is not from " << kLeastCache << " to "
+             << "l2 = " << l2.getValue() << " of dataflow-assign-layout must be from " << kLeastCache << " to "
              << kMostCache;
     if (dot != "none" && !symbolizeIntegerDot(dot))
       return emitError(UnknownLoc::get(context))

@@ -105,11 +105,12 @@ Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
     }
     for (const Pair &pair : pairs)
       if (pair.input == input || pair.output == i)
-        return bad(text, namesOf({input, i}), " are paired twice, name each in one pair");
+        return bad(text, namesOf({input, i}),
+                   " have an input or output that another pair names, name each in one pair");
     pairs.push_back({input, i});
     return {};
   }
-  return bad(text, "the model has no output '", excerpt(output.str()), "', it has ", excerpt(known));
+  return bad(text, "the model has no output '", excerpt(output.str()), "', use one of ", excerpt(known));
 }
 
 /// A name may hold an equals sign: the first one counts whose left side is an input.
@@ -131,13 +132,14 @@ Status Carrier::addPairs(StringRef text) {
       return {};
   }
   if (!hasEquals)
-    return bad(text, "it names no input and output, write PAST=PRESENT");
+    return bad(text, "the text does not name an input and an output, write PAST=PRESENT");
   std::string known;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (const StringAttr name = inputName(function, i))
       known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
   return bad(text,
-             "no input of the model has this name, or matches this pattern with as many stars on both sides, the ",
+             "no input of the model has this name or matches this pattern, or the two sides have different numbers of "
+             "stars, the ",
              "inputs are ", excerpt(known));
 }
 
@@ -154,18 +156,20 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
     std::string types;
     llvm::raw_string_ostream(types) << elementOf(past) << " in " << now.size() << " dimensions and "
                                     << elementOf(present) << " in " << next.size();
-    return fail("hold ", types, ", pair tensors of one type");
+    return fail("hold ", types, ", pair tensors of the same element type and rank");
   }
   if (isString(elementOf(past)))
-    return fail("hold text, which a state cannot, pair tensors of numbers");
+    return fail("hold text, which states do not support, pair tensors of numbers");
   for (size_t d = 0; d < now.size(); ++d) {
     if (now[d] == next[d] && now[d].isConstant())
       continue;
     if (now[d] == next[d])
       return fail("have an extent with a range in dimension ", d,
-                  ", which is the same before and after a step, give it ", "one size by --dim");
+                  " that is the same before and after a step, which states do not support, give this dimension ",
+                  "one size by --dim");
     if (dim)
-      return fail("differ in dimensions ", *dim, " and ", d, ", a state grows along one");
+      return fail("differ in dimensions ", *dim, " and ", d,
+                  ", and a state can grow along one dimension only, give the other one the same size in both");
     dim = static_cast<int64_t>(d);
   }
   if (!dim)
@@ -173,12 +177,12 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
   const Extent &length = now[*dim];
   if (length.isConstant() || !isa<AffineSymbolExpr>(length.expr()))
     return fail("have ", length.most(), " and ", next[*dim].most(), " positions in dimension ", *dim,
-                ", a state that grows needs a range there, give it by --dim NAME=0..MOST");
+                ", and a state that grows needs a range there, give a range by --dim NAME=0..MOST");
   const auto symbol = cast<AffineSymbolExpr>(length.expr()).getPosition();
   if (length.symbols().isFound(symbol) || length.symbols().getLeast()[symbol] != 0 ||
       length.symbols().getSteps()[symbol] != 1)
     return fail("begin with ", length.symbols().getLeast()[symbol], " positions or more in dimension ", *dim,
-                ", a state that grows is empty at first, give its range by --dim ",
+                ", and a state that grows must be empty at first, in steps of 1, give the range by --dim ",
                 length.symbols().getNames()[symbol].str(), "=0..", length.most());
   return {};
 }
@@ -188,8 +192,9 @@ Status Carrier::noteLength(const Pair &pair, const Extent &now, const Extent &ne
   const auto [entry, isNew] = lengths.insert({now.expr(), {next, namesOf(pair)}});
   if (!isNew && !(entry->second.first == next))
     return makeError(
-        ErrorCode::InvalidInput, namesOf(pair), " grow by another number of positions than ", entry->second.second,
-        ", whose dimension has the same name, option '--state', give a pair that is ", "no state back to the caller");
+        ErrorCode::InvalidInput, namesOf(pair), " and ", entry->second.second,
+        " grow by different numbers of positions along dimensions of the same name, option '--state', leave one ",
+        "of the two pairs out");
   return {};
 }
 

@@ -39,7 +39,7 @@ struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
     Block &block = function.getBody().front();
     Operation *terminator = block.getTerminator();
     if (result >= terminator->getNumOperands())
-      return function.emitError("has no result ") << result.getValue() << " to differentiate";
+      return function.emitError("has no result ") << result.getValue() << ", option 'result' of dataflow-differentiate";
     Value root = terminator->getOperand(result);
     if (!isa<FloatType>(typeOf(root).getElementType()))
       return function.emitError("result ") << result.getValue() << " holds no floats";

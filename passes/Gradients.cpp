@@ -99,7 +99,7 @@ LogicalResult Reverse::differentiate(Operation *op) {
     return success();
   auto gradient = modelOf<GradientOpInterface>(op);
   if (!gradient)
-    return op->emitOpError("has no gradient, and lies between the loss and what it is differentiated by");
+    return op->emitOpError("has no gradient, and lies between the loss and a tensor whose gradient is needed");
   SmallVector<bool> wanted;
   for (Value operand : op->getOperands())
     wanted.push_back(active.contains(operand));

@@ -350,7 +350,8 @@ static std::optional<PartialKind> reductionOf(const TilingRule &rule) {
 LogicalResult Partitioner::partition(Operation &op, OperatorId id) {
   TensorBuilder build(builder, op.getLoc());
   auto failed = [&] {
-    return op.emitError("cannot run on parts: ") << (build.message().empty() ? "a conversion fails" : build.message());
+    return op.emitError("cannot be split over devices: ")
+           << (build.message().empty() ? "an operand cannot be converted" : build.message());
   };
   const std::vector<TilingRule> &rules = bridged.program.operators[id.index()].rules;
   // Axes that use one rule count as one, the outer one first.

@@ -25,7 +25,7 @@ namespace sluice {
 static Expected<std::vector<float>> readWeights(MatmulOp layer, int64_t rows, int64_t columns) {
   auto constant = layer.getRhs().getDefiningOp<ConstantOp>();
   if (!constant)
-    return makeError(ErrorCode::InvalidInput, "its weights are not constant");
+    return makeError(ErrorCode::InvalidInput, "its weights must be constants");
   std::vector<float> stored(static_cast<size_t>(rows * columns)), weights(stored.size());
   if (failed(copyConstant(constant.getValue(), reinterpret_cast<char *>(stored.data()))))
     return makeError(ErrorCode::InvalidInput, "the data of its weights is missing");
@@ -134,7 +134,8 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
     std::string message;
     Value blocks = buildBlocks(layer, solution, parts, message);
     if (!blocks || blocks.getType() != layer.getType())
-      return makeError(ErrorCode::Internal, message.empty() ? "its blocks do not fit" : message);
+      return makeError(ErrorCode::Internal,
+                       message.empty() ? "its blocks do not match the shape of the layer" : message);
     Builder builder(&getContext());
     Attribute entry = builder.getDictionaryAttr(
         {builder.getNamedAttr("layer", builder.getStringAttr(nodeName(layer.getLoc()))),

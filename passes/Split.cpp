@@ -100,7 +100,7 @@ LogicalResult Splitter::rewrite(const OperatorSplit &split) {
                              : operand);
     Parts made = llvm::is_contained(operands, Value()) ? Parts() : buildPart(op, build, used, operands);
     if (made.size() != results.size() || llvm::is_contained(made, Value()))
-      return op->emitError("cannot run on parts: ")
+      return op->emitError("cannot be split into parts: ")
              << (build.message().empty() ? "an operand cannot be cut" : build.message());
     for (auto [list, value] : llvm::zip(results, made))
       list.push_back(value);
@@ -136,7 +136,7 @@ struct Split : sluice::impl::SplitPassBase<Split> {
       return signalPassFailure();
     for (Operation &op : function.getBody().front())
       if (op.hasAttr(DataflowDialect::SplitAttrHelper::getNameStr())) {
-        op.emitError("does not run, it follows from constants: it cannot be split");
+        op.emitError("is computed from constants at compile time and cannot be split");
         return signalPassFailure();
       }
   }

@@ -95,8 +95,10 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
     known += (known.empty() ? "'" : ", '") + name.str() + "'";
   }
   if (output.empty())
-    return function.emitError("has several outputs to take the loss of, name one of ") << known;
-  return function.emitError("has no output '") << output << "' to take the loss of, name one of " << known;
+    return function.emitError("has several outputs, and the loss needs one, option '--train of', name one of ")
+           << known;
+  return function.emitError("has no output '")
+         << output << "' for the loss, option '--train of', name one of " << known;
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
@@ -149,11 +151,12 @@ Value Train::crossEntropy(TensorBuilder &build, Value logits, Value labels, int6
 FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, Value output) {
   RankedTensorType type = typeOf(output);
   if (!isa<FloatType>(type.getElementType()))
-    return function.emitError("the loss is taken of an output of ") << type.getElementType() << " elements, not floats";
+    return function.emitError("the output of the loss must have floating-point elements, got ")
+           << type.getElementType();
   if (loss == "output") {
     if (elementCount(type) != 1)
-      return function.emitError("the output that is the loss has ")
-             << elementCount(type).value() << " elements, not one";
+      return function.emitError("the output that is the loss must have one element, got ")
+             << elementCount(type).value();
     return build.reshape(output, {});
   }
   if (loss == "mse") {
@@ -172,11 +175,12 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return function.emitError("'") << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
   int64_t rank = type.getRank(), classAxis = axis;
   if (rank < 1)
-    return function.emitError("softmax-cross-entropy needs classes, its output is one number");
+    return function.emitError(
+        "softmax-cross-entropy needs an output with an axis of classes, and the output is one number");
   if (classAxis < 0)
     classAxis = rank == 4 || rank == 5 ? 1 : rank - 1;
   if (classAxis >= rank)
-    return function.emitError("class axis ") << classAxis << " is outside the output's rank " << rank;
+    return function.emitError("class axis ") << classAxis << " is out of range for an output of rank " << rank;
   // A classifier that ends in a softmax: its input are the logits.
   if (auto softmax = output.getDefiningOp<SoftmaxOp>();
       softmax && !softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis)
@@ -333,7 +337,9 @@ LogicalResult Train::run(func::FuncOp function) {
   if (!llvm::is_contained(kOptimizers, optimizer))
     return function.emitError("'") << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
   if (accumulate < 0 || accumulate > INT32_MAX)
-    return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
+    return function.emitError("accumulate=")
+           << accumulate.getValue() << " is out of range, option 'accumulate' of dataflow-train, give 0 to "
+           << INT32_MAX;
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   updates = {function, {}};
@@ -385,7 +391,7 @@ LogicalResult Train::run(func::FuncOp function) {
   if (!problem.empty() || !counter.message().empty())
     return function.emitError("an update cannot be built: ") << problem << counter.message();
   if (numUpdated == 0)
-    return function.emitError("no trainable parameter has an influence on the loss");
+    return function.emitError("the loss depends on no trainable parameter");
   if (isExchanged() && failed(applyExchanged(function, exchanged)))
     return failure();
 

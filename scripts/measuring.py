@@ -36,7 +36,7 @@ def read_speeds(options):
     except ValueError:
         options.speeds = []
     if not options.speeds or min(options.speeds) <= 0 or max(options.speeds) > 1:
-        fail("--speeds takes numbers above 0, at most 1, separated by commas")
+        fail("a speed is out of range, option '--speeds', give numbers above 0 and at most 1, separated by commas")
 
 
 def machine_of(model, speeds, bytes_per_second):
@@ -110,10 +110,10 @@ class Model:
                                       *(["--repeat", repeat] if repeat else ["--steps", steps])))
         copied = (result["bytesIn"], result["bytesOut"])
         if copied != (result["plannedBytesIn"], result["plannedBytesOut"]):
-            fail(f"{artifact}: {copied} bytes copied, not as planned")
+            fail(f"{artifact}: the step copied {copied} bytes, which differs from the plan")
         return result.get("medianNs", result["stepNs"]), result.get("leastNs", result["stepNs"]), self.left(out)
 
 
 def alike(left, wanted, name):
     if left != wanted:
-        fail(f"plan '{name}' leaves other bytes than the run it is compared with")
+        fail(f"the outputs with plan '{name}' differ from those of the reference run")

@@ -163,7 +163,7 @@ static LogicalResult verifySymbol(Operation *user, Operation *found, StringRef k
     return user->emitOpError() << "C2: " << kind << " '" << name.getValue() << "' is not declared";
   if (isa<Declared>(found))
     return success();
-  InFlightDiagnostic error = user->emitOpError() << "C2: '" << name.getValue() << "' is not a " << kind;
+  InFlightDiagnostic error = user->emitOpError() << "C2: '" << name.getValue() << "' must be a " << kind;
   error.attachNote(found->getLoc()) << "declared here as '" << found->getName() << "'";
   return error;
 }

@@ -73,9 +73,9 @@ static bool holdsOnly(ArrayAttr list) {
 LogicalResult MachineAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr memories, ArrayAttr devices,
                                   ArrayAttr links) {
   if (!holdsOnly<MemoryAttr>(memories) || !holdsOnly<DeviceAttr>(devices) || !holdsOnly<LinkAttr>(links))
-    return emitError() << "a machine lists #exec.memory, #exec.device and #exec.link";
+    return emitError() << "a machine may list only #exec.memory, #exec.device and #exec.link";
   if (memories.empty() || devices.empty())
-    return emitError() << "a machine has a memory, the host's, and a device";
+    return emitError() << "a machine must have at least a memory, that of the host, and a device";
   llvm::StringSet<> names;
   for (auto memory : memories.getAsRange<MemoryAttr>())
     if (!names.insert(memory.getName()).second)
@@ -100,7 +100,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   constexpr int64_t kMostBits = 1 << 16, kMostRegisters = 1 << 10, kMostArchitecture = 999;
   constexpr int64_t kLeastCache = 1 << 12, kMostCache = 1 << 30;
   if (name.empty() || triple.empty() || cpu.empty())
-    return emitError() << "a target has a name, a triple and a cpu, write them or run exec-attach-target";
+    return emitError() << "a target must have a name, a triple and a cpu, write them or run exec-attach-target";
   if (vectorBits < 32 || vectorBits > kMostBits || !llvm::isPowerOf2_64(vectorBits) || registers < 1 ||
       registers > kMostRegisters)
     return emitError() << "target '" << name << "' has " << registers << " vector registers of " << vectorBits
@@ -113,14 +113,14 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (!llvm::all_of(list, [](int64_t each) { return each > 0 && each <= kMostArchitecture; }) ||
       std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())
     return emitError() << "target '" << name << "' has architectures [" << list
-                       << "], write numbers of GPUs' in ascending order, as 80 for sm_80";
+                       << "], write numbers of GPU architectures in ascending order, such as 80 for sm_80";
   return success();
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, DenseI64ArrayAttr arenas,
                                ArrayAttr streams, ArrayAttr slots, ArrayAttr commands) {
   if (!holdsOnly<StreamAttr>(streams) || !holdsOnly<SlotAttr>(slots))
-    return emitError() << "a plan lists #exec.stream and #exec.slot";
+    return emitError() << "a plan may list only #exec.stream and #exec.slot";
   const auto numStreams = static_cast<int64_t>(streams.size()), numSlots = static_cast<int64_t>(slots.size());
   auto within = [](ArrayRef<int64_t> numbers, int64_t count) {
     return llvm::all_of(numbers, [&](int64_t number) { return number >= 0 && number < count; });

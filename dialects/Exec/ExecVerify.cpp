@@ -61,13 +61,13 @@ LogicalResult verifyDeclarations(Declarations &known) {
   for (MemoryOp memory : known.memories) {
     int64_t arena = memory.getArena();
     if (arena < 0 || (memory.getCapacity() && arena > static_cast<int64_t>(*memory.getCapacity())))
-      return memory.emitOpError() << "C3: arena of " << arena << " bytes does not fit in the memory's capacity";
+      return memory.emitOpError() << "C3: arena of " << arena << " bytes exceeds the capacity of the memory";
   }
   if (!known.memories.empty() && known.memories.front().getFile())
-    return known.memories.front().emitOpError("C3: the first memory is the host's, and no file");
+    return known.memories.front().emitOpError("C3: the first memory must be that of the host and not a file");
   for (DeviceOp device : known.devices) {
     if (known.memories[known.numbers[device.getMemoryAttr()]].getFile())
-      return device.emitOpError("C3: computes in a file");
+      return device.emitOpError("C3: must not compute in a file");
     double speed = device.getSpeed().convertToDouble();
     if (static_cast<int64_t>(device.getThreads()) < 1 || device.getThreads() > UINT32_MAX || !positive(speed))
       return device.emitOpError("C3: threads must be at least 1 and speed positive");
@@ -75,9 +75,10 @@ LogicalResult verifyDeclarations(Declarations &known) {
   for (LinkOp link : known.links) {
     double rate = link.getRate().convertToDouble(), duplex = link.getDuplex().convertToDouble();
     if (!positive(rate) || !sluice::isDuplexRate(rate, duplex) || static_cast<int64_t>(link.getLatency()) < 0)
-      return link.emitOpError("C3: rate must be positive, duplex in [rate, 2 x rate] and latency not negative");
+      return link.emitOpError(
+          "C3: rate must be positive, duplex must be in [rate, 2 x rate] and latency must be at least 0");
     if (link.getFirst() == link.getSecond())
-      return link.emitOpError("C3: a link joins two different memories");
+      return link.emitOpError("C3: a link must join two different memories");
   }
   auto verifyPort = [](auto port) -> LogicalResult {
     if (!denseBytes(cast<RankedTensorType>(port.getType())))
@@ -199,13 +200,14 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
       return op.emitOpError() << "C5: " << what << " " << position << " is not declared";
     int64_t declared = portBytes(ports[position].getType());
     if (bytes != declared)
-      return op.emitOpError() << "C5: " << what << " " << position << " has " << declared << " bytes, not " << bytes;
+      return op.emitOpError() << "C5: " << what << " " << position << " has " << declared << " bytes, and the slot has "
+                              << bytes;
     slot.end = bytes;
     return success();
   };
   slot.memory = op.getMemory() ? known.numbers[op.getMemoryAttr()] : 0;
   if (op.getMemory() && (op.getKind() != HomeKind::Parameter || !isFile(slot.memory)))
-    return op.emitOpError("C5: a home that names a memory is a parameter's, in a file");
+    return op.emitOpError("C5: only the home of a parameter may name a memory, which must be a file");
   switch (op.getKind()) {
   case HomeKind::Parameter:
     return within(program.getParameterBytes(), "parameter file");
@@ -213,7 +215,7 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
     return port(known.inputs, "input");
   case HomeKind::Output:
     if (op.getResident())
-      return op.emitOpError("C6: an output holds nothing before the step");
+      return op.emitOpError("C6: an output cannot be resident, because it has no value before the step");
     if (failed(port(known.outputs, "output")))
       return failure();
     slot.area = outputArea(position);
@@ -267,11 +269,11 @@ void BodyVerifier::touch(Slot &slot, uint32_t command, uint32_t stream) {
 LogicalResult BodyVerifier::checkRead(Operation *op, Slot &slot) {
   if (!slot.heldFromStart()) {
     if (!slot.written)
-      return op->emitOpError() << "C7: reads " << nameOf(slot) << ", which no command before has written";
+      return op->emitOpError() << "C7: reads " << nameOf(slot) << ", which no earlier command has written";
     auto writer = slot.touches.front(); // The first touch of a written slot is its write.
     if (!happensBefore(slot.writer, writer.first, clocks.size() / known.streams.size() - 1))
       return op->emitOpError() << "C7: reads " << nameOf(slot)
-                               << ", whose write does not happen before; wait for its event";
+                               << ", whose write is not ordered before this command, wait for the event of the write";
   }
   if (slot.overwritten)
     return op->emitOpError() << "C7: reads " << nameOf(slot) << ", which has been overwritten";
@@ -351,7 +353,7 @@ LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
   if (known.devices[known.numbers[known.streams[stream].getDeviceAttr()]].getKind() != DeviceKind::Cpu || !flags ||
       static_cast<uint64_t>(flags->end - flags->begin) <= last)
     return op.emitOpError() << "C18: launches the expert '" << op.getOp()
-                            << "', and is not on a CPU or reads no mask with the " << last + 1
+                            << "' on a device other than a CPU or without a mask of the " << last + 1
                             << " elements of its group";
   return success();
 }
@@ -360,9 +362,10 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
                                       FlatSymbolRefAttr linkName, uint32_t stream) {
   Slot &from = slotOf(source), &to = slotOf(destination);
   if (!from.op.getHeldTensor() || from.op.getHeldTensor() != to.op.getHeldTensor())
-    return op->emitOpError() << "C9: copies " << nameOf(from) << " to a slot of " << nameOf(to);
+    return op->emitOpError() << "C9: copies " << nameOf(from) << " to " << nameOf(to)
+                             << ", which is a slot of another tensor";
   if (bytes < 0 || bytes > from.end - from.begin || bytes > to.end - to.begin)
-    return op->emitOpError() << "C9: copies " << bytes << " bytes, more than its slots have";
+    return op->emitOpError() << "C9: copies " << bytes << " bytes, more than one of the slots has";
   LinkOp link = known.links[known.numbers[linkName]];
   uint32_t first = known.numbers[link.getFirstAttr()], second = known.numbers[link.getSecondAttr()];
   if (!((first == from.memory && second == to.memory) || (first == to.memory && second == from.memory)))
@@ -376,7 +379,7 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
                         : isa<SwapOutOp>(op) ? from.memory != 0 && to.memory == 0
                                              : from.memory != 0 && to.memory != 0;
   if (!directionHolds)
-    return op->emitOpError("C9: swap_in comes from the host's memory, swap_out goes to it, copy does neither");
+    return op->emitOpError("C9: swap_in must copy from the host's memory and swap_out to it, and copy must do neither");
   uint32_t memory = known.memoryOfStream(stream);
   const bool copies = kind == StreamKind::Compute || kind == StreamKind::In || kind == StreamKind::Out;
   bool streamHolds =
@@ -420,7 +423,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   for (Value wait : op.getWaitEvents()) {
     auto [waitStream, waitCommand] = events.find(wait)->second;
     if (waitStream == stream)
-      return op->emitOpError("C12: waits for a command of its own stream, which is ordered before it already");
+      return op->emitOpError("C12: waits for a command of the same stream, which is already ordered before");
     join(waitCommand);
   }
   clock[stream] = command + 1;
@@ -449,7 +452,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
 
 LogicalResult BodyVerifier::run(Region &body) {
   if (body.front().getNumArguments() != 0)
-    return body.getParentOp()->emitOpError("C1: a body takes no arguments");
+    return body.getParentOp()->emitOpError("C1: a body must not have arguments");
   owners.resize(known.memories.size() + 1 + known.outputs.size());
   lastOnStream.assign(known.streams.size(), -1);
   // Resident bytes are taken before the first command, wherever they are named.
@@ -461,7 +464,7 @@ LogicalResult BodyVerifier::run(Region &body) {
       if (failed(checkCommand(command)))
         return failure();
     } else if (!isa<SlotOpInterface>(&op)) {
-      return op.emitOpError("C1: only slots and commands stand in a program's bodies");
+      return op.emitOpError("C1: only slots and commands are allowed in the bodies of a program");
     }
   }
   return success();
@@ -504,11 +507,11 @@ LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
       auto [end, holder] = held->second;
       if (end > slot.begin && !sameTensor(slots[holder]))
         return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[holder])
-                                      << " is in its place when the step ends";
+                                      << " is at this address when the step ends";
       if (end > slot.begin && *slot.area != stateArea() && replaced.count(slot.op.getHeldTensor()) &&
           slots[holder].op.getReplaced() != slot.op.getHeldTensor())
         return slot.op->emitOpError() << "C14: " << nameOf(slot)
-                                      << " is resident, and is not in its place with its new value when the step ends";
+                                      << " is resident, and the new value is not at this address when the step ends";
     }
     if (*slot.area == stateArea())
       continue;
@@ -529,7 +532,8 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
   if (experts.empty())
     return success();
   if (llvm::none_of(known.memories, [](MemoryOp memory) { return memory.getFile(); }))
-    return experts.front().emitOpError("C18: is an expert, and the program has no memory of kind file, declare one");
+    return experts.front().emitOpError(
+        "C18: is an expert of a program without a memory of kind file, declare such a memory");
   llvm::StringSet<> names;
   for (auto [i, expert] : llvm::enumerate(experts)) {
     const auto group = static_cast<int64_t>(expert.getGroup()), element = static_cast<int64_t>(expert.getElement());
@@ -556,8 +560,8 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
     return program.emitOpError() << "C18: " << slots << " slots are out of range, give 1 to " << UINT32_MAX;
   if (slots > room / program.getExpertSlotBytes())
     return program.emitOpError() << "C18: " << slots << " slots of " << program.getExpertSlotBytes()
-                                 << " bytes do not fit into the host's memory beside its arena of " << host.getArena()
-                                 << ", give fewer slots";
+                                 << " bytes do not fit into the host's memory in addition to the arena of "
+                                 << host.getArena() << ", give fewer slots";
   return success();
 }
 
@@ -567,19 +571,19 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
   auto inits = llvm::to_vector(program.getBody().getOps<InitOp>());
   const auto unbounded = llvm::find_if(steps, [](StepOp step) { return !step.getBounds(); });
   if (unbounded == steps.end() || std::next(unbounded) != steps.end() || known.memories.empty())
-    return program.emitOpError("C1: needs a memory, and one step without bounds, its last one");
+    return program.emitOpError("C1: needs a memory, and exactly one step without bounds, which must be the last");
   for (auto [i, step] : llvm::enumerate(steps)) {
     for (StepOp other : ArrayRef(steps).take_front(i))
       if (other.getBoundsAttr() == step.getBoundsAttr())
-        return step.emitOpError("C17: has the bounds of a step before it");
+        return step.emitOpError("C17: has the same bounds as an earlier step");
     if (step.getBounds().has_value() != step.getArenas().has_value())
-      return step.emitOpError("C17: has bounds or arenas, and needs both or none");
+      return step.emitOpError("C17: must have both bounds and arenas, or neither");
     if (!step.getBounds())
       continue;
     const ArrayRef<int64_t> bounds = *step.getBounds(), arenas = *step.getArenas();
     if (bounds.size() != symbols.size() || arenas.size() != known.memories.size())
       return step.emitOpError() << "C17: has " << bounds.size() << " bounds and " << arenas.size()
-                                << " arenas, the program has " << symbols.size() << " symbols and "
+                                << " arenas, and the program has " << symbols.size() << " symbols and "
                                 << known.memories.size() << " memories";
     for (auto [bound, symbol] : llvm::zip(bounds, symbols))
       if (bound < symbol.least || bound > symbol.most || (bound - symbol.least) % symbol.step != 0)
@@ -594,7 +598,7 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
   for (auto [i, init] : llvm::enumerate(inits)) {
     auto isSame = [&](auto other) { return other.getBoundsAttr() == InitOp(init).getBoundsAttr(); };
     if (llvm::none_of(steps, isSame) || llvm::any_of(ArrayRef(inits).take_front(i), isSame))
-      return init.emitOpError("C1: needs a step with the same bounds, and to be its only init");
+      return init.emitOpError("C1: needs a step with the same bounds, which must have only this init");
   }
   return success();
 }
@@ -660,7 +664,7 @@ LogicalResult ProgramOp::verifyRegions() {
     if (InitOp before = getInit(step)) {
       for (Operation &op : before.getBody().getOps())
         if (isa<LaunchOp>(&op))
-          return op.emitOpError("C15: init holds copies alone");
+          return op.emitOpError("C15: init may contain only copies");
       if (failed(init.emplace(*this, known, step).run(before.getBody())))
         return failure();
     }

@@ -56,7 +56,7 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   auto check = [&](auto port) -> LogicalResult {
     dataflow::SymbolsAttr own = dataflow::symbolsOf(port.getType());
     if (own && symbols && own != symbols)
-      return port.emitOpError() << "C16: '" << port.getTensor() << "' has other symbols than a port before it, "
+      return port.emitOpError() << "C16: '" << port.getTensor() << "' and an earlier port have different symbols, "
                                 << "express all extents by one #dataflow.symbols";
     symbols = own ? own : symbols;
     return success();
@@ -70,7 +70,7 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
   for (StateOp state : program.getBody().getOps<StateOp>()) {
     if (dataflow::symbolsOf(state.getType()))
       return state.emitOpError() << "C16: state '" << state.getTensor()
-                                 << "' has extents that change between steps, give it fixed ones";
+                                 << "' has extents that change between steps, give the state fixed extents";
     if (state.getLengthAttr() && failed(checkLength(state, symbols)))
       return failure();
   }

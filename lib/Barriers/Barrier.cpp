@@ -40,7 +40,7 @@ Expected<Barrier> parseBarrier(std::string_view text) {
                      "', give bsp, ssp:STALENESS, asp, pbsp:SAMPLE or pssp:STALENESS,SAMPLE");
   if (parts.numbers.size() != static_cast<size_t>(form->hasStaleness) + static_cast<size_t>(form->hasSample))
     return makeError(ErrorCode::InvalidInput, "barrier '", excerpt(text), "' has ", parts.numbers.size(), " number",
-                     parts.numbers.size() == 1 ? "" : "s", ", '", form->name, "' has ", form->numbers);
+                     parts.numbers.size() == 1 ? "" : "s", ", write '", form->name, "' with ", form->numbers);
   Barrier barrier;
   if (form->hasStaleness) {
     SLUICE_ASSIGN_OR_RETURN(barrier.staleness, parseInteger(parts.numbers.front()));

@@ -54,7 +54,7 @@ public:
   void leave(int64_t rank, const std::string &reason) override {
     const std::lock_guard lock(mutex);
     if (!isLeft.load(std::memory_order_relaxed))
-      whyLeft = concat("rank ", rank, " takes part no more: ", reason);
+      whyLeft = concat("rank ", rank, " has stopped: ", reason);
     isLeft.store(true, std::memory_order_release);
   }
 
@@ -75,7 +75,7 @@ template <typename Body>
 Status Member::each(int64_t owner, int64_t first, size_t count, const Body &body) {
   std::vector<double> &doubles = group.windows[static_cast<size_t>(owner)].doubles;
   if (first < 0 || static_cast<size_t>(first) > doubles.size() || count > doubles.size() - static_cast<size_t>(first))
-    return makeError(ErrorCode::Internal, count, " doubles from ", first, " on", " are outside of the window of rank ",
+    return makeError(ErrorCode::Internal, count, " doubles from index ", first, " are outside the window of rank ",
                      owner, ", this is a bug of Sluice, please report it");
   // Which updates a reader sees is decided by the counters. Elements alone need no order.
   for (size_t i = 0; i < count; ++i)

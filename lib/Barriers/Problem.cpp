@@ -55,7 +55,7 @@ Expected<StepTime> parseStepTime(std::string_view text) {
   const size_t numbers = time.kind == StepTime::Kind::Fixed ? 1 : 2;
   if (parts.numbers.size() != numbers)
     return makeError(ErrorCode::InvalidInput, "step time '", excerpt(text), "' has ", parts.numbers.size(),
-                     " numbers, give '", parts.name, "' ", numbers, numbers == 1 ? " number" : " numbers");
+                     " numbers, write '", parts.name, "' with ", numbers, numbers == 1 ? " number" : " numbers");
   SLUICE_ASSIGN_OR_RETURN(time.baseNs, parseDuration(parts.numbers[0]));
   if (time.kind == StepTime::Kind::LogNormal) {
     SLUICE_ASSIGN_OR_RETURN(time.sigma, parseNumber(parts.numbers[1]));
@@ -103,7 +103,7 @@ Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int
       for (DeviceId peer : devices)
         use(machine.device(device).memory, machine.device(peer).memory);
   if (!found)
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no link ",
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' needs a link ",
                      kind == Exchange::Kind::Server ? "from the host's memory to an accelerator"
                                                     : "between two accelerators",
                      ", exchange of updates, give a machine that has one");

@@ -74,7 +74,8 @@ private:
         return {};
       for (int64_t leftNs = training.retestNs; leftNs > 0; leftNs -= kMostNapNs) {
         if (training.isStopped && training.isStopped())
-          return makeError(ErrorCode::Interrupted, "the run was interrupted at the barrier of rank ", windows.rank());
+          return makeError(ErrorCode::Interrupted, "the run was interrupted, at the barrier of rank ", windows.rank(),
+                           ", run the command again");
         std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(leftNs, kMostNapNs)));
       }
     }
@@ -227,11 +228,11 @@ int64_t BarrierTraining::windowDoubles(int64_t numRanks) const {
 Status BarrierTraining::check(int64_t numRanks) const {
   SLUICE_RETURN_IF_ERROR(barrier.check());
   if (numRanks < 1 || steps < 1)
-    return makeError(ErrorCode::InvalidInput, numRanks, " ranks do ", steps, " steps, barrier '", barrierText(barrier),
-                     "', give at least one of each");
+    return makeError(ErrorCode::InvalidInput, numRanks, " ranks and ", steps, " steps are out of range, barrier '",
+                     barrierText(barrier), "', give at least one of each");
   if (retestNs < 1)
-    return makeError(ErrorCode::InvalidInput, "ranks test every ", retestNs, " ns, barrier '", barrierText(barrier),
-                     "', give at least 1 ns");
+    return makeError(ErrorCode::InvalidInput, "the time between tests is ", retestNs, " ns, barrier '",
+                     barrierText(barrier), "', give at least 1 ns");
   if (barrier.sample && *barrier.sample > numRanks - 1)
     return makeError(ErrorCode::InvalidInput, "a sample of ", *barrier.sample, " ranks is larger than the ",
                      numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller one");

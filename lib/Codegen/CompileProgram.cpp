@@ -64,7 +64,8 @@ Expected<ManifestInfo> describeProgram(ModuleOp module, const TargetSpec &target
                                        const ParameterFileWriter::Summary &parameters) {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   if (programs.size() != 1)
-    return makeError(ErrorCode::Internal, "a module of ", programs.size(), " programs, compile exactly one");
+    return makeError(ErrorCode::Internal, "the module has ", programs.size(),
+                     " programs instead of one, this is a bug of Sluice, please report it");
   exec::ProgramOp program = programs.front();
   if (static_cast<int64_t>(program.getParameterBytes()) != parameters.rankBytes())
     return makeError(ErrorCode::Internal, "the program reads ", program.getParameterBytes(),

@@ -32,13 +32,13 @@ public:
         !llvm::all_of(function.getArgumentTypes(), isWord))
       return bad("is not a kernel that takes pointers and extents of type i64 and returns nothing");
     if (!symbols.lookup<LLVM::GlobalOp>(function.getName()))
-      return bad("has no llvm.mlir.global of its name for its descriptor");
+      return bad("has no llvm.mlir.global of the same name for the descriptor");
     Operation *foreign = nullptr;
     function.walk([&](Operation *op) {
       if (!foreign && !isLowered(op))
         foreign = op;
     });
-    return foreign ? bad("has '", foreign->getName().getStringRef().str(), "' in a form that is not lowered")
+    return foreign ? bad("contains '", foreign->getName().getStringRef().str(), "' in a form that cannot be lowered")
                    : Status();
   }
 
@@ -50,12 +50,12 @@ private:
       return size && size->size() == 3 && size->front() > 0 && (*size)[1] == 1 && (*size)[2] == 1;
     };
     if (function.getKnownGridSize() && !isLine(function.getKnownGridSize()))
-      return bad("has a known_grid_size that is not of one dimension");
+      return bad("has a known_grid_size of more than one dimension");
     if (!isLine(function.getKnownBlockSize()))
       return bad("has no known_block_size of one dimension");
     if (const int32_t threads = function.getKnownBlockSize()->front();
         threads > kMostThreads || threads % kWarpThreads != 0)
-      return bad("has ", threads, " threads, which are not a multiple of ", kWarpThreads, " up to ", kMostThreads);
+      return bad("has ", threads, " threads, a multiple of ", kWarpThreads, " up to ", kMostThreads, " is allowed");
     return {};
   }
 

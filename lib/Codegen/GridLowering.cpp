@@ -356,8 +356,9 @@ Expected<std::vector<DeviceCode>> lowerGrids(ModuleOp module, const GridTargets 
   if (!device)
     return codes;
   if (!device.getOps<gpu::GPUFuncOp>().empty() && targets.architectures.empty() && !targets.hostCode)
-    return makeError(ErrorCode::InvalidInput, "the target has no GPU that runs the grids of gpu.module '",
-                     device.getName().str(), "', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to it");
+    return makeError(ErrorCode::InvalidInput, "the target has no GPU to run the grids of gpu.module '",
+                     device.getName().str(),
+                     "', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to the attribute");
   PassManager math(module.getContext(), gpu::GPUModuleOp::getOperationName());
   math.addNestedPass<gpu::GPUFuncOp>(createExpandMathPass());
   if (failed(math.run(device)))

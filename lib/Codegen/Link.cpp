@@ -78,7 +78,7 @@ Status LinkJob::run(const std::string &tool, const std::vector<std::string> &arg
   if (Expected<std::string> said = readFile(messages, kMostBytes); said && problem.empty())
     problem = *said;
   return makeError(ErrorCode::Io, "linker '", tool, "' failed: ", excerpt(firstProblem(problem)),
-                   ", make room in TMPDIR, or free memory and processes");
+                   ", make room in TMPDIR, free memory or end other programs");
 }
 
 namespace {

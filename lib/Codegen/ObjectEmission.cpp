@@ -141,8 +141,8 @@ Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp source, const Targ
     const FirstError problem(source.getContext());
     std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
     if (!module)
-      return makeError(ErrorCode::Internal, "the module is not wholly in the LLVM dialect: ", problem.message(),
-                       ", lower its kernels and its program before emitting it");
+      return makeError(ErrorCode::Internal, "the module has operations outside the LLVM dialect: ", problem.message(),
+                       ", lower kernels and program before you emit the module");
     module->setTargetTriple(llvm::Triple(target.triple));
     module->setDataLayout(machine->createDataLayout());
     if (machine->getTargetTriple().isRISCV64())

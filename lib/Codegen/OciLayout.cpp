@@ -147,7 +147,7 @@ Status replaceOlder(const std::string &made, const std::string &path, const std:
     return renamed(made, path);
   if (!llvm::sys::fs::exists(concat(path, "/", kLayoutFile)))
     return makeError(ErrorCode::InvalidInput, "folder '", path, "' has no ", kLayoutFile,
-                     " and is no image, remove it or choose another directory with -o");
+                     " and is not an image, option '-o', remove the folder or choose another directory");
   SLUICE_RETURN_IF_ERROR(renamed(path, older));
   if (Status status = renamed(made, path); !status) {
     (void)llvm::sys::fs::rename(older, path);
@@ -163,9 +163,8 @@ Status writeOciLayout(const std::string &path, const std::string &name, const Ta
                       const std::string &program) {
   constexpr size_t kMostName = sizeof(TarHeader::name) - 1;
   if (name.size() > kMostName)
-    return makeError(ErrorCode::Unsupported, "the model's name has ", name.size(),
-                     " characters and an image's program at most ", kMostName, ", '", excerpt(name),
-                     "', rename the model's file");
+    return makeError(ErrorCode::Unsupported, "the model's name has ", name.size(), " characters and may have at most ",
+                     kMostName, " in an image, '", excerpt(name), "', rename the model's file");
   // Of this process only.
   const std::string made = concat(path, ".new.", llvm::sys::Process::getProcessId());
   auto create = [&](const char *folder) -> Expected<Temporary> {

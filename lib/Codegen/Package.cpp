@@ -121,8 +121,8 @@ Expected<std::string> joinObjects(const LinkJob &job, const TargetSpec &target, 
 Expected<std::string> readParameters(const ManifestInfo &info, const std::string &file) {
   if (info.parameters.bytes > kMostEmbeddedBytes)
     return makeError(ErrorCode::Unsupported, "the model has ", info.parameters.bytes,
-                     " bytes of parameters and a program holds at most ", kMostEmbeddedBytes,
-                     " of them, option '--emit', give object or shared");
+                     " bytes of parameters and a program can hold at most ", kMostEmbeddedBytes,
+                     ", option '--emit', give object or shared");
   if (info.parameters.bytes == 0)
     return std::string();
   return readFile(file, kMostEmbeddedBytes);
@@ -203,7 +203,7 @@ const std::vector<std::string> &packageFormNames() {
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks) {
   const bool isWasm = llvm::Triple(target.triple).isWasm();
   if (isWasm && options.form != PackageForm::Wasm)
-    return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' has one form only, option '",
+    return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' supports only the form 'wasm', option '",
                      formOption(options), "', give --emit wasm");
   if (!isWasm && options.form == PackageForm::Wasm)
     return makeError(ErrorCode::Unsupported, "form 'wasm' is for WebAssembly and the target is 'cpu:", target.name,
@@ -212,11 +212,11 @@ Status checkPackage(const PackageOptions &options, const TargetSpec &target, int
     return {};
   const std::string option = formOption(options);
   if (numRanks > 1)
-    return makeError(ErrorCode::Unsupported, "the model is split over ", numRanks, " ranks, option '", option,
-                     "', give --emit shared or one device");
+    return makeError(ErrorCode::Unsupported, "this form is for models of one rank, and the model is split over ",
+                     numRanks, " ranks, option '", option, "', leave it out or compile for one device");
   if (!target.architectures.empty() || target.emulatesGrids)
-    return makeError(ErrorCode::Unsupported, "target '", target.name, "' has grids, option '", option,
-                     "', give --emit shared or a target without cuda");
+    return makeError(ErrorCode::Unsupported, "this form cannot run GPU kernels (grids), and target '", target.name,
+                     "' has them, option '", option, "', leave it out or give a target without cuda");
   if (!options.linksRuntime())
     return {};
   if (Expected<std::string> runtime = findRuntime(options, target); !runtime)

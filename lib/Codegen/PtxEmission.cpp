@@ -70,8 +70,8 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(unsigned number) {
                                          std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive)
           : nullptr);
   if (!machine)
-    return makeError(ErrorCode::Unsupported, "this LLVM generates no code for 'sm_", number, "'",
-                     problem.empty() ? "" : ": ", problem);
+    return makeError(ErrorCode::Unsupported, "this build of LLVM generates no code for 'sm_", number, "'",
+                     problem.empty() ? "" : ": ", problem, ", give another --target");
   return machine;
 }
 
@@ -112,7 +112,7 @@ Status checkResolved(llvm::Module &module, const llvm::StringMap<const GridFunct
         continue;
       const GridFunction *grid = grids.lookup(function.getName());
       return makeError(ErrorCode::Unsupported, "operator '", grid ? grid->op : function.getName().str(), "' calls '",
-                       callee->getName().str(), "', which GPU code has no function for, run it on a CPU");
+                       callee->getName().str(), "', which has no implementation for GPUs, place the operator on a CPU");
     }
   return {};
 }
@@ -136,7 +136,7 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::sp
   const FirstError problem(source.getContext());
   std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(source, context, "sluice");
   if (!module)
-    return makeError(ErrorCode::Internal, "device code is not wholly in the LLVM dialect: ", problem.message());
+    return makeError(ErrorCode::Internal, "device code has operations outside the LLVM dialect: ", problem.message());
   llvm::StringMap<const GridFunction *> grids;
   for (const GridFunction &function : functions)
     grids[function.name] = &function;
@@ -156,7 +156,7 @@ Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp source, std::sp
     // What code generation itself may have called.
     if (std::vector<std::string> missing = unresolvedInPtx(text); !missing.empty())
       return makeError(ErrorCode::Unsupported, "code for 'sm_", number, "' calls '", missing.front(),
-                       "', which is not there, this is a bug of Sluice, please report it");
+                       "', which does not exist, this is a bug of Sluice, please report it");
     codes.push_back({number, std::move(text)});
   }
   return codes;

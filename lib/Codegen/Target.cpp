@@ -150,15 +150,15 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     }
     if (name.starts_with('+')) {
       if (cpu.empty())
-        return makeError(ErrorCode::InvalidInput, "CPU feature '", name,
-                         "' follows no CPU, option '--target', write a CPU before it, such as cpu:x86-64-v3+f16c or "
+        return makeError(ErrorCode::InvalidInput, "no CPU before CPU feature '", name,
+                         "', option '--target', write a CPU first, such as cpu:x86-64-v3+f16c or "
                          "cpu:aarch64+dotprod");
       cpu += name;
       continue;
     }
     if (!cpu.empty())
       return makeError(ErrorCode::InvalidInput, "targets '", cpu, "' and '", name,
-                       "' are both CPUs, give one, and GPUs as cuda:sm_80");
+                       "' are both CPUs, option '--target', give one CPU, and GPUs as cuda:sm_80");
     cpu = name.empty() ? std::string_view("cpu:") : name;
   }
   Expected<TargetSpec> spec = resolveCpu(cpu.empty() ? "native" : cpu);

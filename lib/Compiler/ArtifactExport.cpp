@@ -67,8 +67,8 @@ static ImportOptions asImported(func::FuncOp function, const ModelFile &model) {
 static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, ProgramFile &file, const std::string &path) {
   Expected<ModelFile> model = openModel(path);
   if (!model)
-    return makeError(model.error().code, model.error().message, ": the compiled model's weights are in '", path,
-                     "', give that model with --model or leave them out with --no-weights");
+    return makeError(model.error().code, model.error().message, ", the weights of the compiled model are in '", path,
+                     "', give that file with --model or leave the weights out with --no-weights");
   func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
   ImportOptions importing = asImported(function, *model);
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, importing);
@@ -81,8 +81,8 @@ static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, Program
   }
   if (!digest || *digest != file.digest)
     return makeError(ErrorCode::InvalidInput, "'", path, "' is not the model that was compiled, ",
-                     digest ? "it or its weights have changed" : digest.error().message,
-                     ", give that model with --model or leave its weights out with --no-weights");
+                     digest ? "the file or its weights have changed" : digest.error().message,
+                     ", give the original model with --model or leave the weights out with --no-weights");
   func::FuncOp whole = *(*module)->getOps<func::FuncOp>().begin();
   for (auto [decided, op] : llvm::zip(function.front(), whole.front()))
     for (NamedAttribute attribute : decided.getDiscardableAttrs())

@@ -36,7 +36,7 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
     known += concat(known.empty() ? "" : ", ", "'", name, "'");
     if (name == wanted && isListed)
       return makeError(ErrorCode::InvalidInput, "dimension '", name,
-                       "' has a list of sizes already, option '--buckets', give its range alone by --dim ", name,
+                       "' already has a list of sizes, option '--buckets', give only a range by --dim ", name,
                        "=LEAST..MOST");
   }
   if (found.size() == 1)
@@ -45,9 +45,10 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
     return makeError(ErrorCode::InvalidInput,
                      "no dimension of the model has a range, option '--buckets', give one by --dim NAME=LEAST..MOST");
   return makeError(ErrorCode::InvalidInput,
-                   wanted.empty() ? concat(found.size(), " dimensions have a range alone")
-                                  : concat("no dimension '", wanted, "' has a range"),
-                   ", option '--buckets', name one of ", known, " as in --buckets NAME=auto:4");
+                   wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
+                                  : concat("dimension '", wanted, "' has no range"),
+                   ", option '--buckets', name the dimension to choose sizes for, ", known,
+                   ", as in --buckets NAME=auto:4");
 }
 
 /// The sizes that come, ascending, each as often as it does: the file's, or each of the range once.

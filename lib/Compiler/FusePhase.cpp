@@ -42,8 +42,8 @@ static Expected<std::shared_ptr<const Tuning>> readTuningFor(const Partitioned &
       llvm::find_if(devices, [&](DeviceId id) { return deviceKey(program.ofRank.device(id)) == tuning.device; });
   if (found == devices.end() && program.ofRank.device(devices.front()).kind != DeviceKind::Cpu)
     return makeError(ErrorCode::InvalidInput, "the tuning was measured on device '", tuning.device.substr(0, 80),
-                     "', and machine '", program.ofRank.name, "' computes on no such device, '", options.tuningFile,
-                     "', give --machine host or leave the tuning out");
+                     "', and no device like this computes in machine '", program.ofRank.name, "', '",
+                     options.tuningFile, "', give --machine host or leave --tuning out");
   const Device &device = program.ofRank.device(found == devices.end() ? devices.front() : *found);
   SLUICE_RETURN_IF_ERROR(checkTuning(tuning, measurementOrigin(program.origin->target, options.matmulPrecision),
                                      deviceKey(device), options.tuningFile));
@@ -58,8 +58,8 @@ static Expected<std::string> convChoice(const Machine &machine, const TargetSpec
   const bool hasGrids = llvm::any_of(devices, [&](DeviceId id) { return runsGrids(kindOf(id), target); });
   if (options.convChoice == ConvChoice::Winograd && hasGrids)
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' has devices that run grids, for which Winograd's algorithm has no kernels, give one of CPUs or "
-                     "leave out option '--conv-algorithm winograd'");
+                     "' has GPUs or other devices that run grids, for which Winograd's algorithm has no kernels, give "
+                     "a machine of CPUs only or leave out option '--conv-algorithm winograd'");
   if (options.convChoice == ConvChoice::Winograd && options.training)
     return makeError(
         ErrorCode::InvalidInput,
@@ -93,8 +93,8 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   Pipeline passes;
   if (options.gpuLibraries == GpuLibraries::On && !isGpus)
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' also has non-GPU compute devices, give one where only GPUs compute or leave out option "
-                     "'--gpu-libraries on'");
+                     "' also has non-GPU compute devices, give a machine on which only GPUs compute or leave out "
+                     "option '--gpu-libraries on'");
   if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
     Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
     Pipeline::Maker make;
@@ -149,8 +149,8 @@ static Status poolExperts(Fused &fused, const CompilerOptions &options) {
   if (!slots && options.expertHitRate)
     return makeError(
         ErrorCode::InvalidInput,
-        "the plan has no slots for experts, option '--expert-hit-rate', give a --memory into which not all "
-        "weights of a model with experts fit, or leave the option out");
+        "no plan keeps only some experts in memory, so there is no hit rate to assume, option '--expert-hit-rate', "
+        "give a --memory that is smaller than the weights of a model with experts, or leave the option out");
   if (!slots)
     return {};
   Pipeline passes;

@@ -44,10 +44,10 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
   };
   if (!target.architectures.empty() && !has(DeviceKind::Cuda))
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no device for target 'cuda:sm_",
-                     target.architectures.front(), "', give one with a GPU, option '--machine'");
+                     target.architectures.front(), "', option '--machine', give a machine with a GPU");
   if (target.emulatesGrids && !has(DeviceKind::Emulated) && !has(DeviceKind::Cuda))
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' has no device for target 'cuda:emulated', give --machine emulated");
+                     "' has no device for target 'cuda:emulated', option '--machine', give --machine emulated");
   if (target.architectures.empty() && has(DeviceKind::Cuda))
     target.architectures = {70, 80, 90};
   if (options.matmulPrecision == dataflow::MatmulPrecision::F32)
@@ -60,15 +60,17 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
   if (target.architectures.empty() && !target.emulatesGrids &&
       options.matmulPrecision == dataflow::MatmulPrecision::BF16) {
     if (target.halfProducts == "none")
-      return fail(
-          "target '", target.name,
-          "' has no instructions that multiply bf16, give cpu:native on a CPU with AVX512-BF16 or leave it out");
+      return fail("target '", target.name,
+                  "' has no instructions that multiply bf16, give cpu:native on a CPU with AVX512-BF16 or leave the "
+                  "precision out");
     return {};
   }
   if (target.architectures.empty() && !target.emulatesGrids)
-    return fail("machine '", machine.name, "' has no GPU to round for, give one with a GPU or leave it out");
+    return fail(
+        "machine '", machine.name,
+        "' has no GPU that could compute with this precision, give a machine with a GPU or leave the precision out");
   if (!target.architectures.empty() && target.architectures.back() < kTensorCores)
-    return fail("no target has tensor cores of this precision, give one from cuda:sm_", kTensorCores, " on");
+    return fail("no target has tensor cores for this precision, give cuda:sm_", kTensorCores, " or newer");
   return {};
 }
 
@@ -128,10 +130,11 @@ static Status checkStates(const CompilerOptions &options) {
     return {};
   if (options.training)
     return makeError(ErrorCode::Unsupported,
-                     "a training step has no caches, option '--state', leave out this option or ", "'--train'");
+                     "a training step cannot keep inputs as states, option '--state', leave out this option or ",
+                     "'--train'");
   if (options.devices > 1)
     return makeError(ErrorCode::Unsupported, "a model split over ", options.devices,
-                     " devices has no states of its inputs, option '--state', leave out this option or '--devices'");
+                     " devices cannot keep inputs as states, option '--state', leave out this option or '--devices'");
   return {};
 }
 
@@ -142,9 +145,9 @@ static Status checkRanges(const CompilerOptions &options, const Origin &origin) 
   constexpr const char *advice = "give sizes instead of ranges by --dim";
   if (options.devices > 1)
     return makeError(ErrorCode::Unsupported, "a model split over ", options.devices,
-                     " devices has one size for each dimension, ", advice);
+                     " devices cannot have ranges of sizes, ", advice);
   if (options.splitOperators)
-    return makeError(ErrorCode::Unsupported, "operators are split for one size of each dimension, ", advice,
+    return makeError(ErrorCode::Unsupported, "split operators cannot have ranges of sizes, ", advice,
                      ", or leave out option '--split-operators'");
   return {};
 }
@@ -163,8 +166,8 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
     SLUICE_ASSIGN_OR_RETURN(ModelFile model, openModel(modelPath));
     origin->model = std::move(model);
   } else if (!options.dims.values.empty() || !options.dims.ranges.empty() || !options.fixedInputs.empty()) {
-    return makeError(ErrorCode::InvalidInput, "the shapes and inputs of '", modelPath,
-                     "' are fixed in its text, options '--dim' and '--fix', leave them out");
+    return makeError(ErrorCode::InvalidInput, "the IR in '", modelPath,
+                     "' already fixes shapes and inputs, options '--dim' and '--fix', leave both out");
   }
   origin->modelPath = modelPath;
   origin->name = nameOf(modelPath);

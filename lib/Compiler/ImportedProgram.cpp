@@ -360,12 +360,12 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   ProgramFile file;
   file.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!file.module)
-    return damaged(said.messageOr("it cannot be read"));
+    return damaged(said.messageOr("the file cannot be read"));
   auto functions = llvm::to_vector(file.module->getOps<func::FuncOp>());
   StringAttr source = DataflowDialect::SourceAttrHelper(file.module->getContext()).getAttr(*file.module);
   StringAttr digest = DataflowDialect::DigestAttrHelper(file.module->getContext()).getAttr(*file.module);
   if (functions.size() != 1 || functions[0].isExternal() || !source || !digest)
-    return damaged("it says not what it was made from");
+    return damaged("the name or the digest of the model is missing");
   file.model = (std::filesystem::path(directory) / source.str()).lexically_normal().string();
   file.digest = digest.str();
   (*file.module)->removeAttr(DataflowDialect::SourceAttrHelper::getNameStr());

@@ -42,8 +42,8 @@ Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::
   }
   auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
   if (!llvm::hasSingleElement(*module->getBody()) || functions.size() != 1 || functions.front().isExternal())
-    return makeError(ErrorCode::InvalidInput, "the module is not one function, '", path,
-                     "', write it as --compile-to=import prints it");
+    return makeError(ErrorCode::InvalidInput, "the module must have exactly one function, '", path,
+                     "', give IR that --compile-to=import printed");
   nameThePorts(functions.front());
   SLUICE_RETURN_IF_ERROR(checkFunction(functions.front(), concat("'", path, "'")));
   return module;

@@ -117,8 +117,9 @@ Expected<BucketOptions> parseBuckets(std::string_view text) {
   constexpr int64_t kMost = 64;
   Expected<int64_t> count = choice.starts_with(kAuto) ? parseInteger(choice.substr(kAuto.size())) : 0;
   if (!count || *count < 1 || *count > kMost || (equals != std::string_view::npos && options.dim.empty()))
-    return makeError(ErrorCode::InvalidInput, "'", text, "' does not say how many buckets to choose, write auto:4 or ",
-                     "NAME=auto:4, with 1 to ", kMost);
+    return makeError(ErrorCode::InvalidInput, "'", text,
+                     "' gives no number of buckets, option '--buckets', write auto:4 or ", "NAME=auto:4, with 1 to ",
+                     kMost);
   options.count = *count;
   return options;
 }

@@ -105,17 +105,17 @@ public:
         live += dataflow::detail::totalBytes(op->getResultTypes());
       if (live > memoryBytes)
         return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
-                         " of memory together with its operands, this process may use ", formatBytes(memoryBytes),
-                         ", make it smaller or compute it from an input of the model");
+                         " of memory together with its operands, and this process may use ", formatBytes(memoryBytes),
+                         ", make the constant smaller or compute it from an input of the model");
       // A slice reads no more than its part.
       Count read = dataflow::detail::totalBytes(op->getOperandTypes());
       if (auto cost = dyn_cast<dataflow::CostOpInterface>(op))
         read = std::min(read, Count(cost.getBytesMoved()));
       work += (read + dataflow::detail::totalBytes(op->getResultTypes()) + kWorkPerOperator) * times;
       if (work > most)
-        return makeError(ErrorCode::Unsupported, "constant ", describe(op),
-                         " is one too many: computing the constants ", "reads and writes more than ", formatBytes(most),
-                         ", the most for a model with as little data, compute it from an input of the model");
+        return makeError(ErrorCode::Unsupported, "computing the constants reads and writes more than ",
+                         formatBytes(most), ", the limit for a model of this size, at constant ", describe(op),
+                         ", compute this constant from an input of the model");
       for (Value operand : op->getOperands())
         if (--uses[operand] == 0 && operand != value &&
             (!isa<ConstantOp, StateOp>(operand.getDefiningOp()) || isWrittenOut(operand.getDefiningOp())))
@@ -170,7 +170,7 @@ static Expected<Held> evaluate(Value value, int64_t rank) {
       return makeError(ErrorCode::InvalidInput, "constant '", nodeName(op->getLoc()), "' (",
                        op->getName().getStringRef().str(),
                        ") cannot be computed: the operator does not accept the values of its operands, such as a zero "
-                       "point or an index that is out of range, correct them");
+                       "point or an index that is out of range, correct these values");
     for (auto [result, held] : llvm::zip(op->getResults(), made))
       values[result] = std::move(held);
     for (Value operand : op->getOperands())
@@ -198,8 +198,8 @@ static Status append(const Held &held, int64_t wanted, ParameterFileWriter &writ
   SLUICE_ASSIGN_OR_RETURN(int64_t offset,
                           writer.beginTensor(wanted % kFileBlockBytes == 0 ? kFileBlockBytes : kArenaAlignment));
   if (offset != wanted)
-    return makeError(ErrorCode::Internal, "a parameter is at another place of the file than the program reads it, this "
-                                          "is a bug of Sluice, please report it");
+    return makeError(ErrorCode::Internal, "the program reads a parameter at an offset where the file does not have it, "
+                                          "this is a bug of Sluice, please report it");
   for (auto rest = held.bytes(); !rest.empty();) {
     const auto piece = rest.first(std::min(kPiece, rest.size()));
     rest = rest.subspan(piece.size());

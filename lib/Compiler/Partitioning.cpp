@@ -55,7 +55,7 @@ Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name
   if (function->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr()) ||
       function->hasAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr()))
     return makeError(ErrorCode::InvalidInput, "model '", name,
-                     "' already specifies how it is split, option '--devices', leave it out");
+                     "' is already split over devices in its IR, option '--devices', leave it out");
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
   bridged.program.name = name;
   SLUICE_ASSIGN_OR_RETURN(PartitionMachine mesh, partitionMachine(machine, devices));

@@ -131,7 +131,7 @@ Status Pipeline::run(ModuleOp module) const {
       entry = PassPipelineInfo::lookup(step.pass);
     if (!entry || failed(entry->addToPipeline(to, optionsText(step.options), refuse)))
       return makeError(ErrorCode::Internal, "pass '", step.pass,
-                       "' is not there or refuses its options: ", problem.messageOr(refusal),
+                       "' does not exist or rejects its options: ", problem.messageOr(refusal),
                        ", this is a bug of Sluice, please report it");
   }
   if (succeeded(manager.run(module)))

@@ -67,7 +67,7 @@ static Status pinToHost(const Fused &fused, SearchProblem &problem) {
     if (where == devices.end())
       return makeError(ErrorCode::Unsupported, "operator '", fused.bridge.graph.operators()[i].name, "' ", why,
                        ", and no device of machine '", machine.name,
-                       "' computes there, compile for 'host' or let the machine's CPU compute");
+                       "' can run such operators, compile for 'host' or add a CPU that computes to the machine");
     problem.placement.resize(fused.bridge.operators.size());
     problem.placement[i] = *where;
   }
@@ -216,8 +216,9 @@ Expected<Planned> planMeasured(std::shared_ptr<const Fused> fused, const Compile
                                const MappingMeasurement &measurement) {
   if (auto place = options.solvers.find(SolverStep::Place);
       place == options.solvers.end() || place->second != "htf-mpr")
-    return makeError(ErrorCode::InvalidInput, "option '--measure-mappings' runs what solver 'htf-mpr' proposes, ",
-                     "give --solver place=htf-mpr");
+    return makeError(ErrorCode::InvalidInput,
+                     "option '--measure-mappings' measures only mappings that solver 'htf-mpr' proposes, ",
+                     "add --solver place=htf-mpr");
   SLUICE_RETURN_IF_ERROR(requireDevices(*fused, fused->measured, "--measure-mappings"));
   SLUICE_ASSIGN_OR_RETURN(SearchProblem problem, problemOf(*fused, options));
   SearchParams params;

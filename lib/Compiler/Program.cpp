@@ -56,7 +56,8 @@ Status buildProgram(Program &program, const CompilerOptions &options) {
   const Fused &fused = *program.planned->fused;
   SLUICE_RETURN_IF_ERROR(fused.ofRank.checkCompilable());
   if (fused.ranks > 1 && fused.ofRank.hasFiles())
-    return makeError(ErrorCode::Unsupported, "ranks cannot read weights from a file, memory '",
+    return makeError(ErrorCode::Unsupported,
+                     "a model that is split over ranks cannot read weights from a file, memory '",
                      fused.ofRank.memories.back().name, "' of machine '", fused.ofRank.name,
                      "', compile for one device, or for a machine without files");
   Pipeline passes;

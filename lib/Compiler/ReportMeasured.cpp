@@ -33,7 +33,7 @@ constexpr double kLongestUs = 365.0 * 24 * 3600 * 1e6;
 Expected<int64_t> nanoseconds(const JsonReader &event, std::string_view key) {
   SLUICE_ASSIGN_OR_RETURN(double us, event.number(key));
   if (us < 0 || us > kLongestUs)
-    return makeError(ErrorCode::InvalidInput, key, " is not a time of a step, at '", event.where(),
+    return makeError(ErrorCode::InvalidInput, "the time ", key, " = ", us, " us is out of range, at '", event.where(),
                      "', give a file that 'sluice run --trace' wrote");
   return std::llround(us * 1e3);
 }
@@ -49,8 +49,8 @@ Expected<Event> readEvent(const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(event.command, arguments.integer("command"));
   SLUICE_ASSIGN_OR_RETURN(event.rank, arguments.integer("rank", 0));
   if (event.rank < 0 || event.rank >= kMostRanks)
-    return makeError(ErrorCode::InvalidInput, "rank ", event.rank, " is not in 0 to ", kMostRanks - 1, ", at '",
-                     reader.where(), "', give a trace of at most so many ranks");
+    return makeError(ErrorCode::InvalidInput, "rank ", event.rank, " is out of range, at '", reader.where(),
+                     "', give a trace of ranks 0 to ", kMostRanks - 1);
   return event;
 }
 
@@ -72,8 +72,8 @@ public:
     if (!isKnown || nameOf(file, commands[event.command]) != event.name)
       return makeError(ErrorCode::InvalidInput, "command ", event.command, " of the trace is '", excerpt(event.name),
                        "' and ",
-                       isKnown ? concat("the plan's is '", excerpt(nameOf(file, commands[event.command])), "'")
-                               : concat("the plan has ", commands.size(), " commands"),
+                       isKnown ? concat("that of the plan is '", excerpt(nameOf(file, commands[event.command])), "'")
+                               : concat("the plan has only ", commands.size(), " commands"),
                        ", at '", entry.where(), "', give the trace of a run of this plan");
     auto [found, isNew] = steps.try_emplace(event.rank);
     auto &[step, tracks] = found->second;

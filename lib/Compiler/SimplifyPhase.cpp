@@ -59,15 +59,17 @@ static Status checkPipeline(const CompilerOptions &options) {
     return makeError(ErrorCode::Unsupported, "a pipeline ", what..., ", leave out this option or --pipeline");
   };
   if (options.training->accumulate == kAccumulateRanks)
-    return refuse("adds up its gradients in the step, option '--train accumulate=ranks'");
+    return refuse("cannot exchange gradients between steps, option '--train accumulate=ranks'");
   if (options.training->accumulate > 1)
-    return refuse("updates after its microbatches, option '--train accumulate=", options.training->accumulate, "'");
+    return refuse(
+        "updates the weights after its microbatches and cannot accumulate over steps, option '--train accumulate=",
+        options.training->accumulate, "'");
   if (options.devices > 1)
-    return refuse("has a rank for each of its stages, option '--devices'");
+    return refuse("has a rank for each stage and cannot be split further, option '--devices'");
   if (options.splitOperators)
-    return refuse("keeps the operators of its stages whole, option '--split-operators'");
+    return refuse("does not split operators, option '--split-operators'");
   if (!options.planFile.empty())
-    return refuse("has a plan for each rank, option '--plan'");
+    return refuse("has one plan for each rank and cannot read a single one, option '--plan'");
   return {};
 }
 
@@ -81,9 +83,9 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
                      training.trainable.empty() ? "" : concat(", no name matches '", training.trainable, "'"),
                      ", give a pattern of initializers' whole names, option '--trainable'");
   if (training.accumulate == kAccumulateRanks && options.devices > 1)
-    return makeError(
-        ErrorCode::InvalidInput, "a model split over ", options.devices,
-        " devices adds up gradients in the step, option '--train accumulate=ranks', leave out one of both");
+    return makeError(ErrorCode::InvalidInput,
+                     "'--train accumulate=ranks' is for copies of the whole model, and the model is split over ",
+                     options.devices, " devices, option '--devices', leave out one of the two options");
   if (training.pipeline)
     SLUICE_RETURN_IF_ERROR(checkPipeline(options));
   const int64_t accumulate = training.pipeline ? kAccumulateRanks : training.accumulate;

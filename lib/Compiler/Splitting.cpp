@@ -17,10 +17,11 @@ namespace sluice {
 
 Status requireDevices(const Stage &program, const Machine &machine, std::string_view option) {
   if (machine.computeDevices().size() < 2)
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has one device that computes, option '",
-                     option, "', give --machine one with several or leave it out");
+    return makeError(ErrorCode::InvalidInput, "operators can be split only over several devices, and machine '",
+                     machine.name, "' has one, option '", option,
+                     "', give a --machine with several devices or leave the option out");
   if (const int64_t ranks = numRanksOf(program.main()); ranks > 1)
-    return makeError(ErrorCode::Unsupported, "'", program.origin->modelPath, "' is the program of ", ranks,
+    return makeError(ErrorCode::Unsupported, "'", program.origin->modelPath, "' is already split over ", ranks,
                      " ranks, option '", option, "', leave it out");
   return {};
 }

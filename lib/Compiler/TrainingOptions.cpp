@@ -192,14 +192,14 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
   for (auto [key, value] : splitPairs(train))
     SLUICE_RETURN_IF_ERROR(apply("--train", setters, key, value));
   if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
-    return makeError(ErrorCode::InvalidInput, "'", options.loss,
-                     "' has no classes, option '--train axis', leave it out");
+    return makeError(ErrorCode::InvalidInput, "loss '", options.loss,
+                     "' has no axis of classes, option '--train axis', leave it out");
   if (options.loss != "softmax-cross-entropy" && options.ignoreIndex)
-    return makeError(ErrorCode::InvalidInput, "'", options.loss,
-                     "' has no labels, option '--train ignore-index', leave it out");
+    return makeError(ErrorCode::InvalidInput, "loss '", options.loss,
+                     "' has no labels to ignore, option '--train ignore-index', leave it out");
   if (options.loss == "output" && !of.empty())
-    return makeError(ErrorCode::InvalidInput, "'", of, "' and '", options.output,
-                     "' are two outputs to take the loss of, option '--train of', leave it out");
+    return makeError(ErrorCode::InvalidInput, "both '", of, "' and '", options.output,
+                     "' are named as the output of the loss, option '--train of', leave it out");
   if (!of.empty())
     options.output = of;
   SLUICE_RETURN_IF_ERROR(parseOptimizer(options, optimizer));

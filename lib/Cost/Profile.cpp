@@ -143,7 +143,7 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
                           reader.member("between").and_then([](const JsonReader &list) { return list.elements(); }));
   if (ends.size() != 2)
-    return makeError(ErrorCode::InvalidInput, "a link joins two memories, at '", reader.where(),
+    return makeError(ErrorCode::InvalidInput, "'between' must name two memories, at '", reader.where(),
                      ".between', write their two names");
   SLUICE_ASSIGN_OR_RETURN(std::string a, ends[0].asString());
   SLUICE_ASSIGN_OR_RETURN(std::string b, ends[1].asString());

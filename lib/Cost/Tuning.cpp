@@ -114,8 +114,8 @@ static Status readThreshold(Tuning &tuning, const JsonReader &reader) {
   if (threshold.state == CrossingState::At) {
     SLUICE_ASSIGN_OR_RETURN(threshold.ns, inRange(reader, "ns", 1, kMostChunkNs));
   } else if (reader.has("ns")) {
-    return makeError(ErrorCode::InvalidInput, "threshold '", kStateNames[state], "' has no time, at '", reader.where(),
-                     ".ns', leave it out");
+    return makeError(ErrorCode::InvalidInput, "a threshold in state '", kStateNames[state],
+                     "' cannot have a time, at '", reader.where(), ".ns', leave 'ns' out");
   }
   if (!tuning.thresholds.emplace(kRateNames[rate], threshold).second)
     return makeError(ErrorCode::InvalidInput, "rate '", kRateNames[rate], "' has two thresholds, at '", reader.where(),

@@ -63,7 +63,7 @@ static Status checkOperator(const Graph &graph, OperatorId id) {
     return tl::unexpected<Error>(std::move(error));
   };
   if (op.outputs.empty())
-    return bad("no output");
+    return bad("the operator has no output");
   for (const std::vector<TensorId> *list : {&op.inputs, &op.outputs}) {
     std::unordered_set<TensorId> seen;
     for (TensorId tensor : *list) {
@@ -76,7 +76,7 @@ static Status checkOperator(const Graph &graph, OperatorId id) {
   for (TensorId input : op.inputs) {
     const std::vector<OperatorId> &consumers = graph.tensor(input).consumers;
     if (!std::binary_search(consumers.begin(), consumers.end(), id))
-      return bad("tensor '", graph.tensor(input).name, "' does not list its consumer");
+      return bad("input '", graph.tensor(input).name, "' does not list this operator as a consumer");
   }
   for (TensorId output : op.outputs) {
     const Tensor &tensor = graph.tensor(output);
@@ -105,15 +105,15 @@ static Status checkTensor(const Graph &graph, TensorId id) {
   if (tensor.touchedBytes < 0 || tensor.touchedBytes > tensor.bytes)
     return bad("touched bytes of ", tensor.touchedBytes, " are not in [0, ", tensor.bytes, "]");
   if (tensor.touchedBytes > 0 && tensor.kind != TensorKind::Parameter)
-    return bad("it has touched bytes and is no parameter");
+    return bad("only parameters can have touched bytes");
   if (tensor.isPooled && tensor.touchedBytes == 0 && tensor.bytes > 0)
-    return bad("it is pooled and has no touched bytes");
+    return bad("a pooled tensor must have touched bytes");
   if (tensor.producer.valid()) {
     if (tensor.producer.index() >= graph.numOperators())
       return bad("producer ", tensor.producer.value, " does not exist");
     const std::vector<TensorId> &outputs = graph.op(tensor.producer).outputs;
     if (std::find(outputs.begin(), outputs.end(), id) == outputs.end())
-      return bad("its producer does not write it");
+      return bad("the tensor names a producer that does not write this tensor");
   } else if (tensor.kind == TensorKind::Activation && (!tensor.consumers.empty() || tensor.isOutput)) {
     return bad("activation is read but no operator writes it");
   }
@@ -125,7 +125,7 @@ static Status checkTensor(const Graph &graph, TensorId id) {
       return bad("consumers are not ascending");
     const std::vector<TensorId> &inputs = graph.op(consumer).inputs;
     if (std::find(inputs.begin(), inputs.end(), id) == inputs.end())
-      return bad("consumer '", graph.op(consumer).name, "' does not read it");
+      return bad("the tensor names consumer '", graph.op(consumer).name, "', which does not read this tensor");
     previous = consumer;
   }
   if (tensor.updates.valid()) {
@@ -135,13 +135,13 @@ static Status checkTensor(const Graph &graph, TensorId id) {
     if (state.updatedBy != id)
       return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is updated by two tensors, keep one");
     if (state.kind != TensorKind::State || state.producer.valid() || state.updates.valid())
-      return bad("'", state.name, "' is updated but is not a state from before the step");
+      return bad("the tensor updates '", state.name, "', which is not a state from before the step");
     if (state.bytes != tensor.bytes)
-      return bad("size differs from the state '", state.name, "' it updates");
+      return bad("the size differs from that of the updated state '", state.name, "'");
     if (!tensor.producer.valid())
-      return bad("updates a state but no operator writes it");
+      return bad("the tensor updates a state, and no operator writes the tensor");
   } else if (tensor.kind == TensorKind::State && tensor.producer.valid()) {
-    return bad("state is written but says no state that it updates");
+    return bad("an operator writes the state, which therefore must name the state that it updates");
   }
   return {};
 }
@@ -276,7 +276,7 @@ Expected<std::vector<OperatorId>> Graph::topologicalOrder() const {
   }
   if (cycle.size() > kShown)
     error.message += concat("(", cycle.size() - kShown, " more) -> ");
-  error.message += concat("'", op(cycle.front()).name, "', break it");
+  error.message += concat("'", op(cycle.front()).name, "', remove one of these dependencies");
   return tl::unexpected<Error>(std::move(error));
 }
 

@@ -124,8 +124,8 @@ Expected<DiskRates> measureReads(const std::string &path) {
     return cannotMeasure(path);
   constexpr int64_t kLeastBytes = int64_t(1) << 20;
   if (!S_ISREG(info.st_mode) || info.st_size < kLeastBytes)
-    return makeError(ErrorCode::InvalidInput, "cannot measure the disk by a file of less than 1 MiB, '", path,
-                     "', give a larger one");
+    return makeError(ErrorCode::InvalidInput, "the file is too small to measure the disk, '", path,
+                     "', give a file of at least 1 MiB");
   SLUICE_ASSIGN_OR_RETURN(DiskRates rates, timeReads(file.fd, info.st_size / kFileBlockBytes * kFileBlockBytes, path));
   rates.writeBytesPerSec = rates.readBytesPerSec;
   return rates;

@@ -31,14 +31,14 @@ double efficiencyOf(const std::map<std::string, double> &efficiency, std::string
 static Status checkDevice(const Machine &machine, const Device &device) {
   auto bad = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", device '", device.name, "' of machine '", machine.name,
-                     "', correct it");
+                     "', correct the device");
   };
   if (device.memory.index() >= machine.memories.size())
     return bad("the device's memory does not exist");
   if (machine.isFile(device.memory))
     return bad("memory '", machine.memory(device.memory).name, "' is a file, in which nothing computes");
   if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
-    return bad("memory '", machine.memory(device.memory).name, "' has no link to the host's");
+    return bad("no link joins memory '", machine.memory(device.memory).name, "' with the memory of the host");
   if (!isRate(device.flopsPerSec) || !isRate(device.memoryBytesPerSec))
     return bad("the device's rates ", kRateRange);
   if (device.launchOverheadNs < 0 || device.launchOverheadNs > kMaxOverheadNs)
@@ -55,19 +55,19 @@ static Status checkDevice(const Machine &machine, const Device &device) {
 
 static Status checkLink(const Machine &machine, const Link &link) {
   if (link.a.index() >= machine.memories.size() || link.b.index() >= machine.memories.size())
-    return makeError(ErrorCode::InvalidInput, "a link's memory does not exist, machine '", machine.name,
-                     "', correct it");
+    return makeError(ErrorCode::InvalidInput, "a link names a memory that does not exist, machine '", machine.name,
+                     "', correct the link");
   auto bad = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", link '", machine.memory(link.a).name, "' - '",
                      machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
   };
   if (link.a == link.b)
-    return bad("joins a memory to itself");
+    return bad("the link joins a memory with itself");
   if (machine.isFile(link.a) && machine.isFile(link.b))
-    return bad("joins two files");
+    return bad("the link joins two files");
   const double back = link.rateFrom(link.b);
   if (!isRate(link.bytesPerSec) || !isRate(back))
-    return bad("its rate ", kRateRange);
+    return bad("the rate ", kRateRange);
   if (back == link.bytesPerSec && !isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
     return bad("duplex rate must be from one to two times the rate of one direction, which is from ", link.bytesPerSec,
                " to ", 2 * link.bytesPerSec);
@@ -114,11 +114,11 @@ static Status checkFiles(const Machine &machine) {
   for (size_t i = 0; i < machine.memories.size(); ++i) {
     const Memory &memory = machine.memories[i];
     if (i > 0 && memory.kind != MemoryKind::File && machine.memories[i - 1].kind == MemoryKind::File)
-      return bad(memory, "the memory comes after a file, and files come last");
+      return bad(memory, "the memory is listed after a file, and files must be last");
     if (memory.kind != MemoryKind::File)
       continue;
     if (i == 0)
-      return bad(memory, "the first memory is the host's and no file");
+      return bad(memory, "the first memory is that of the host and cannot be a file");
     if (machine.findLink(Machine::hostMemory(), MemoryId(i)).valid())
       continue;
     bool isReached = false;
@@ -128,11 +128,11 @@ static Status checkFiles(const Machine &machine) {
         continue;
       isReached = true;
       if (!machine.findLink(device.memory, MemoryId(i)).valid())
-        return bad(memory, "the file has a link neither to the host's memory nor to that of device '", device.name,
+        return bad(memory, "no link joins the file with the host's memory or with the memory of device '", device.name,
                    "'");
     }
     if (!isReached)
-      return bad(memory, "the file has no link to the host's memory, in which all devices compute");
+      return bad(memory, "no link joins the file with the host's memory, in which all devices compute");
   }
   return {};
 }
@@ -176,13 +176,13 @@ Status Machine::checkRunnable() const {
       return makeError(ErrorCode::InvalidInput,
                        isHost ? "a device that computes in the host's memory must have the kind cpu"
                               : "a device of kind cpu must compute in the host's memory",
-                       ", device '", device.name, "' of machine '", name, "', give it ",
+                       ", device '", device.name, "' of machine '", name, "', give the device ",
                        isHost ? "a memory of its own" : "the kind emulated or cuda");
   }
   for (size_t i = 1; i < memories.size(); ++i)
     if (!hasDevice[i] && memories[i].kind != MemoryKind::File)
-      return makeError(ErrorCode::InvalidInput, "no device computes in this memory, memory '", memories[i].name,
-                       "' of machine '", name, "', remove it or add its device");
+      return makeError(ErrorCode::InvalidInput, "no device computes in memory '", memories[i].name, "', machine '",
+                       name, "', remove the memory or add a device for it");
   return {};
 }
 

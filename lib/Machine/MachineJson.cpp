@@ -202,7 +202,7 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends,
                           reader.member("between").and_then([](const JsonReader &list) { return list.elements(); }));
   if (ends.size() != 2)
-    return makeError(ErrorCode::InvalidInput, "a link joins two memories, at '", reader.where(),
+    return makeError(ErrorCode::InvalidInput, "'between' must name two memories, at '", reader.where(),
                      ".between', write their two names");
   status = readInto(link.a, memoryNamed(machine, ends[0]))
                .and_then([&] { return readInto(link.b, memoryNamed(machine, ends[1])); })
@@ -222,7 +222,7 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
   if (!status)
     return propagate(status);
   if (reader.has("reverseBytesPerSec") && link.reverseBytesPerSec == 0)
-    return makeError(ErrorCode::InvalidInput, "a rate of 0, at '", reader.where(),
+    return makeError(ErrorCode::InvalidInput, "the rate is 0, at '", reader.where(),
                      ".reverseBytesPerSec', write a rate of at least 1 per second");
   return link;
 }
@@ -236,8 +236,8 @@ static Status readTrunks(Machine &machine, const JsonReader &reader) {
       continue;
     SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> ends, entries[i].member("trunk")->elements());
     if (ends.size() != 2)
-      return makeError(ErrorCode::InvalidInput, "a trunk is a link of two memories, at '", entries[i].where(),
-                       ".trunk', write their two names");
+      return makeError(ErrorCode::InvalidInput, "'trunk' must name the two memories of a link, at '",
+                       entries[i].where(), ".trunk', write their two names");
     SLUICE_ASSIGN_OR_RETURN(MemoryId a, memoryNamed(machine, ends[0]));
     SLUICE_ASSIGN_OR_RETURN(MemoryId b, memoryNamed(machine, ends[1]));
     machine.links[i].trunk = machine.findLink(a, b);

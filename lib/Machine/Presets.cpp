@@ -173,7 +173,7 @@ static Expected<int> deviceCount(std::string_view name, std::string_view digits)
   Expected<int64_t> count = parseInteger(digits);
   if (!count || *count < 1 || *count > kMaxDevices)
     return makeError(ErrorCode::InvalidInput, "machine '", name.substr(0, 80),
-                     "' does not say how many devices, write ", name.substr(0, name.size() - digits.size()),
+                     "' has no valid number of devices, write ", name.substr(0, name.size() - digits.size()),
                      "N with N from 1 to ", kMaxDevices);
   return static_cast<int>(*count);
 }

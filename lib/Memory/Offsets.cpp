@@ -19,11 +19,10 @@ static std::string idOf(const OffsetProblem &problem, size_t i) {
 
 Status sluice::check(const OffsetProblem &problem) {
   if (!problem.ids.empty() && problem.ids.size() != problem.buffers.size())
-    return makeError(ErrorCode::InvalidInput, problem.ids.size(), " ids for ", problem.buffers.size(),
-                     " buffers, give each buffer one");
+    return makeError(ErrorCode::InvalidInput, "there are ", problem.ids.size(), " ids for ", problem.buffers.size(),
+                     " buffers, give each buffer one id");
   if (problem.capacityBytes && *problem.capacityBytes < 0)
-    return makeError(ErrorCode::InvalidInput, "negative capacity ", *problem.capacityBytes,
-                     ", give one of 0 or more bytes");
+    return makeError(ErrorCode::InvalidInput, "the capacity is ", *problem.capacityBytes, " bytes, give at least 0");
   int64_t total = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer &buffer = problem.buffers[i];
@@ -35,7 +34,7 @@ Status sluice::check(const OffsetProblem &problem) {
                        ", correct its size");
     if (buffer.alignment < 1)
       return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has alignment ", buffer.alignment,
-                       ", give it one of 1 or more");
+                       ", give an alignment of at least 1");
     total = saturatingAdd(total, saturatingAdd(buffer.bytes, buffer.alignment));
   }
   if (total > int64_t(1) << 62)
@@ -88,7 +87,8 @@ Status sluice::validate(const OffsetProblem &problem, const OffsetSolution &solu
     ends.emplace_back(buffer.upper, i);
   }
   if (peak != solution.peakBytes)
-    return makeError(ErrorCode::Internal, "solution states peak ", solution.peakBytes, ", its buffers reach ", peak);
+    return makeError(ErrorCode::Internal, "the solution states a peak of ", solution.peakBytes,
+                     " bytes, and the buffers reach ", peak);
 
   std::sort(starts.begin(), starts.end());
   std::sort(ends.begin(), ends.end());
@@ -120,9 +120,9 @@ Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, Of
     return solution;
   int64_t capacity = *problem.capacityBytes;
   if (solution.boundBytes > capacity)
-    return makeError(ErrorCode::Infeasible, "no packing takes less than ", solution.boundBytes, " bytes, ",
-                     solution.boundBytes - capacity, " above the capacity of ", formatBytes(capacity),
-                     ", raise the capacity");
+    return makeError(ErrorCode::Infeasible, "the buffers need at least ", solution.boundBytes,
+                     " bytes, which exceeds the capacity of ", capacity, " bytes by ", solution.boundBytes - capacity,
+                     " bytes, raise the capacity");
   return makeError(ErrorCode::Infeasible, "the best packing found takes ", formatBytes(solution.peakBytes), " (",
                    solution.peakBytes, " bytes), ", solution.peakBytes - capacity, " bytes above the capacity of ",
                    formatBytes(capacity), ", raise the capacity or the evaluations");

@@ -57,23 +57,23 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
         auto name = std::find(kColumnNames.begin(), kColumnNames.end(), fields[f]);
         if (name == kColumnNames.end() || (!offsets && *name == kColumnNames[Offset]))
           return makeError(ErrorCode::InvalidInput, "unknown column '", fields[f].substr(0, 40), "', ", origin, ":",
-                           lineNumber, ", the header takes id, lower, upper, size and alignment");
+                           lineNumber, ", use only the columns id, lower, upper, size and alignment");
         size_t &field = fieldOf[static_cast<size_t>(name - kColumnNames.begin())];
         if (field != std::string_view::npos)
-          return makeError(ErrorCode::InvalidInput, "column '", *name, "' twice, ", origin, ":", lineNumber,
+          return makeError(ErrorCode::InvalidInput, "column '", *name, "' appears twice, ", origin, ":", lineNumber,
                            ", keep one");
         field = f;
       }
       for (size_t column : {Id, Lower, Upper, Size})
         if (fieldOf[column] == std::string_view::npos)
-          return makeError(ErrorCode::InvalidInput, "no column '", kColumnNames[column], "', ", origin, ":", lineNumber,
-                           ", the header takes id, lower, upper and size");
+          return makeError(ErrorCode::InvalidInput, "column '", kColumnNames[column], "' is missing, ", origin, ":",
+                           lineNumber, ", write a header with id, lower, upper and size");
       numFields = fields.size();
       continue;
     }
     if (fields.size() != numFields)
-      return makeError(ErrorCode::InvalidInput, fields.size(), " fields where the header has ", numFields, ", ", origin,
-                       ":", lineNumber, ", give one field for each column");
+      return makeError(ErrorCode::InvalidInput, "the line has ", fields.size(), " fields and the header ", numFields,
+                       ", ", origin, ":", lineNumber, ", give one field for each column");
     Buffer buffer;
     int64_t offset = 0;
     for (auto [column, value] :
@@ -89,9 +89,10 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
     }
     std::string_view id = fields[fieldOf[Id]];
     if (id.empty())
-      return makeError(ErrorCode::InvalidInput, "empty id, ", origin, ":", lineNumber, ", give each buffer an id");
+      return makeError(ErrorCode::InvalidInput, "the id is empty, ", origin, ":", lineNumber,
+                       ", give each buffer an id");
     if (!seen.insert(id).second)
-      return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' twice, ", origin, ":", lineNumber,
+      return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' appears twice, ", origin, ":", lineNumber,
                        ", rename one");
     problem.buffers.push_back(buffer);
     problem.ids.emplace_back(id);
@@ -99,7 +100,8 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
       offsets->push_back(offset);
   }
   if (numFields == 0)
-    return makeError(ErrorCode::InvalidInput, "no header, ", origin, ", begin with 'id,lower,upper,size'");
+    return makeError(ErrorCode::InvalidInput, "the header is missing, ", origin,
+                     ", begin the file with 'id,lower,upper,size'");
   if (Status status = check(problem); !status)
     return makeError(status.error().code, status.error().message, ", ", origin, ", correct the buffer");
   return problem;

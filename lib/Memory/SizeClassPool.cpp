@@ -14,24 +14,26 @@ using namespace sluice;
 
 Status sluice::check(const PoolConfig &pool) {
   if (pool.sizes.size() != pool.classes.size())
-    return makeError(ErrorCode::InvalidInput, "pool has ", pool.sizes.size(), " sizes and ", pool.classes.size(),
-                     " class entries, give each size one");
+    return makeError(ErrorCode::InvalidInput, "the pool has ", pool.sizes.size(), " sizes and ", pool.classes.size(),
+                     " class entries, give one entry for each size");
   int32_t numClasses = pool.classes.empty() ? 0 : pool.classes.back();
   for (size_t i = 0; i < pool.sizes.size(); ++i) {
     if (pool.sizes[i] <= 0 || (i > 0 && pool.sizes[i] <= pool.sizes[i - 1]))
-      return makeError(ErrorCode::InvalidInput, "pool size ", pool.sizes[i], " at position ", i,
-                       ", give sizes that are positive and ascend");
+      return makeError(ErrorCode::InvalidInput, "pool size ", pool.sizes[i],
+                       " is not positive or not above the previous size, position ", i,
+                       ", give positive ascending sizes");
     int64_t step = i == 0 ? int64_t(pool.classes[0]) - 1 : int64_t(pool.classes[i]) - pool.classes[i - 1];
     if (step < 0 || step > (i == 0 ? 0 : 1))
-      return makeError(ErrorCode::InvalidInput, "pool class ", pool.classes[i], " at position ", i,
-                       ", classes start at 1 and rise by 0 or 1");
+      return makeError(ErrorCode::InvalidInput, "pool class ", pool.classes[i], " is out of order, position ", i,
+                       ", give classes that start at 1 and rise by 0 or 1");
   }
   if (pool.counts.size() != static_cast<size_t>(numClasses))
-    return makeError(ErrorCode::InvalidInput, "pool has ", pool.counts.size(), " counts for ", numClasses,
-                     " classes, give each class one");
+    return makeError(ErrorCode::InvalidInput, "the pool has ", pool.counts.size(), " counts for ", numClasses,
+                     " classes, give one count for each class");
   for (int64_t count : pool.counts)
     if (count < 0)
-      return makeError(ErrorCode::InvalidInput, "pool has a class of ", count, " objects, give each class 0 or more");
+      return makeError(ErrorCode::InvalidInput, "the pool has a class with ", count,
+                       " objects, give each class at least 0");
   return {};
 }
 
@@ -78,9 +80,9 @@ Status sluice::repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<c
   minimum.resize(numClasses, 1);
   int64_t least = totalBytes(minimum, bytes);
   if (least > capacityBytes)
-    return makeError(ErrorCode::Infeasible, "the least pool of ", numClasses, " classes takes ", formatBytes(least),
-                     ", ", least - capacityBytes, " bytes above the capacity of ", formatBytes(capacityBytes),
-                     ", raise the capacity");
+    return makeError(ErrorCode::Infeasible, "the smallest pool of ", numClasses, " classes needs ", formatBytes(least),
+                     ", which is ", least - capacityBytes, " bytes more than the capacity of ",
+                     formatBytes(capacityBytes), ", raise the capacity");
   for (size_t c = 0; c < numClasses; ++c)
     pool.counts[c] = std::max(pool.counts[c], minimum[c]);
   // Each round takes at least one object while any class is above its minimum,

@@ -65,9 +65,10 @@ Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text
       return makeError(ErrorCode::InvalidInput, "the sizes '", sizes, "' do not ascend from ", range.least, ", in '",
                        text, "', write each size once, smaller ones first");
     if (range.step < 1 || (size - range.least) % range.step != 0)
-      return makeError(
-          ErrorCode::InvalidInput, "the range '", sizes, "' does not end with a step, in '", text, "', end it at ",
-          range.least + (range.step < 1 ? 0 : (size - range.least) / range.step * range.step), " or change the step");
+      return makeError(ErrorCode::InvalidInput, "the range '", sizes, "' is not a whole number of steps long, in '",
+                       text, "', end it at ",
+                       range.least + (range.step < 1 ? 0 : (size - range.least) / range.step * range.step),
+                       " or change the step");
     before = size;
   }
   range.buckets.pop_back();
@@ -276,7 +277,7 @@ Status Binder::bindFromOptions() {
         known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
                        known.empty() ? std::string("all its dimensions are known, leave out this --dim")
-                                     : "it has " + known + ", give one of these by --dim");
+                                     : "the model has " + known + ", give one of these by --dim");
     }
     auto size = given.values.find(name);
     if (size == given.values.end())

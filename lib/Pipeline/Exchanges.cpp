@@ -47,10 +47,10 @@ static Status checkTransfers(const PipelineSchedule &schedule, const std::vector
   for (size_t i = 0; i < transfers.size(); ++i) {
     const PipelineTransfer &transfer = transfers[i];
     auto bad = [&](const char *what) {
-      return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what, ", list of transfers, correct it");
+      return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what, ", list of transfers, correct the transfer");
     };
     if (transfer.from >= schedule.groups || transfer.to >= schedule.groups || transfer.from == transfer.to)
-      return bad("is not between two groups of ranks");
+      return bad("must be between two different groups of ranks");
     if (transfer.time != TransferTime::Microbatch)
       continue;
     if (transfer.producer.stage >= schedule.stages || transfer.consumer.stage >= schedule.stages ||
@@ -143,7 +143,7 @@ Status validateExchanges(const PipelineSchedule &schedule, const std::vector<Pip
   for (const PipelineTransfer &transfer : transfers)
     wanted += transfer.time == TransferTime::Microbatch ? schedule.microbatches : 1;
   if (seen.size() != wanted)
-    return makeError(ErrorCode::Internal, "the exchanges of a pipeline are ", seen.size(), " of ", wanted,
+    return makeError(ErrorCode::Internal, "a pipeline has ", seen.size(), " exchanges instead of ", wanted,
                      ", this is a bug of Sluice, please report it");
   // Each group issues its exchanges by slot, and exchanges of one slot in their order. An exchange ends when it is the
   // next one of both groups.
@@ -163,7 +163,7 @@ Status validateExchanges(const PipelineSchedule &schedule, const std::vector<Pip
       ++next[group], ++next[other], ++done;
     }
     if (done == before)
-      return bad(done, "waits for another in a cycle");
+      return bad(done, "is part of a cycle of exchanges that wait for each other");
   }
   return {};
 }

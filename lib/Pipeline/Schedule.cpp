@@ -43,14 +43,15 @@ Expected<PipelineSchedule> makeSchedule(PipelineKind kind, uint32_t groups, uint
     return makeError(ErrorCode::InvalidInput, "a pipeline of ", groups, " groups of ranks, ", stages, " stages and ",
                      microbatches, " microbatches is out of range, give from 1 to ", kMost, " of each");
   if (stages == 0 || stages % groups != 0)
-    return makeError(ErrorCode::InvalidInput, stages, " stages cannot be divided among ", groups,
-                     " groups of ranks, give a multiple");
+    return makeError(ErrorCode::InvalidInput, stages, " stages cannot be divided evenly among ", groups,
+                     " groups of ranks, give a multiple of ", groups);
   if (kind != PipelineKind::Interleaved && stages != groups)
-    return makeError(ErrorCode::InvalidInput, "schedule '", name, "' has one stage for each of the ", groups,
-                     " groups of ranks, not ", stages / groups, ", use schedule 'interleaved'");
+    return makeError(ErrorCode::InvalidInput, "schedule '", name, "' allows one stage for each of the ", groups,
+                     " groups of ranks, and each has ", stages / groups, ", use schedule 'interleaved'");
   if (kind == PipelineKind::Interleaved && microbatches % groups != 0)
-    return makeError(ErrorCode::InvalidInput, "schedule 'interleaved' needs a multiple of ", groups,
-                     " microbatches, not ", microbatches, ", give another number or schedule '1f1b'");
+    return makeError(ErrorCode::InvalidInput,
+                     "schedule 'interleaved' needs a number of microbatches that is a multiple of ", groups, ", and ",
+                     microbatches, " is not, give another number or use schedule '1f1b'");
   PipelineSchedule schedule{groups, stages, microbatches, {}};
   const uint32_t chunks = stages / groups, total = microbatches * chunks;
   for (uint32_t group = 0; group < groups; ++group) {

@@ -20,7 +20,8 @@ Status validateCuts(const CutProblem &problem, const CutSolution &solution) {
   SLUICE_RETURN_IF_ERROR(problem.check());
   const std::vector<size_t> &firsts = solution.firsts;
   if (firsts.size() != static_cast<size_t>(problem.stages) || firsts.front() != 0)
-    return bad(firsts.size(), " stages of ", problem.stages, ", or the first does not begin with the program");
+    return bad("there are ", firsts.size(), " stages instead of ", problem.stages,
+               ", or the first does not begin with the program");
   int64_t pace = 0, bytes = 0;
   for (size_t s = 0; s < firsts.size(); ++s) {
     const size_t end = s + 1 < firsts.size() ? firsts[s + 1] : problem.workNs.size();
@@ -33,7 +34,8 @@ Status validateCuts(const CutProblem &problem, const CutSolution &solution) {
     bytes = saturatingAdd(bytes, s > 0 ? problem.crossingBytes[firsts[s]] : 0);
   }
   if (pace != solution.paceNs || bytes != solution.bytes)
-    return bad("a pace of ", solution.paceNs, " ns and ", solution.bytes, " bytes, not ", pace, " ns and ", bytes);
+    return bad("a pace of ", solution.paceNs, " ns and ", solution.bytes, " bytes are stated instead of ", pace,
+               " ns and ", bytes, " bytes");
   return {};
 }
 
@@ -56,11 +58,11 @@ Status validateSchedule(const PipelineSchedule &schedule) {
           task.stage % schedule.groups != group)
         return bad(nameOf(task), " is in group ", group, " of ", schedule.groups);
       if (!number.emplace(keyOf(task), number.size()).second)
-        return bad(nameOf(task), " is there twice");
+        return bad(nameOf(task), " is listed twice");
     }
   const size_t all = size_t(2) * schedule.stages * schedule.microbatches;
   if (number.size() != all)
-    return bad(number.size(), " tasks of ", all);
+    return bad("there are ", number.size(), " tasks instead of ", all);
   // Kahn's algorithm on dependencies and on the order within groups: a task left over is in a cycle of waits.
   std::vector<std::vector<size_t>> next(all);
   std::vector<size_t> waits(all);
@@ -112,14 +114,14 @@ static Status checkGroup(const std::vector<PipelineTask> &tasks, const PipelineC
   auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
   int64_t last = 0, busy = 0;
   if (spans.size() != tasks.size())
-    return bad(spans.size(), " times of ", tasks.size(), " tasks");
+    return bad("there are ", spans.size(), " times for ", tasks.size(), " tasks");
   for (size_t i = 0; i < tasks.size(); ++i) {
     const int64_t ns = tasks[i].isBackward ? costs.backwardNs[tasks[i].stage] : costs.forwardNs[tasks[i].stage];
     if (spans[i].startNs < last || spans[i].endNs != saturatingAdd(spans[i].startNs, ns))
       return bad(nameOf(tasks[i]), " runs from ", spans[i].startNs, " to ", spans[i].endNs, " ns");
     last = spans[i].endNs, busy = saturatingAdd(busy, ns);
   }
-  return busy == busyNs ? Status() : bad("a group works for ", busyNs, " ns, not ", busy);
+  return busy == busyNs ? Status() : bad("a group is stated to work for ", busyNs, " ns instead of ", busy);
 }
 
 /// Whether the most microbatches and bytes that are kept at one time are those of the tasks. What a forward pass makes
@@ -137,10 +139,10 @@ static Status checkKept(const PipelineSchedule &schedule, const PipelineCosts &c
   };
   auto bad = [](const auto &...what) { return makeError(ErrorCode::Internal, "a timeline is wrong: ", what...); };
   if (const int64_t most = mostOf(0, true); timeline.keptBytes[group] != most)
-    return bad("group ", group, " keeps ", timeline.keptBytes[group], " bytes, not ", most);
+    return bad("group ", group, " keeps ", timeline.keptBytes[group], " bytes instead of ", most);
   for (uint32_t stage = group; stage < schedule.stages; stage += schedule.groups)
     if (const int64_t most = mostOf(stage, false); timeline.keptMicrobatches[stage] != most)
-      return bad("stage ", stage, " keeps ", timeline.keptMicrobatches[stage], " microbatches, not ", most);
+      return bad("stage ", stage, " keeps ", timeline.keptMicrobatches[stage], " microbatches instead of ", most);
   return {};
 }
 
@@ -150,7 +152,8 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
   SLUICE_RETURN_IF_ERROR(costs.check(schedule));
   if (timeline.spans.size() != schedule.groups || timeline.busyNs.size() != schedule.groups ||
       timeline.keptBytes.size() != schedule.groups || timeline.keptMicrobatches.size() != schedule.stages)
-    return bad(timeline.spans.size(), " groups of ", schedule.groups);
+    return bad("the timeline has ", timeline.spans.size(), " groups instead of ", schedule.groups,
+               ", or lists of other lengths");
   std::map<std::tuple<uint32_t, uint32_t, bool>, PipelineTimeline::Span> spans;
   std::map<std::tuple<uint32_t, uint32_t, bool>, int64_t> freeAt; // When its group has done what comes before.
   int64_t makespan = 0;
@@ -166,7 +169,7 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
     }
   }
   if (makespan != timeline.makespanNs)
-    return bad("a makespan of ", timeline.makespanNs, " ns, not ", makespan);
+    return bad("a makespan of ", timeline.makespanNs, " ns is stated instead of ", makespan);
   for (const auto &[key, span] : spans) {
     const auto [stage, microbatch, isBackward] = key;
     auto endOf = [&](uint32_t of, bool backward, int64_t transferNs) {

@@ -511,9 +511,9 @@ bool searchExhaustively(const SolverInput &input, ListSchedule &best, int64_t &b
 Expected<ListSchedule> placeExhaustively(const SolverInput &input) {
   const std::string &name = input.problem.graph->name;
   if (!isSmallEnough(input))
-    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' takes at most ", kExhaustiveOperators,
-                     " operators on 16 devices, graph '", name, "' has ", input.topological.size(), " operators on ",
-                     input.problem.machine->devices.size(), ", use 'best'");
+    return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' supports at most ", kExhaustiveOperators,
+                     " operators on 16 devices, and graph '", name, "' has ", input.topological.size(),
+                     " operators on ", input.problem.machine->devices.size(), " devices, use solver 'best'");
   ListSchedule best;
   int64_t bestNs = std::numeric_limits<int64_t>::max();
   // A good start prunes more than its search takes.
@@ -528,11 +528,11 @@ Expected<ListSchedule> placeExhaustively(const SolverInput &input) {
   best.stoppedByClock = !complete && input.budget.mustStop();
   if (!complete && !(best.stoppedByClock && bestNs != std::numeric_limits<int64_t>::max()))
     return makeError(ErrorCode::Unsupported, "placement solver 'exhaustive' gave up after ",
-                     input.budget.evaluations * kStepsPerEvaluation, " steps, graph '", name,
-                     "' is too large for so few, allow more evaluations or use 'best'");
+                     input.budget.evaluations * kStepsPerEvaluation, " steps, too few for graph '", name,
+                     "', allow more evaluations or use solver 'best'");
   if (bestNs == std::numeric_limits<int64_t>::max())
     return makeError(ErrorCode::Infeasible, "no placement of graph '", name,
-                     "' keeps within the capacities, raise them or free pinned operators");
+                     "' keeps within the capacities of the memories, raise the capacities or pin fewer operators");
   return best;
 }
 

@@ -343,8 +343,9 @@ Expected<ListSchedule> placeHtfMpr(const SolverInput &input) {
   auto measured = static_cast<int64_t>(mappings.size());
   std::erase_if(mappings, [](const Mapped &mapped) { return mapped.makespanNs == kInfeasibleObjective; });
   if (mappings.empty())
-    return makeError(ErrorCode::Infeasible, "none of ", measured, " mappings of graph '", input.problem.graph->name,
-                     "' keeps within the capacities, use placement solver 'best' or raise them");
+    return makeError(
+        ErrorCode::Infeasible, "none of ", measured, " mappings of graph '", input.problem.graph->name,
+        "' keeps within the capacities of the memories, use placement solver 'best' or raise the capacities");
   byTime(mappings);
 
   ListSchedule result;

@@ -21,15 +21,15 @@ static constexpr uint32_t kMostAccelerators = 1024;
 
 Status OffloadProblem::check() const {
   auto bad = [&](const auto &...what) -> Status {
-    return makeError(ErrorCode::InvalidInput, what..., ", instance '", name, "', correct it");
+    return makeError(ErrorCode::InvalidInput, what..., ", instance '", name, "', correct the instance");
   };
   auto isAmount = [](double value) { return std::isfinite(value) && value >= 0 && value <= 1e300; };
   if (nodes.empty() || nodes.size() > kMostNodes)
-    return bad(nodes.size(), " nodes, there may be 1 to ", kMostNodes);
+    return bad("the instance has ", nodes.size(), " nodes, 1 to ", kMostNodes, " are allowed");
   if (accelerators > kMostAccelerators)
-    return bad(accelerators, " accelerators, there may be at most ", kMostAccelerators);
+    return bad("the instance has ", accelerators, " accelerators, at most ", kMostAccelerators, " are allowed");
   if (!isAmount(accelBytes))
-    return bad("an accelerator's memory of ", accelBytes);
+    return bad("the memory of an accelerator is ", accelBytes, " bytes, which is out of range");
   double total = 0;
   for (const OffloadNode &node : nodes) {
     if (!isAmount(node.cpuTime) || !isAmount(node.accelTime) || !isAmount(node.bytes))
@@ -40,15 +40,16 @@ Status OffloadProblem::check() const {
   std::vector<std::vector<uint32_t>> next(nodes.size());
   for (const OffloadEdge &edge : edges) {
     if (edge.from >= nodes.size() || edge.to >= nodes.size())
-      return bad("an edge of a node that does not exist");
+      return bad("an edge names a node that does not exist");
     if (!isAmount(edge.cost))
-      return bad("edge from '", nodes[edge.from].name, "' to '", nodes[edge.to].name, "' costs ", edge.cost);
+      return bad("edge from '", nodes[edge.from].name, "' to '", nodes[edge.to].name, "' has the cost ", edge.cost,
+                 ", which is out of range");
     total += edge.cost;
     ++missing[edge.to];
     next[edge.from].push_back(edge.to);
   }
   if (!std::isfinite(total))
-    return bad("times too large to add up");
+    return bad("the sum of all times is too large");
   std::vector<uint32_t> ready;
   for (uint32_t i = 0; i < nodes.size(); ++i)
     if (missing[i] == 0)
@@ -75,13 +76,13 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
     const OffloadNode &node = problem.nodes[i];
     const int32_t part = solution.part[i];
     if (part != OffloadSolution::kCpu && (part < 0 || static_cast<uint32_t>(part) >= problem.accelerators))
-      return fail("node '", node.name, "' is on accelerator ", part, ", there are ", problem.accelerators);
+      return fail("node '", node.name, "' is on accelerator ", part, ", and there are only ", problem.accelerators);
     if (node.colour >= 0 && partOfColour.emplace(node.colour, part).first->second != part)
-      return fail("node '", node.name, "' is apart from others of its colour ", node.colour);
+      return fail("node '", node.name, "' is not on the device of the other nodes of colour ", node.colour);
     if (part == OffloadSolution::kCpu)
       continue;
     if (!node.supported)
-      return fail("node '", node.name, "' is on an accelerator, it is not supported there");
+      return fail("node '", node.name, "' is on an accelerator, which does not support this node");
     bytes[static_cast<size_t>(part)] += node.bytes;
     work[static_cast<size_t>(part)] += node.accelTime;
   }
@@ -146,7 +147,7 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
   for (uint32_t i = 0; i < count; ++i)
     latency = std::max(latency, endOf(i));
   if (!(std::abs(latency - solution.latency) <= 1e-9 * std::max(1.0, latency)))
-    return fail("the solution states a latency of ", solution.latency, ", its latency is ", latency);
+    return fail("the solution states a latency of ", solution.latency, " and has a latency of ", latency);
   return {};
 }
 
@@ -272,7 +273,7 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
     OffloadNode node;
     SLUICE_ASSIGN_OR_RETURN(int64_t id, entry.integer("id"));
     if (!indexOf.emplace(id, static_cast<uint32_t>(problem.nodes.size())).second)
-      return makeError(ErrorCode::InvalidInput, "node ", id, " is there twice, ", entry.where(), ", give it once");
+      return makeError(ErrorCode::InvalidInput, "node ", id, " is listed twice, ", entry.where(), ", give it once");
     Expected<std::string> name = entry.string("name", concat("node", id));
     Expected<double> cpu = entry.number("cpuLatency"), accel = entry.number("fpgaLatency");
     Expected<double> size = entry.number("size");
@@ -297,7 +298,7 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
     if (entry.has("colorClass") && !entry.json()["colorClass"].is_null()) {
       SLUICE_ASSIGN_OR_RETURN(int64_t colour, entry.integer("colorClass"));
       if (colour < std::numeric_limits<int32_t>::min() || colour > std::numeric_limits<int32_t>::max())
-        return makeError(ErrorCode::InvalidInput, "colorClass ", colour, " is not of 32 bits, ", entry.where(),
+        return makeError(ErrorCode::InvalidInput, "colorClass ", colour, " does not fit 32 bits, ", entry.where(),
                          ", give a smaller number");
       node.colour = static_cast<int32_t>(colour);
     }

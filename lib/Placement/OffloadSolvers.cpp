@@ -378,8 +378,9 @@ Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const Offl
   if (all || params.solver == "dp-split")
     offer("dp-split", placeByRuns(index));
   if (starts.empty())
-    return makeError(ErrorCode::Infeasible, "solver '", params.solver, "' found no sets free of cycles, instance '",
-                     problem.name, "', use solver 'best'");
+    return makeError(ErrorCode::Infeasible, "solver '", params.solver,
+                     "' found no sets of nodes that wait for each other without a cycle, instance '", problem.name,
+                     "', use solver 'best'");
   solution.bound = offloadLowerBound(problem);
   solution.latency = best.latency;
   if (all && !solution.optimal()) {

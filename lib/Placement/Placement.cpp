@@ -26,15 +26,16 @@ Status PlacementProblem::check() const {
                      graph->name, "' has ", numOps, " operators and machine '", machine->name, "' has ",
                      machine->devices.size(), " devices, give ", numOps * machine->devices.size(), " entries");
   if (!pinned.empty() && pinned.size() != numOps)
-    return makeError(ErrorCode::InvalidInput, pinned.size(), " pins given, graph '", graph->name, "' has ", numOps,
-                     " operators, give one each or none");
+    return makeError(ErrorCode::InvalidInput, pinned.size(), " pins are given and graph '", graph->name, "' has ",
+                     numOps, " operators, give one pin for each operator or none");
   if (!capacityBytes.empty() && capacityBytes.size() != machine->memories.size())
-    return makeError(ErrorCode::InvalidInput, capacityBytes.size(), " capacities given, machine '", machine->name,
-                     "' has ", machine->memories.size(), " memories, give one each or none");
+    return makeError(ErrorCode::InvalidInput, capacityBytes.size(), " capacities are given and machine '",
+                     machine->name, "' has ", machine->memories.size(),
+                     " memories, give one capacity for each memory or none");
   for (size_t m = 0; m < capacityBytes.size(); ++m)
     if (capacityBytes[m] < 0)
       return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine->memories[m].name, "' is ",
-                       capacityBytes[m], " bytes, give none less than 0");
+                       capacityBytes[m], " bytes, give at least 0");
 
   const std::vector<DeviceId> devices = machine->computeDevices();
   std::map<int32_t, uint32_t> firstPinned;
@@ -53,16 +54,16 @@ Status PlacementProblem::check() const {
     if (pinned.empty() || !pinned[i].valid())
       continue;
     if (pinned[i].index() >= machine->devices.size() || !machine->device(pinned[i]).computes)
-      return makeError(
-          ErrorCode::InvalidInput, "operator '", op.name,
-          "' is pinned to a device that is not in the machine or does not compute, pin it to one that computes");
+      return makeError(ErrorCode::InvalidInput, "operator '", op.name,
+                       "' is pinned to a device that does not exist or does not compute, machine '", machine->name,
+                       "', pin the operator to a device that computes");
     if (op.colocation < 0)
       continue;
     auto [it, isNew] = firstPinned.emplace(op.colocation, i);
     if (!isNew && pinned[it->second] != pinned[i])
       return makeError(ErrorCode::Infeasible, "operators '", graph->op(OperatorId(it->second)).name, "' and '", op.name,
-                       "' must share a device, they are pinned to '", machine->device(pinned[it->second]).name,
-                       "' and '", machine->device(pinned[i]).name, "', pin both to one");
+                       "' must share a device and are pinned to '", machine->device(pinned[it->second]).name, "' and '",
+                       machine->device(pinned[i]).name, "', pin both to one device");
   }
   // Schedules add times without further checks: a tensor moves over two links
   // at most, and no start is later than all of this together.

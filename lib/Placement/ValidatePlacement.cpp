@@ -41,10 +41,10 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
     if (device.index() >= machine.devices.size() || !machine.device(device).computes)
       return fail("operator '", op.name, "' is placed on a device that does not compute");
     if (!problem.pinned.empty() && problem.pinned[i].valid() && problem.pinned[i] != device)
-      return fail("operator '", op.name, "' is placed on '", machine.device(device).name, "', it is pinned to '",
+      return fail("operator '", op.name, "' is placed on '", machine.device(device).name, "' and pinned to '",
                   machine.device(problem.pinned[i]).name, "'");
     if (op.colocation >= 0 && deviceOfColour.emplace(op.colocation, device).first->second != device)
-      return fail("operator '", op.name, "' is apart from others of its colour ", op.colocation);
+      return fail("operator '", op.name, "' is not on the device of the other operators of colocation ", op.colocation);
     if (when.startNs < 0 || when.endNs - when.startNs != problem.costs->timeNs(OperatorId(i), device))
       return fail("operator '", op.name, "' runs in [", when.startNs, ", ", when.endNs, "), it takes ",
                   problem.costs->timeNs(OperatorId(i), device), " ns");

@@ -265,7 +265,7 @@ static Status readCommand(Command &command, const AllNames &names, const Machine
   if (!status)
     return status;
   if (entry.has("launch") == entry.has("copy"))
-    return makeError(ErrorCode::InvalidInput, "a command launches or copies, at '", entry.where(),
+    return makeError(ErrorCode::InvalidInput, "a command must have either 'launch' or 'copy', at '", entry.where(),
                      "', write one of the two");
   if (entry.has("launch")) {
     status = readName(command.op, names.operators, *entry.member("launch"));

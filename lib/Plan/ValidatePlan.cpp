@@ -111,12 +111,12 @@ private:
     std::set<std::pair<DeviceId, StreamKind>> seen;
     for (const Stream &stream : plan.streams) {
       if (stream.device.index() >= machine.devices.size())
-        return bad("a stream's device does not exist");
+        return bad("a stream names a device that does not exist");
       if (!seen.insert({stream.device, stream.kind}).second)
         return bad("device '", machine.device(stream.device).name, "' has two streams of one kind");
       if ((stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut) && !machine.hasFiles())
         return bad("device '", machine.device(stream.device).name,
-                   "' has a stream for files, and the machine has none");
+                   "' has a stream for files, and the machine has no file");
     }
     return {};
   }
@@ -183,10 +183,10 @@ private:
     bool written = r.tensor.valid() && graph.tensor(r.tensor).producer.valid();
     if (r.segment == Segment::Home) {
       if (!r.tensor.valid())
-        return bad(describe(id), " has no home");
+        return bad(describe(id), " is a home without a tensor");
       const Tensor &tensor = graph.tensor(r.tensor);
       if (tensor.kind == TensorKind::Activation && !tensor.isOutput && !tensor.updates.valid())
-        return bad(describe(id), " is an activation and has no home");
+        return bad(describe(id), " is the home of an activation, which cannot have one");
       const bool isKept =
           tensor.kind == TensorKind::Parameter || tensor.kind == TensorKind::State || tensor.updates.valid();
       const bool mayBeInFile = isKept && !tensor.isOutput;
@@ -274,22 +274,22 @@ private:
       return bad("command ", id.value, " launches an operator that does not exist");
     const Operator &op = graph.op(command.op);
     if (launched[command.op.index()] && !graph.isRepeatable(command.op))
-      return bad("operator '", op.name, "' is launched twice and writes what the step returns or keeps");
+      return bad("operator '", op.name, "' is launched twice, and such a launch would overwrite an output or a state");
     launched[command.op.index()] = true;
     const Stream &stream = plan.streams[command.stream.index()];
     const bool apart = op.communicates && stream.kind == StreamKind::Communicate;
     if (stream.kind != StreamKind::Compute && !apart)
-      return bad(describe(id), stream.kind == StreamKind::Communicate ? " is on a stream for what communicates"
+      return bad(describe(id), stream.kind == StreamKind::Communicate ? " is on a stream for communication"
                                                                       : " is on a stream for copies");
     if (stream.device != plan.placement[command.op.index()])
       return bad(describe(id), " is not on the device its operator is placed on");
     if (op.communicates && !communication.valid())
       communication = command.stream;
     if (op.communicates && communication != command.stream)
-      return bad(describe(id), " communicates on another stream than what does so before it");
+      return bad(describe(id), " communicates on a stream other than the previous one that communicates");
     if (op.communicates && graph.keepsOrder && communicated.valid() && command.op < communicated)
       return bad(describe(id), " communicates after operator '", graph.op(communicated).name,
-                 "', and the program has it before, keep the order in which ranks exchange data");
+                 "', which the program has later, keep the order in which ranks exchange data");
     if (op.communicates)
       communicated = command.op;
 
@@ -338,11 +338,12 @@ private:
       return bad(describe(id), " is over a link that does not join its two memories");
     const Stream &stream = plan.streams[command.stream.index()];
     if (stream.kind == StreamKind::Communicate)
-      return bad(describe(id), " is on a stream for what communicates");
+      return bad(describe(id), " is on a stream for communication");
     const bool isFileStream = stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut;
     if (isFileStream != (machine.isFile(link.a) || machine.isFile(link.b)))
-      return bad(describe(id), isFileStream ? " is on a stream for files, and neither of its memories is one"
-                                            : " is of a file's, on a stream that is not for files");
+      return bad(describe(id), isFileStream
+                                   ? " is on a stream for files, and copies between two memories that are not files"
+                                   : " copies from or to a file, on a stream that is not for files");
     if (isFileStream)
       return {};
     MemoryId memory = machine.device(stream.device).memory;

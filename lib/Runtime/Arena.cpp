@@ -36,7 +36,7 @@ private:
 /// Between guard pages: `bytes` of memory, or of a file.
 Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, const char *directory) {
   if (bytes < 0 || bytes > kMaxBytes)
-    return failure("arena of ", bytes, " bytes, in memory '", memoryName, "', is larger than any machine's");
+    return failure("an arena of ", bytes, " bytes is out of range, memory '", memoryName, "', compile the model again");
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t usable = roundUp(bytes, page), mapped = usable + 2 * page;
   void *mapping = mmap(nullptr, static_cast<size_t>(mapped), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,8 +66,9 @@ Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, c
   if (fd >= 0)
     close(fd);
   if (error)
-    return failure("cannot have an arena of ", bytes, " bytes, of memory '", memoryName, "', in a file in '", directory,
-                   "': ", std::strerror(error), ", give a directory of a disk with room");
+    return failure("cannot create a file of ", usable, " bytes for the arena of memory '", memoryName, "', directory '",
+                   directory, "': ", std::strerror(error),
+                   ", give a writable directory of a disk that has the space and allows files of this size");
   return arena;
 }
 

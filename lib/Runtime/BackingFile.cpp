@@ -69,11 +69,12 @@ Result<std::unique_ptr<BackingFile>> BackingFile::create(const std::string &dire
   if (error) {
     if (fd >= 0)
       close(fd);
-    return failure("cannot have ", bytes, " bytes of memory '", memoryName, "' in a file in '", directory,
-                   "': ", std::strerror(error), ", give a directory of a disk with room");
+    return failure("cannot create a file of ", bytes, " bytes for memory '", memoryName, "', directory '", directory,
+                   "': ", std::strerror(error),
+                   ", give a writable directory of a disk that has the space and allows files of this size");
   }
   return std::unique_ptr<BackingFile>(
-      new BackingFile(fd, "a file in '" + directory + "' of memory '" + memoryName + "'", length, makeDirect(fd)));
+      new BackingFile(fd, "a file in '" + directory + "' for memory '" + memoryName + "'", length, makeDirect(fd)));
 }
 
 BackingFile::~BackingFile() { close(fd); }
@@ -83,8 +84,8 @@ Status BackingFile::checkUnchanged() const {
   if (fstat(fd, &info) != 0)
     return failure("cannot read '", name, "': ", std::strerror(errno));
   if (info.st_size != length || info.st_mtim.tv_sec != changedSec || info.st_mtim.tv_nsec != changedNs)
-    return failure("'", name, "' has changed since it was opened, it had ", length, " bytes and has ",
-                   int64_t(info.st_size), ": compile the model again and leave its files as they are");
+    return failure("'", name, "' was changed after it was opened, from ", length, " bytes to ", int64_t(info.st_size),
+                   ", compile the model again and do not change its files");
   return {};
 }
 
@@ -123,8 +124,8 @@ Status BackingFile::readPlain(char *to, int64_t offset, int64_t bytes) const {
     if (got < piece)
       return offset + done >= length ? Status()
                                      : cannot("read", offset, bytes,
-                                              "it ends at " + std::to_string(offset + done) +
-                                                  ", it was shortened while the model runs: compile the model again");
+                                              "the file was shortened to " + std::to_string(offset + done) +
+                                                  " bytes while the model runs, compile the model again");
   }
   return {};
 }
@@ -169,7 +170,7 @@ Status BackingFile::readByBuffer(char *to, int64_t offset, int64_t bytes) const 
 
 Status BackingFile::read(void *to, int64_t room, int64_t offset, int64_t bytes) const {
   if (offset < 0 || bytes < 0 || offset > length || bytes > length - offset)
-    return cannot("read", offset, bytes, "which has " + std::to_string(length));
+    return cannot("read", offset, bytes, "which has " + std::to_string(length) + " bytes, compile the model again");
   char *const start = static_cast<char *>(to);
   if (!direct)
     return readPlain(start, offset, bytes);
@@ -207,7 +208,7 @@ Status BackingFile::writeByBuffer(const char *from, int64_t offset, int64_t byte
 
 Status BackingFile::write(const void *from, int64_t room, int64_t offset, int64_t bytes) {
   if (offset < 0 || bytes < 0 || offset > length || bytes > length - offset)
-    return cannot("write", offset, bytes, "which has " + std::to_string(length));
+    return cannot("write", offset, bytes, "which has " + std::to_string(length) + " bytes, compile the model again");
   const char *const start = static_cast<const char *>(from);
   if (!direct)
     return writePlain(start, offset, bytes);

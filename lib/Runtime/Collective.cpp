@@ -421,8 +421,8 @@ static bool isMessage(uint32_t kind) { return kind == SLUICE_COLLECTIVE_SEND || 
 Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t rank, uint32_t numRanks) {
   if (isMessage(kind)) {
     if (what.peer < 0 || what.peer >= numRanks || what.peer == rank)
-      return failure("rank ", rank, " sends to or receives from rank ", what.peer, ", and there are ", numRanks,
-                     " ranks, compile the model again");
+      return failure("rank ", rank, " exchanges data with rank ", what.peer, ", which is not another one of the ",
+                     numRanks, " ranks, compile the model again");
     const auto peer = static_cast<uint32_t>(what.peer);
     return Group{{std::min(rank, peer), std::max(rank, peer)}, rank < peer ? 0U : 1U};
   }
@@ -649,8 +649,8 @@ Status Ranks::meet(const std::string &digest) {
     return tl::unexpected(all.error());
   for (uint32_t i = 0; i < communicator->num_ranks; ++i)
     if (all->compare(digest.size() * i, digest.size(), digest) != 0)
-      return failure("rank ", i, " runs another program than rank ", communicator->rank,
-                     ", give all ranks the same compiled model");
+      return failure("rank ", i, " and rank ", communicator->rank,
+                     " run different programs, give all ranks the same compiled model");
   met = true;
   return {};
 }
@@ -685,7 +685,7 @@ Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, co
   if (kind != SLUICE_COLLECTIVE_SHARD)
     exchanging.lock();
   if (!communicator)
-    status = failure("the model's ranks run together, open it with a communicator");
+    status = failure("the model has several ranks and was opened without a communicator, open it with one");
   else if (bytes != sizeof(sluice_collective) && bytes != kSettingsOfEqualParts && bytes != kSettingsWithoutPeer)
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
   else {

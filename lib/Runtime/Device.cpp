@@ -137,7 +137,7 @@ Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uin
     return createCudaDevice(desc, ordinal, first, ranks);
   default:
     return failure("device '", desc.name, "' is of kind ", desc.kind,
-                   ", which this runtime does not drive, install the runtime it was compiled with");
+                   ", which this runtime does not support, install the runtime of the release that compiled the model");
   }
 }
 

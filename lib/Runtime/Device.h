@@ -73,7 +73,7 @@ public:
   virtual std::optional<Span> lastSpan() { return std::nullopt; }
   /// No command is under way, and one step has run. Fails saying why it cannot.
   virtual Result<std::unique_ptr<Recording>> record(uint32_t numStreams) {
-    return failure("it runs on devices that keep no step");
+    return failure("a device of the model cannot record steps");
   }
   /// How ranks exchange this device's memory; null where nothing was or needs be said.
   virtual const char *exchangesBy() const { return nullptr; }

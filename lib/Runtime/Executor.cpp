@@ -118,8 +118,9 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
     return status;
   if (isOfPipeline() && model.planned_bytes_sent[options.communicator->rank] < 0)
-    return failure("model '", model.name, "' is compiled for another rank of a pipeline than ",
-                   options.communicator->rank, ", open the folder of this rank");
+    return failure("model '", model.name,
+                   "' is compiled for one rank of a pipeline, and this process is another one, rank ",
+                   options.communicator->rank, ", open the folder rank", options.communicator->rank);
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
   stepState.stop = options.stop;
@@ -173,8 +174,8 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   const bool exchanges = communicates(tables);
   // Older models exchange on the streams that compute.
   if ((exchanges || model.num_ranks > 1) && !isHostAlone && ranks.needsCallingThread())
-    return failure("model '", model.name, "' exchanges data on a thread of its own and the communicator serves one ",
-                   "thread only, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
+    return failure("model '", model.name, "' exchanges data on a second thread, and the communicator serves only the ",
+                   "calling thread, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'");
   runsInline = isHostAlone && !tables.hasFiles() && (!exchanges || ranks.needsCallingThread());
   return {};
 }
@@ -212,7 +213,8 @@ static Status checkText(const sluice_tensor_desc &input, const sluice_string *el
   for (int64_t i = 0; i < count; ++i)
     if (elements[i].size < 0 || (elements[i].size > 0 && !elements[i].data))
       return failure("input '", input.name, "' has ", elements[i].size, " bytes of text",
-                     elements[i].data ? "" : " at a null address", ", element ", i, ", give its address and size");
+                     elements[i].data ? "" : " at a null address", ", element ", i,
+                     ", give the address and the size of the text");
   return {};
 }
 
@@ -237,8 +239,9 @@ static Status checkIndices(const sluice_tensor_desc &input, const int64_t *range
 /// What is wrong with an input's values; `data` holds the bytes of its current shape.
 static Status checkInput(const sluice_tensor_desc &input, const int64_t *range, const void *data, int64_t bytes) {
   if (input.fixed && std::memcmp(input.fixed, data, static_cast<size_t>(bytes)) != 0)
-    return failure("input '", input.name,
-                   "' has another value than the model was compiled for, compile it for this one");
+    return failure(
+        "input '", input.name,
+        "' has a value other than the one for which the model was compiled, compile the model for this value");
   if (input.element_type == kStringType)
     return checkText(input, static_cast<const sluice_string *>(data), bytes);
   return range ? checkIndices(input, range, data, bytes) : Status();
@@ -264,7 +267,8 @@ Status Executor::step(const void *const *stepInputs, void *const *stepOutputs) {
       if (Status status = checkInput(tables.inputs[i], current.range(i), stepInputs[i], bytes); !status)
         return status;
   if (isApart)
-    return failure("an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks");
+    return failure("an earlier step failed, so ranks may be at different points of the program, open the model again "
+                   "on all ranks");
   if (Status status = ranks.meet(digest()); !status)
     return status;
   if (Status status = use(programOfStep()); !status)
@@ -316,7 +320,7 @@ Result<Device *> Executor::findRecorder() const {
   for (size_t d = 0; d < devices.size(); ++d)
     if (tables.devices[d].kind == SLUICE_DEVICE_CUDA) {
       if (only)
-        return failure("it runs on several GPUs");
+        return failure("the model runs on several GPUs");
       only = devices[d].get();
     }
   if (!only)
@@ -325,9 +329,9 @@ Result<Device *> Executor::findRecorder() const {
   if (tables.source->num_ranks > 1 || communicates(tables))
     return failure("ranks exchange data, and the host waits for each exchange");
   if (options.spill_directory)
-    return failure("what it keeps on the host is in files");
+    return failure("tensors of the host are in files (--spill)");
   if (tables.hasFiles())
-    return failure("it reads and writes files");
+    return failure("the model reads and writes files");
   return only;
 }
 
@@ -410,7 +414,7 @@ Status Executor::replayStep(const void *const *stepInputs, void *const *stepOutp
 Status Executor::countPinned(int64_t bytes) {
   const int64_t most = int64_t(sysconf(_SC_PHYS_PAGES)) / 4 * sysconf(_SC_PAGESIZE);
   if (bytes > most - pinnedBytes)
-    return failure("what a step copies from and to takes more than a quarter of the host's memory");
+    return failure("the buffers that a step copies from and to exceed a quarter of the host's memory");
   pinnedBytes += bytes;
   return {};
 }
@@ -488,11 +492,11 @@ void Executor::keepTime(const Command &command) {
 
 Status Executor::slowDevice(uint32_t index, double factor) {
   if (index >= devices.size())
-    return failure("device ", index, " does not exist, the model has ", devices.size());
+    return failure("device ", index, " does not exist, give 0 to ", devices.size() - 1);
   if (!(factor >= 1 && factor <= 1e6))
     return failure("device '", tables.devices[index].name, "' cannot be slowed by ", factor, ", give 1 to 1000000");
   if (!devices[index]->slow(factor))
-    return failure("device '", tables.devices[index].name, "' is not emulated, slow one that is");
+    return failure("device '", tables.devices[index].name, "' is not emulated, give an emulated device");
   return {};
 }
 
@@ -611,7 +615,7 @@ std::string Executor::whyUnresolved(const sluice_slot &slot) const {
     return outside("the arena of memory", tables.memories[slot.memory].name);
   if (slot.memory != 0)
     return said("uses segment ", slot.segment, " of memory '", tables.memories[slot.memory].name,
-                "', which has an arena alone");
+                "', which has only an arena");
   switch (slot.segment) {
   case SLUICE_SEGMENT_PARAMETER:
     return outside("parameters of model", tables.source->name);

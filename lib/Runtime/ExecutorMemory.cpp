@@ -66,7 +66,7 @@ Result<const ExpertLaunch *> Executor::expertLaunch(const LaunchCall &call) {
   if (tables.devices[tables.streams[call.stream].device].kind != SLUICE_DEVICE_CPU || call.numSlots <= expert.mask ||
       call.slots[expert.mask].bytes <= tables.experts[last].element)
     return failure(
-        "is an expert, and does not run on a CPU or has no mask of its whole group, compile the model again");
+        "is an expert that does not run on a CPU or has no mask for its whole group, compile the model again");
   auto *launch =
       new (allocator.take<ExpertLaunch>(1)) ExpertLaunch{experts.get(),
                                                          expertOf[call.op],
@@ -206,7 +206,7 @@ Status Executor::checkCopyPath(const CopyCall &call) const {
       if (each.memory == other && each.kind == SLUICE_DEVICE_CUDA)
         return failure("goes between a file and GPU '", each.name, "', which this runtime does not drive");
   } else if (device.memory != from && device.memory != to) {
-    return failure("runs on device '", device.name, "', at neither end");
+    return failure("runs on device '", device.name, "', which has neither of the two memories");
   }
   if (from != to && (call.link >= links.size() || !links[call.link]->joins(from, to)))
     return failure("goes over link ", call.link, ", which does not join memories '", tables.memories[from].name,

@@ -66,7 +66,7 @@ bool ExpertPool::request(uint32_t number) {
     }
   } catch (...) {
     // The slot has only a part of the weights.
-    expert.error = "memory is exhausted, give the process more memory";
+    expert.error = "the system gave no more memory, give the process more memory";
     hasWork.notify_all();
     throw;
   }
@@ -197,7 +197,8 @@ void ExpertPool::work() {
     try {
       status = read(to, slotBytes - next.begin, offset, next.bytes);
     } catch (const std::exception &error) {
-      status = failure("memory is exhausted, readers of experts, ", error.what(), ", give the process more memory");
+      status = failure("the system gave no more memory for the readers of experts: ", error.what(),
+                       ", give the process more memory");
     }
     lock.lock();
     if (!status && experts[next.expert].error.empty())

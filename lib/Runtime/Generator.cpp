@@ -78,7 +78,7 @@ Status Generator::takeInputs(const void *const *given) {
     }
     if (!isInteger(input))
       return failure("input '", input.name, "' has elements of type ", input.element_type,
-                     ", and tokens, masks and positions are int32 or int64, give its data");
+                     ", and generation fills only int32 and int64, give the data of this input");
     if (roles[i] == Role::Tokens)
       tokenInput = i, hasTokens = true;
     made[i].resize(static_cast<size_t>(input.bytes));
@@ -102,7 +102,7 @@ Status Generator::findLogits() {
   }
   if (candidates.size() != 1)
     return failure("model '", executor.model()->name, "' has ", outputs.size(),
-                   " outputs and none is named 'logits', rename the output with the logits");
+                   " outputs and none is named 'logits', rename the output of the logits");
   logits = candidates[0];
   const sluice_tensor_desc &output = outputs[logits];
   if (output.element_type != kFloatType || output.rank < 1 || output.shape[output.rank - 1] < 1)
@@ -115,7 +115,8 @@ Status Generator::describeSequence() {
   const sluice_tensor_desc &tokens = executor.described().inputs[tokenInput];
   for (uint32_t d = 0; d + 1 < tokens.rank; ++d)
     if (tokens.shape[d] != 1)
-      return failure("input '", tokens.name, "' has up to ", tokens.shape[d], " rows, compile the model for one");
+      return failure("input '", tokens.name, "' has up to ", tokens.shape[d],
+                     " rows, and generation needs one, compile the model for one row");
   sequence.most = sequence.least = tokens.rank > 0 ? tokens.shape[tokens.rank - 1] : 1;
   const Model &model = executor.described();
   for (size_t s = 0; s < model.symbols.size(); ++s) {
@@ -191,7 +192,7 @@ Result<int64_t> Generator::next() {
   if (Status status = feed(nullptr, 0); !status)
     return tl::unexpected(status.error());
   if (position == 0)
-    return failure("there is no token to go on from, feed at least one");
+    return failure("no token was given to continue from, feed at least one token");
   const std::vector<int64_t> shape = shapeOf(SLUICE_PORT_OUTPUT, logits);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d)

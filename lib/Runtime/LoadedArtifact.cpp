@@ -66,7 +66,8 @@ Result<std::string> readSmallFile(const std::string &path) {
   if (bytes < 0)
     return cannotRead(path);
   if (static_cast<size_t>(bytes) > kMaxManifestBytes)
-    return failure("'", path, "' has ", bytes, " bytes, more than a manifest's ", kMaxManifestBytes);
+    return failure("'", path, "' has ", bytes, " bytes, and a manifest has at most ", kMaxManifestBytes,
+                   ", give a directory that sluice compile wrote");
   std::string text(static_cast<size_t>(bytes), '\0');
   for (size_t done = 0; done < text.size();) {
     const ssize_t got = readSome(file.fd, text.data() + done, text.size() - done);
@@ -83,7 +84,7 @@ Result<std::string> readSmallFile(const std::string &path) {
 
 Status checkHash(const std::string &path, const std::string &found, const std::string &wanted) {
   if (found != wanted)
-    return failure("'", path, "' does not have the hash its manifest says, it was changed: compile the model again");
+    return failure("'", path, "' was changed, its hash is not the one in the manifest, compile the model again");
   return {};
 }
 
@@ -124,8 +125,8 @@ int64_t Manifest::rankBytes() const {
 Status checkRanks(const std::string &model, uint32_t wanted, const sluice_communicator *given) {
   const uint32_t numRanks = given ? given->num_ranks : 1;
   if (wanted != numRanks)
-    return failure("model '", model, "' is for ", wanted, wanted > 1 ? " ranks" : " rank", " and runs on ", numRanks,
-                   ", start as many");
+    return failure("model '", model, "' needs ", wanted, wanted > 1 ? " ranks" : " rank", " and was started on ",
+                   numRanks, ", start ", wanted, wanted > 1 ? " ranks" : " rank");
   return {};
 }
 
@@ -151,7 +152,7 @@ static Status parseRanks(const nlohmann::json &json, const std::string &origin, 
                          numberIn(entry["bytes"], 1, manifest.parameterBytes) && entry["pieces"].is_array() &&
                          entry["pieces"].size() == manifest.numRanks;
     if (!isWhole)
-      return bad("a section of parameters without its size or its ranks' pieces");
+      return bad("a section of parameters without a size or without the pieces of its ranks");
     ManifestSection &section = manifest.sections.emplace_back();
     section.bytes = entry["bytes"].get<int64_t>();
     for (const nlohmann::json &piece : entry["pieces"]) {
@@ -161,12 +162,12 @@ static Status parseRanks(const nlohmann::json &json, const std::string &origin, 
       section.numPieces = std::max(section.numPieces, section.pieces.back() + 1);
     }
     if (section.bytes % kPage != 0 || section.bytes > (manifest.parameterBytes - bytes) / section.numPieces)
-      return bad("sections of parameters that are not its file");
+      return bad("sections of parameters that do not match the size of the file");
     bytes += section.bytes * section.numPieces;
     numPieces += section.numPieces;
   }
   if (bytes != manifest.parameterBytes || static_cast<int64_t>(hashes->size()) != numPieces)
-    return bad("sections of parameters that are not its file");
+    return bad("sections of parameters that do not match the size of the file");
   Sha256 all;
   for (const nlohmann::json &hash : *hashes) {
     if (!hash.is_string() || !isHash(hash.get<std::string>()))
@@ -175,7 +176,7 @@ static Status parseRanks(const nlohmann::json &json, const std::string &origin, 
     all.update(manifest.pieceHashes.back().data(), manifest.pieceHashes.back().size());
   }
   if (bytes > 0 && all.finish() != manifest.parameterHash)
-    return bad("another parameter hash than its pieces'");
+    return bad("a parameter hash that does not match the hashes of the pieces");
   return {};
 }
 
@@ -222,14 +223,16 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
     return tl::unexpected(problem);
   manifest.abiMajor = static_cast<uint32_t>(abiMajor);
   if (!isPlainFileName(manifest.model))
-    return failure("'", origin, "' names model file '", manifest.model, "', give a name in its own directory");
+    return failure("'", origin, "' names model file '", manifest.model,
+                   "', which must be in the directory of the manifest, compile the model again");
   if (!isHash(manifest.modelHash))
     return failure("'", origin, "' has model hash '", manifest.modelHash,
                    "', which is not a SHA-256, compile the model again");
   if (manifest.parameterBytes < 0)
     return failure("'", origin, "' has ", manifest.parameterBytes, " bytes of parameters, compile the model again");
   if (manifest.parameterBytes > 0 && !isPlainFileName(manifest.parameters))
-    return failure("'", origin, "' names parameter file '", manifest.parameters, "', give a name in its own directory");
+    return failure("'", origin, "' names parameter file '", manifest.parameters,
+                   "', which must be in the directory of the manifest, compile the model again");
   if (manifest.parameterBytes > 0 && !isHash(manifest.parameterHash))
     return failure("'", origin, "' has parameter hash '", manifest.parameterHash,
                    "', which is not a SHA-256, compile the model again");
@@ -269,7 +272,7 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
   if (bytes < 0)
     return cannotRead(path);
   if (bytes != manifest.parameterBytes)
-    return failure("'", path, "' has ", bytes, " bytes and its manifest says ", manifest.parameterBytes,
+    return failure("'", path, "' has ", bytes, " bytes and the manifest lists ", manifest.parameterBytes,
                    ", compile the model again");
   const int64_t own = manifest.rankBytes();
   const bool isPieces = !manifest.sections.empty();
@@ -277,7 +280,8 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
   void *whole = mmap(nullptr, static_cast<size_t>(own), isPieces ? PROT_NONE : PROT_READ,
                      isPieces ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE, isPieces ? -1 : file.fd, 0);
   if (whole == MAP_FAILED)
-    return failure("cannot map '", path, "': ", std::strerror(errno), ", free memory or raise the process's limit");
+    return failure("cannot map '", path, "': ", std::strerror(errno),
+                   ", free memory or raise the memory limit of the process");
   mapping = whole, mapped = own;
   verify |= own <= kAlwaysHashedBytes;
   auto check = [&](const void *data, int64_t size, const std::string &hash) {
@@ -293,7 +297,8 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
     const uint32_t piece = section.pieces[rank];
     if (mmap(at(filled), static_cast<size_t>(section.bytes), PROT_READ, MAP_PRIVATE | MAP_FIXED, file.fd,
              begin + piece * section.bytes) == MAP_FAILED)
-      return failure("cannot map '", path, "': ", std::strerror(errno), ", free memory or raise the process's limit");
+      return failure("cannot map '", path, "': ", std::strerror(errno),
+                     ", free memory or raise the memory limit of the process");
     if (Status status = check(at(filled), section.bytes, manifest.pieceHashes[firstHash + piece]); !status)
       return status;
     filled += section.bytes;
@@ -343,7 +348,7 @@ Result<LoadedArtifact> LoadedArtifact::open(const std::string &directory, bool v
   if (!model || model->size < kLeastModelBytes || model->abi_major != manifest->abiMajor || !model->parameter_hash ||
       model->parameter_bytes != manifest->rankBytes() || std::max(model->num_ranks, 1u) != manifest->numRanks ||
       (manifest->parameterBytes > 0 && manifest->parameterHash != model->parameter_hash))
-    return failure("'", path, "' is not the model its manifest describes, compile the model again");
+    return failure("'", path, "' is not the model that the manifest describes, compile the model again");
   return artifact;
 }
 

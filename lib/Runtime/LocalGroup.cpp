@@ -78,7 +78,7 @@ struct sluice_local_group {
       }
       if (bytes != receiveBytes[i]) {
         breakUp(failure("rank ", others[i], " sends ", bytes, " bytes and rank ", rank, " waits for ", receiveBytes[i],
-                        ", the ranks run different programs")
+                        ", so they run different programs, give all ranks the same compiled model")
                     .value());
         break;
       }
@@ -154,6 +154,6 @@ const sluice_communicator *sluice_local_group_member(sluice_local_group *group, 
 
 void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const char *reason) {
   std::lock_guard<std::mutex> lock(group->mutex);
-  group->breakUp(failure("rank ", rank, " takes part no more: ", reason ? reason : "it gave no reason").value());
+  group->breakUp(failure("rank ", rank, " has stopped: ", reason ? reason : "no reason was given").value());
 }
 }

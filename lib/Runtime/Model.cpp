@@ -74,16 +74,17 @@ Status checkSymbols(const Model &model) {
       continue;
     if (symbol.input == kKept) {
       if (symbol.dimension >= model.states.size() || !source.advance)
-        return failure("model's symbol '", symbol.name, "' is the length of no state, compile the model again");
+        return failure("model's symbol '", symbol.name,
+                       "' does not name a state whose length it is, compile the model again");
       continue;
     }
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
       return failure("model's symbol '", symbol.name,
-                     "' is the extent of no input's dimension, compile the model again");
+                     "' does not name a dimension of an input, compile the model again");
   }
   if (source.num_ranks > 1)
-    return failure("model '", source.name, "' has symbolic extents and runs on ", source.num_ranks,
-                   " ranks, where extents are fixed, compile it for one size of each dimension");
+    return failure("model '", source.name, "' has symbolic extents and ", source.num_ranks,
+                   " ranks, which cannot be combined, compile the model for one size of each dimension");
   return {};
 }
 
@@ -142,7 +143,8 @@ Status checkStates(const Model &model) {
           state.cuts[i].count < 1 || state.cuts[i].stride < 1 ||
           (state.cut_blocks &&
            (state.cut_blocks[i] < 1 || state.shape[state.cuts[i].dimension] % state.cut_blocks[i] != 0)))
-        return failure("state '", state.name, "' is cut along no dimension of its own, compile the model again");
+        return failure("state '", state.name,
+                       "' is cut along a dimension that it does not have, compile the model again");
   if (source.num_ranks > 1 && !source.planned_bytes_sent)
     return failure("model is for ", source.num_ranks,
                    " ranks and has no table of the bytes that they send, compile the model again");
@@ -192,9 +194,10 @@ Status checkMachine(const Model &model) {
       return failure("device '", device.name, "' computes in the file '", model.memories[device.memory].name,
                      "', compile the model again");
     if (!std::isfinite(device.speed) || device.speed <= 0)
-      return failure("device '", device.name, "' has speed ", device.speed, ", give one above 0");
+      return failure("device '", device.name, "' has speed ", device.speed,
+                     ", which must be above 0, compile the model again");
     if ((device.kind == SLUICE_DEVICE_CPU) != (device.memory == 0))
-      return failure("device '", device.name, "' is ", device.kind == SLUICE_DEVICE_CPU ? "a CPU" : "no CPU",
+      return failure("device '", device.name, "' is ", device.kind == SLUICE_DEVICE_CPU ? "a CPU" : "not a CPU",
                      " and computes in memory '", model.memories[device.memory].name, "', compile the model again");
   }
   for (size_t i = 0; i < model.links.size(); ++i) {
@@ -205,7 +208,7 @@ Status checkMachine(const Model &model) {
     bool rates = std::isfinite(link.bytes_per_sec) && std::isfinite(link.duplex_bytes_per_sec) &&
                  link.bytes_per_sec >= 1 && link.duplex_bytes_per_sec >= 1 && link.latency_ns >= 0;
     if (link.throttle && !rates)
-      return failure("model's link ", i, " is throttled to no positive rate, compile the model again");
+      return failure("model's link ", i, " is throttled to a rate that is not positive, compile the model again");
   }
   for (size_t i = 0; i < model.streams.size(); ++i)
     if (model.streams[i].device >= model.devices.size() || model.streams[i].kind > SLUICE_STREAM_FILE_OUT)
@@ -225,7 +228,8 @@ Result<Model> readModel(const sluice_model *source) {
                    ", compile the model again with this release");
   if (source->abi_minor > SLUICE_ABI_MINOR)
     return failure("model needs ABI version ", SLUICE_ABI_MAJOR, ".", source->abi_minor, " and this runtime has ",
-                   SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR, ", install the runtime it was compiled with");
+                   SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR,
+                   ", install the runtime of the release that compiled the model");
   if (source->size < kLeastModelBytes)
     return failure("model's description has ", source->size, " bytes where the ABI has ", sizeof(sluice_model),
                    ", compile the model again");

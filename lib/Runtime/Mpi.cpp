@@ -92,8 +92,9 @@ struct World {
   }
 
   int32_t disagree(uint32_t other) {
-    error = "rank " + std::to_string(other) + " sends other sizes than rank " + std::to_string(communicator.rank) +
-            " waits for, the ranks run different programs";
+    error = "rank " + std::to_string(other) + " sends sizes that differ from those that rank " +
+            std::to_string(communicator.rank) +
+            " waits for, so they run different programs, give all ranks the same compiled model";
     return 1;
   }
 };

@@ -36,7 +36,7 @@ struct MpiWindows {
       return false;
     }
     if (window != MPI_WIN_NULL || doubles < 0) {
-      error = window != MPI_WIN_NULL ? "the windows exist already" : "windows cannot have fewer than no doubles";
+      error = window != MPI_WIN_NULL ? "the windows already exist" : "windows cannot have a negative number of doubles";
       return false;
     }
     numCounters = counters, numDoubles = doubles;

@@ -20,7 +20,8 @@ Result<Sampler> Sampler::create(const sluice_sampling *given) {
     std::memcpy(&options, given, std::min(given->size, sizeof options));
   options.size = sizeof options;
   if (!(options.temperature >= 0) || std::isinf(options.temperature))
-    return failure("temperature ", options.temperature, " is out of range, give a number from 0, which is greedy");
+    return failure("temperature ", options.temperature,
+                   " is out of range, give a finite number of at least 0 (0 is greedy)");
   if (!(options.top_p > 0 && options.top_p <= 1))
     return failure("top_p ", options.top_p, " is out of range, give a probability above 0 and up to 1");
   return Sampler(options);

@@ -36,7 +36,7 @@ Status caught(const Body &body) {
   try {
     return body();
   } catch (const std::exception &error) {
-    return failure("the system gave no more memory or threads, ", error.what(), ", free memory or end other programs");
+    return failure("the system gave no more memory or threads: ", error.what(), ", free memory or end other programs");
   }
 }
 
@@ -61,9 +61,10 @@ Status start(sluice_session &session, const sluice_model *model, const sluice_gr
 Status checkState(const sluice_session &session, uint32_t index, int64_t bytes) {
   const std::vector<sluice_tensor_desc> &states = session.executor->states();
   if (index >= states.size())
-    return failure("model has ", states.size(), " states, there is no number ", index);
+    return failure("state ", index, " does not exist, the model has ", states.size(), " states, numbered from 0");
   if (states[index].bytes != bytes)
-    return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes, not ", bytes);
+    return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes and the buffer ", bytes,
+                   ", give a buffer of the size of the state");
   return {};
 }
 
@@ -87,7 +88,7 @@ extern "C" {
 sluice_session *sluice_open(const char *directory, const sluice_options *options) {
   return opened([&](sluice_session &session) -> Status {
     if (!directory || !*directory)
-      return failure("no directory given, give one that sluice compile wrote");
+      return failure("no directory is given, give one that sluice compile wrote");
     sluice_options read = readOptions(options);
     Result<LoadedArtifact> artifact = LoadedArtifact::open(directory, read.verify != 0, read.communicator);
     if (!artifact)
@@ -103,7 +104,8 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
   return opened([&](sluice_session &session) -> Status {
     if (model && model->size >= kLeastModelBytes &&
         (model->parameter_bytes != parameter_bytes || (parameter_bytes > 0 && !parameters)))
-      return failure("model has ", model->parameter_bytes, " bytes of parameters and was given ", parameter_bytes);
+      return failure("model has ", model->parameter_bytes, " bytes of parameters and ", parameter_bytes,
+                     " are given, give the parameters of this model");
     return start(session, model, nullptr, {parameters, {}}, readOptions(options));
   });
 }
@@ -251,7 +253,7 @@ const char *sluice_notes(const sluice_session *session) {
     notes = session->executor->notes();
     return {};
   });
-  return status ? notes.c_str() : "the system gave no more memory to say it\n";
+  return status ? notes.c_str() : "the system gave no memory for the notes\n";
 }
 
 const char *sluice_last_error(void) { return lastError.c_str(); }

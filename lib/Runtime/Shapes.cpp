@@ -76,9 +76,9 @@ Status Shapes::reset() {
 Status Shapes::checkLengths() const {
   for (size_t s = 0; s < lengths.size(); ++s)
     if (const sluice_symbol_desc &symbol = model.symbols[s]; symbol.input == kKept && lengths[s] > symbol.most)
-      return failure("state '", model.states[symbol.dimension].name, "' is full, it holds ", lengths[s],
-                     " positions and a step may begin with ", symbol.most, " (", describe(symbol),
-                     "), reset the session or compile the model with a larger range");
+      return failure("state '", model.states[symbol.dimension].name, "' is full, a step may begin with at most ",
+                     symbol.most, " positions and the state holds ", lengths[s], ", ", describe(symbol),
+                     ", reset the session or compile the model with a larger range");
   return {};
 }
 
@@ -225,8 +225,8 @@ Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes
     return failure("port ", port, " is neither an input nor an output, give SLUICE_PORT_INPUT or SLUICE_PORT_OUTPUT");
   const std::vector<sluice_tensor_desc> &tensors = port == SLUICE_PORT_INPUT ? model.inputs : model.outputs;
   if (index >= tensors.size())
-    return failure("model has ", tensors.size(), port == SLUICE_PORT_INPUT ? " inputs" : " outputs",
-                   ", there is no number ", index);
+    return failure(port == SLUICE_PORT_INPUT ? "input " : "output ", index, " does not exist, the model has ",
+                   tensors.size(), ", numbered from 0");
   const Place &place = places(port)[index];
   if (shape)
     std::copy_n(extents.data() + place.first, tensors[index].rank, shape);

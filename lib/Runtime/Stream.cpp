@@ -42,7 +42,7 @@ std::string StepState::message() {
 static Status moveByFile(const Command &command, const StepState &state) {
   // Disks are slow: who stops a step does not wait for the rest of its copies.
   if (state.stop && *state.stop != 0)
-    return failure("the step was stopped");
+    return failure("the step was stopped by the caller");
   Status status;
   auto move = [&](int64_t done, int64_t bytes) {
     const int64_t room = command.room - done, offset = command.fileOffset + done;
@@ -63,7 +63,7 @@ static Result<int32_t> launchExpert(const Command &command, Device &device, cons
   const ExpertLaunch &launch = *command.expert;
   const auto *isChosen = static_cast<const unsigned char *>(command.args[launch.mask]);
   if (state.stop && *state.stop != 0)
-    return failure("the step was stopped");
+    return failure("the step was stopped by the caller");
   // The others of the group that are chosen are read meanwhile.
   launch.pool->lookAhead(launch.expert, isChosen);
   if (!isChosen[launch.element])
@@ -95,18 +95,17 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
     } else if (const int32_t result = *launched) {
       std::string said = device.failureText();
       if (said.empty() && result == SLUICE_KERNEL_ENDLESS)
-        said =
-            "its loop would run more often than it may, compile with a greater --max-iterations or --bound, or check "
-            "the values of the model's inputs";
+        said = "its loop exceeds the largest number of iterations, compile with a greater --max-iterations or --bound, "
+               "or check the values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_UNBOUNDED)
         said =
             "its result has more elements than its bound, compile with a greater --bound, or check the values of the "
             "model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_UNFIT)
-        said = "the data gives its result no valid extent (an axis named twice, sizes that are negative or do not add "
-               "up to its operand's, or an extent that changes its rank), check the values of the model's inputs";
+        said = "it computed an invalid shape from the data (a repeated axis, a negative size, sizes whose sum differs "
+               "from the extent of the operand, or a changed rank), check the values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_STOPPED)
-        said = "its loop was stopped while it ran";
+        said = "its loop was stopped by the caller";
       state.fail(command.number,
                  said.empty() ? failure("operator '", names.ops[command.op], "' failed with code ", result,
                                         ", in command ", command.number, ", check the values of the model's inputs")

@@ -254,7 +254,7 @@ void split(int64_t count, Settings &settings, void *const *args) {
       more = delimiter.empty() ? !rest.empty() : before != part.size();
       if (whole && more && number + 1 == room)
         throw WrongValue("text " + quoted(view(in[i])) + " has more parts than the " + std::to_string(room) +
-                         " that the model declares, declare as many as there can be");
+                         " that the model declares, declare more parts for the output of the operator");
     }
     std::fill(parts + number, parts + room, sluice_string{nullptr, 0});
     counts[i] = number;
@@ -278,7 +278,7 @@ void match(int64_t count, std::string_view pattern, void *const *args) {
   const std::unique_ptr<void, void (*)(void *)> regex(
       library.compile(pattern.data(), static_cast<int64_t>(pattern.size()), error, sizeof error), library.release);
   if (!regex)
-    throw WrongValue("regular expression " + quoted(pattern) + " is wrong, " + error + ", correct the model");
+    throw WrongValue("regular expression " + quoted(pattern) + " is invalid, " + error + ", correct the model");
   const auto *in = static_cast<const sluice_string *>(args[0]);
   auto *out = static_cast<uint8_t *>(args[1]);
   for (int64_t i = 0; i < count; ++i) {

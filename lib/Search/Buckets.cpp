@@ -95,8 +95,9 @@ Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least,
       const std::string_view word = std::string_view(text).substr(at, end - at);
       Expected<int64_t> size = parseInteger(word);
       if (!size || *size < least || *size > most || (*size - least) % step != 0)
-        return makeError(ErrorCode::InvalidInput, "'", excerpt(word), "' is not a size of the dimension, line ", line,
-                         " of '", path, "', write integers of ", least, " to ", most,
+        return makeError(ErrorCode::InvalidInput, "'", excerpt(word),
+                         "' is not an allowed size of the dimension with buckets, line ", line, " of '", path,
+                         "', write integers from ", least, " to ", most,
                          step == 1 ? "" : concat(" in steps of ", step));
       sizes.push_back(*size);
     }
@@ -104,10 +105,10 @@ Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least,
     at = end + 1;
   }
   if (sizes.empty())
-    return makeError(ErrorCode::InvalidInput, "there are no sizes in '", path, "', write one for each step");
+    return makeError(ErrorCode::InvalidInput, "the file has no sizes, '", path, "', write one size for each step");
   if (sizes.size() > static_cast<size_t>(BucketProblem::kMostCounts))
     return makeError(ErrorCode::Unsupported, "'", path, "' has ", sizes.size(), " sizes, at most ",
-                     BucketProblem::kMostCounts, " are read, leave some out");
+                     BucketProblem::kMostCounts, " are supported, leave some out");
   std::sort(sizes.begin(), sizes.end());
   return sizes;
 }

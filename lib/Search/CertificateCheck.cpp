@@ -66,7 +66,7 @@ public:
     for (uint32_t i = 0; i < graph.numTensors(); ++i) {
       const Wide least = priceOf(TensorId(i), always);
       if (least >= kNever)
-        return noProof("tensor '", graph.tensor(TensorId(i)).name, "' can be nowhere");
+        return noProof("tensor '", graph.tensor(TensorId(i)).name, "' has no memory that it could be in");
       total += least;
     }
     for (size_t j = 0; j < certificate.operators.size(); ++j)
@@ -107,10 +107,10 @@ private:
     const size_t cuts = certificate.operators.size();
     if (cuts > kMaxCuts || certificate.memoryPrices.size() != cuts || certificate.segments.size() != cuts + 1)
       return noProof(cuts, " cuts, ", certificate.memoryPrices.size(), " prices of memory and ",
-                     certificate.segments.size(), " segments do not fit together or exceed ", kMaxCuts);
+                     certificate.segments.size(), " segments are inconsistent or exceed ", kMaxCuts);
     for (MemoryId m : certificate.memories) {
       if (machine.isFile(m) || isInside[m.index()])
-        return noProof("memory '", machine.memory(m).name, "' is a file or named twice");
+        return noProof("memory '", machine.memory(m).name, "' is a file or is named twice");
       isInside[m.index()] = 1;
       capacity = saturatingAdd(capacity, std::min(problem.capacities[m.index()], machine.memory(m).capacityBytes));
     }
@@ -151,7 +151,7 @@ private:
         for (size_t k = 0; k < i; ++k)
           if (segment.work[i].device == segment.work[k].device &&
               segment.work[i].communicates == segment.work[k].communicates)
-            return noProof("a device's work has two shares of one segment");
+            return noProof("the work of a device has two shares in one segment");
       if (std::min(segment.in, segment.out) < 0 || std::max(segment.in, segment.out) > kMaxPrice)
         return noProof("a price of a copied byte is not from 0 to ", kMaxPrice);
       if (!isKnown && segment.in + segment.out > 0)
@@ -181,7 +181,7 @@ private:
       const OperatorId v = certificate.operators[j - 1];
       // An operator that this cut reaches, and no earlier one, precedes it.
       if (cutOf[v.index()] || last[v.index()] < cuts)
-        return noProof("operator '", graph.op(v).name, "' is cut at twice or precedes an earlier cut");
+        return noProof("operator '", graph.op(v).name, "' is used for two cuts or precedes an earlier cut");
       cutOf[v.index()] = j;
     }
     const Schedule order = modelOrder(graph);
@@ -498,7 +498,7 @@ public:
         tail = std::min(tail, after[op.index()]);
       }
     if (head == kMost)
-      return noProof("device '", machine.device(device).name, "' has no such work");
+      return noProof("device '", machine.device(device).name, "' has no work of this kind");
     return saturatingAdd(saturatingAdd(head, work), tail);
   }
 

@@ -27,7 +27,7 @@ Expected<std::optional<FileBelowHost>> FileBelowHost::of(const SearchProblem &pr
   const int64_t limit = problem.capacityBytes[0];
   if (turned.homes > limit)
     return makeError(ErrorCode::Infeasible, "inputs, outputs and states need ", formatBytes(turned.homes),
-                     " of memory '", problem.machine->memory(Machine::hostMemory()).name, "', it allows ",
+                     " of memory '", problem.machine->memory(Machine::hostMemory()).name, "', and its limit is ",
                      formatBytes(limit), ", raise --memory ", problem.machine->memory(Machine::hostMemory()).name,
                      " by more than ", turned.homes - limit, " bytes");
   return std::optional<FileBelowHost>(std::move(turned));

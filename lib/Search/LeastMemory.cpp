@@ -37,9 +37,9 @@ public:
       return makeError(ErrorCode::InvalidInput, "a slowdown of ", slowdown,
                        " is out of range, least memory, give a number of at least 1");
     if (memories.empty())
-      return makeError(
-          ErrorCode::InvalidInput, "machine '", machine.name,
-          "' has no accelerator whose memory could be reduced, least memory, name a machine with an accelerator");
+      return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
+                       "' has no accelerator whose memory could be reduced, option '--inference', name a machine with "
+                       "an accelerator");
     Expected<SearchResult> own = solveSearch(problem, share);
     result.tried.push_back(tried(problem.capacityBytes, own));
     if (!own)
@@ -47,8 +47,9 @@ public:
     idealNs = own->idealNs;
     if (!isFast(*own))
       return makeError(ErrorCode::Infeasible, "the plan takes ", formatDuration(own->makespanNs), ", ",
-                       ratioOf(own->makespanNs), " times the ideal, with all the memory of '",
-                       machine.memory(memories.front()).name, "' allowed, give a greater --inference or more --memory");
+                       ratioOf(own->makespanNs), " times the ideal, even with all of memory '",
+                       machine.memory(memories.front()).name,
+                       "', option '--inference', give a greater slowdown or more --memory");
     problem.placement = own->plan.placement;
     std::vector<int64_t> low = problem.capacityBytes;
     for (MemoryId memory : memories)

@@ -22,7 +22,7 @@ Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory)
       device = candidate;
   if (!device.valid())
     return makeError(ErrorCode::InvalidInput, "no device computes in memory '", problem.machine->memory(memory).name,
-                     "', so a percentage of its needs is undefined, give bytes");
+                     "', so a percentage is undefined there, option '--memory', give bytes");
   SearchProblem unlimited = problem;
   unlimited.capacityBytes.assign(problem.machine->memories.size(), std::numeric_limits<int64_t>::max());
   SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> turned, FileBelowHost::of(unlimited));

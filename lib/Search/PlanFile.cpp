@@ -204,8 +204,10 @@ static Expected<std::vector<SearchPoint>> readHistory(const JsonReader &reader) 
     SLUICE_ASSIGN_OR_RETURN(point.makespanNs, pair[1].asInteger());
     const SearchPoint before = history.empty() ? SearchPoint{0, std::numeric_limits<int64_t>::max()} : history.back();
     if (point.evaluations < before.evaluations || point.makespanNs < 0 || point.makespanNs >= before.makespanNs)
-      return makeError(ErrorCode::InvalidInput, "the points of a search have more evaluations and less time each, at '",
-                       entry.where(), "', correct the history");
+      return makeError(
+          ErrorCode::InvalidInput,
+          "each point of a search must have more evaluations and a smaller makespan than the previous one, at '",
+          entry.where(), "', correct the history");
     history.push_back(point);
   }
   return history;
@@ -272,9 +274,9 @@ static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const
   const std::vector<int64_t> used = plan->bytesUsed(graph, machine);
   for (size_t m = 0; m < capacities.size(); ++m)
     if (used[m] > capacities[m])
-      return makeError(ErrorCode::Infeasible, "the plan takes ", used[m], " bytes of memory '",
-                       machine.memories[m].name, "' of ", capacities[m], ", in '", reader.where(),
-                       "', give more memory or plan anew");
+      return makeError(ErrorCode::Infeasible, "the plan uses ", used[m], " bytes of memory '", machine.memories[m].name,
+                       "', which has ", capacities[m], ", in '", reader.where(),
+                       "', give more memory or make a new plan");
   return plan;
 }
 
@@ -306,7 +308,7 @@ static Status checkFigure(const JsonReader &given, const Json &derived, std::str
   SLUICE_ASSIGN_OR_RETURN(int64_t value, given.integer(key));
   const int64_t expected = derived[std::string(key)].get<int64_t>();
   if (value != expected)
-    return makeError(ErrorCode::InvalidInput, key, " is ", value, " and the plan's is ", expected, ", at '",
+    return makeError(ErrorCode::InvalidInput, key, " is ", value, " and the value of the plan is ", expected, ", at '",
                      given.where(), "', make the plan anew");
   return {};
 }
@@ -322,9 +324,9 @@ static Status checkPlacement(const PlanFile &file, const JsonReader &reader) {
                        "plan.placement', make the plan anew");
     };
     if (!file.problem.placement.empty() && file.problem.placement[i].valid() && file.problem.placement[i] != device)
-      return bad("not placed on its problem's device");
+      return bad("not placed on the device that the problem requires");
     if (op.colocation >= 0 && deviceOfColour.emplace(op.colocation, device).first->second != device)
-      return bad("apart from others of its colocation ", op.colocation);
+      return bad("not on the device of the other operators of colocation ", op.colocation);
   }
   return {};
 }

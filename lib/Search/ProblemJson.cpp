@@ -65,13 +65,13 @@ static Status readCosts(const JsonReader &reader, ProblemFile &problem) {
 
 static Status readCapacities(const JsonReader &reader, ProblemFile &problem) {
   if (!reader.json().is_object())
-    return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' is not an object, give {memory: bytes}");
+    return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' is not an object, write {memory: bytes}");
   for (const auto &[name, value] : reader.json().items()) {
     SLUICE_ASSIGN_OR_RETURN(MemoryId memory, problem.machine.findMemory(name));
     SLUICE_ASSIGN_OR_RETURN(int64_t bytes, reader.integer(name));
     if (bytes < 0)
       return makeError(ErrorCode::InvalidInput, "capacity ", bytes, " is negative, at '", reader.where(), ".", name,
-                       "', give bytes");
+                       "', give at least 0 bytes");
     problem.capacities[memory.index()] = bytes;
   }
   return {};

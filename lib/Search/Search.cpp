@@ -101,8 +101,8 @@ static Expected<SearchResult> finish(SearchState &state) {
   if (state.bestNs == kInfeasibleObjective) {
     if (state.firstError)
       return tl::unexpected<Error>(std::move(*state.firstError));
-    return makeError(ErrorCode::Interrupted, "the search was stopped, graph '", state.graph.name,
-                     "' has no plan yet, give it more time");
+    return makeError(ErrorCode::Interrupted, "the search was stopped before it found a plan, graph '", state.graph.name,
+                     "', give the search more time");
   }
   SearchResult &result = state.result;
   result.makespanNs = state.bestNs;
@@ -221,8 +221,9 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
     return makeError(ErrorCode::InvalidInput, "a least gain of ", params.leastGain,
                      " is out of range, search parameters, give one of at least 0 and less than 1");
   if (problem.capacityBytes.size() != problem.machine->memories.size())
-    return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities given, machine '",
-                     problem.machine->name, "' has ", problem.machine->memories.size(), " memories, give one each");
+    return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities are given and machine '",
+                     problem.machine->name, "' has ", problem.machine->memories.size(),
+                     " memories, give one capacity for each memory");
   SLUICE_ASSIGN_OR_RETURN(std::optional<FileBelowHost> turned, FileBelowHost::of(problem));
   if (turned)
     return solveTurned(problem, *turned, params);

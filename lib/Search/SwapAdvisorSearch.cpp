@@ -36,7 +36,7 @@ void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant) 
   if (seeds.empty())
     state.firstError = Error{ErrorCode::Infeasible,
                              concat("no pool of size classes fits the memories of machine '", state.machine.name,
-                                    "', use solver 'default' or more memory"),
+                                    "', use solver 'default' or give more memory"),
                              {}};
   for (NamedCandidate &seed : seeds)
     seed.genes.offsets.inPlace = variant.inPlace;

@@ -33,7 +33,8 @@ Expected<ServingStats> simulateServing(const ServingProblem &problem, const Serv
   constexpr int64_t kMostRequests = 100'000'000;
   if (params.requests < 1 || params.requests > kMostRequests || params.warmup < 0 || params.warmup > kMostRequests)
     return makeError(ErrorCode::InvalidInput, params.requests, " requests after ", params.warmup,
-                     " are out of range, serving parameters, give 1 to ", kMostRequests);
+                     " requests of warm-up are out of range, serving parameters, give at most ", kMostRequests,
+                     " of each and at least one request");
 
   // Times are relative to the present arrival, as in Lindley's recursion, so that
   // they stay exact however long the run is.

@@ -228,7 +228,7 @@ Expected<JsonReader> JsonReader::member(std::string_view key) const {
     return wrongType(*this, "an object");
   auto found = value->find(std::string(key));
   if (found == value->end())
-    return makeError(ErrorCode::InvalidInput, "key '", key, "' is missing, at '", path, "', add it");
+    return makeError(ErrorCode::InvalidInput, "key '", key, "' is missing, at '", path, "', add the key");
   bool needsDot = !path.empty() && path.back() != ':';
   return JsonReader(*found, concat(path, needsDot ? "." : "", key));
 }
@@ -306,7 +306,7 @@ Status JsonReader::onlyKeys(std::initializer_list<std::string_view> known) const
   for (const auto &[key, unused] : value->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
       return makeError(ErrorCode::InvalidInput, "key '", excerpt(key), "' is unknown, at '", path,
-                       "', remove it or correct its spelling");
+                       "', remove the key or correct its spelling");
   return {};
 }
 

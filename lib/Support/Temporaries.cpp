@@ -271,7 +271,7 @@ Expected<OutputDirectory> OutputDirectory::open(const std::string &path, const s
     }
     if (!lock(directory.descriptor, stop))
       return makeError(ErrorCode::Interrupted, "stopped while another process writes to directory '", path,
-                       "', run it again when that process has ended");
+                       "', run the command again when that process has ended");
     const int isNamed = isStillNamed(directory.descriptor, name.c_str());
     if (isNamed < 0)
       return cannotCreate(path, errno);
@@ -355,8 +355,8 @@ Status PendingFile::write(std::string_view data) {
 
 Status PendingFile::keep() {
   if (hasAllocationFailed())
-    return makeError(ErrorCode::Io, "out of memory, before '", path,
-                     "' was whole, free memory or give a smaller problem");
+    return makeError(ErrorCode::Io, "out of memory before all of '", path,
+                     "' was written, free memory or give a smaller problem");
   // A disk may refuse data as late as here.
   if (::close(std::exchange(descriptor, -1)) != 0)
     return cannotWrite(path);

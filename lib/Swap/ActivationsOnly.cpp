@@ -88,10 +88,11 @@ static Expected<Residents> layOut(const ProblemIndex &index, MemoryId memory) {
   const int64_t least = saturatingAdd(residents.bytes, most);
   if (least <= capacity)
     return residents;
-  return makeError(ErrorCode::Infeasible, "parameters and states of ", formatBytes(residents.bytes), " and operator '",
-                   problem.graph.op(busiest).name, "' with ", formatBytes(most), " exceed the ", formatBytes(capacity),
-                   " of memory '", problem.machine.memory(memory).name, "' by ", least - capacity,
-                   " bytes where only activations swap, use a solver that swaps parameters too");
+  return makeError(ErrorCode::Infeasible, "parameters and states of ", formatBytes(residents.bytes),
+                   ", which this solver never swaps out, and operator '", problem.graph.op(busiest).name, "' with ",
+                   formatBytes(most), " exceed the ", formatBytes(capacity), " of memory '",
+                   problem.machine.memory(memory).name, "' by ", least - capacity,
+                   " bytes, use a solver that also swaps parameters");
 }
 
 Expected<Plan> sluice::planActivationsOnly(const SwapProblem &problem) {

@@ -110,7 +110,7 @@ Expected<ResidencyId> StepPlanner::makeArenaResidency(TensorId t, MemoryId memor
     const std::string &name = index.problem.machine.memory(memory).name;
     tl::unexpected<Error> error =
         makeError(ErrorCode::Infeasible, "operator '", index.operatorAt(position).name, "' needs ", formatBytes(bytes),
-                  " more in memory '", name, "' beside ", formatBytes(liveBytes), " in use, the memory allows ",
+                  " in memory '", name, "' in addition to ", formatBytes(liveBytes), " in use, and the limit is ",
                   formatBytes(capacity), ", raise --memory ", name, " by at least ",
                   std::max<int64_t>(liveBytes + bytes - capacity, 1), " bytes");
     error.value().operators = {index.opAt(position).value};

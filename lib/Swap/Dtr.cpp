@@ -272,10 +272,10 @@ private:
         const std::string &memory =
             problem.machine.memory(problem.machine.device(problem.placement[id.index()]).memory).name;
         tl::unexpected<Error> error =
-            makeError(ErrorCode::Infeasible, "operator '", op.name, "' needs ", formatBytes(needed), " beside ",
-                      formatBytes(used), " that dynamic rematerialization cannot drop, memory '", memory, "' allows ",
-                      formatBytes(budget), ", raise --memory ", memory, " by at least ", used + needed - budget,
-                      " bytes, or use a solver that swaps");
+            makeError(ErrorCode::Infeasible, "operator '", op.name, "' needs ", formatBytes(needed), " in addition to ",
+                      formatBytes(used), " that dynamic rematerialization cannot drop, and the limit of memory '",
+                      memory, "' is ", formatBytes(budget), ", raise --memory ", memory, " by at least ",
+                      used + needed - budget, " bytes, or use a solver that swaps");
         error.value().operators = {id.value};
         return error;
       }

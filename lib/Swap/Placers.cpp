@@ -22,8 +22,8 @@ tl::unexpected<Error> swap::infeasibleAt(const StepPlanner &state, const PlaceRe
   tl::unexpected<Error> error =
       what.empty()
           ? makeError(ErrorCode::Infeasible, "operator '", problem.graph.op(op).name, "' needs ", formatBytes(needed),
-                      " at once, memory '", memory, "' allows ", formatBytes(capacity), ", raise --memory ", memory,
-                      " by ", needed - capacity, " bytes to at least ", needed)
+                      " at once, and the limit of memory '", memory, "' is ", formatBytes(capacity),
+                      ", raise --memory ", memory, " by ", needed - capacity, " bytes to at least ", needed)
           : makeError(ErrorCode::Infeasible, "operator '", problem.graph.op(op).name, "' (", formatBytes(needed),
                       " at once) does not fit memory '", memory, "' of ", formatBytes(capacity), ": ", what);
   error.value().operators = {op.value};
@@ -134,8 +134,8 @@ Status PoolPlacer::place(const StepPlanner &state, PlaceRequest &request) {
     }
     if (!best)
       return infeasibleAt(state, request,
-                          concat("it needs more than the ", classes[c].count, " objects of the class of ",
-                                 formatBytes(classes[c].bytes), ", raise their number"));
+                          concat("more than the ", classes[c].count, " objects of the size class of ",
+                                 formatBytes(classes[c].bytes), " are needed, raise the count of this class"));
     best->takenAt = request.position;
     allocation.offset = best->offset;
     allocation.reservedBytes = classes[c].bytes;

@@ -342,10 +342,10 @@ Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParam
   if (n == 0 || chain.memoryBytes < 0 || params.memoryParts < 1 || !(params.tolerance >= 0))
     return makeError(ErrorCode::InvalidInput, "a chain of ", n, " stages in ", chain.memoryBytes, " bytes with ",
                      params.memoryParts, " parts and a tolerance of ", params.tolerance,
-                     " is malformed, POFO, give it a stage, a part and no negative numbers");
+                     " is out of range, POFO, give at least one stage and one part, and no negative number");
   if (n > kMaxStages)
-    return makeError(ErrorCode::Unsupported, "the chain has ", n, " stages, POFO takes at most ", kMaxStages,
-                     ", use search=default");
+    return makeError(ErrorCode::Unsupported, "the chain has ", n, " stages, and POFO supports at most ", kMaxStages,
+                     ", use --solver search=default");
   const double cubes = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 6 + 1;
   const int parts = std::min(params.memoryParts, std::max(50, static_cast<int>(std::min(kMaxSteps / cubes, 1e6))));
   const Rematerialization again(chain, parts);

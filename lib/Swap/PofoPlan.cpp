@@ -232,11 +232,11 @@ Expected<Plan> sluice::planPofo(const SwapProblem &problem) {
     model.memoryBytes = static_cast<int64_t>(share * static_cast<double>(capacity)) - chain.residentBytes;
     Expected<PofoSchedule> schedule =
         model.memoryBytes < 0
-            ? Expected<PofoSchedule>(makeError(ErrorCode::Infeasible, "parameters, inputs and states need ",
-                                               formatBytes(chain.residentBytes), " where POFO keeps them, memory '",
-                                               name, "' allows ", formatBytes(capacity), ", raise --memory ", name,
-                                               " by at least ", chain.residentBytes - capacity,
-                                               " bytes, or use a solver that swaps parameters"))
+            ? Expected<PofoSchedule>(
+                  makeError(ErrorCode::Infeasible, "parameters, inputs and states, which POFO keeps in memory, need ",
+                            formatBytes(chain.residentBytes), ", and the limit of memory '", name, "' is ",
+                            formatBytes(capacity), ", raise --memory ", name, " by at least ",
+                            chain.residentBytes - capacity, " bytes, or use a solver that swaps parameters"))
             : solvePofo(model);
     if (!schedule) {
       if (!first)

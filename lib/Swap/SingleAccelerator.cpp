@@ -15,6 +15,7 @@ Expected<MemoryId> swap::singleAccelerator(const SwapProblem &problem, const cha
     if (const Device &device = problem.machine.device(problem.placement[op.index()]);
         device.memory == Machine::hostMemory() || device.memory != memory)
       return makeError(ErrorCode::Unsupported, "operator '", problem.graph.op(op).name, "' is on device '", device.name,
-                       "', ", planner, " plans one accelerator's memory, place all operators on one accelerator");
+                       "', and ", planner,
+                       " supports a single accelerator only, place all operators on one accelerator");
   return memory;
 }

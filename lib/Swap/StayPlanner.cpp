@@ -408,8 +408,8 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
   const ProblemIndex index(problem, statesToKeep(problem, params.keptStates));
   const MemoryId memory = onlyMemory(index);
   if (!memory.valid())
-    return makeError(ErrorCode::Unsupported, "stays are planned for one accelerator alone, graph '", problem.graph.name,
-                     "' on machine '", problem.machine.name, "', use planSwapOffsets");
+    return makeError(ErrorCode::Unsupported, "stays are planned for a single accelerator only, graph '",
+                     problem.graph.name, "' on machine '", problem.machine.name, "', use planSwapOffsets");
   std::vector<ResidentParameter> kept;
   int64_t base = 0;
   for (TensorId t : index.tensors())

@@ -24,9 +24,10 @@ Expected<Plan> swap::validated(const SwapProblem &problem, Plan plan, std::strin
   // Arenas keep their limits; homes that must be in the host's memory may not.
   if (const int64_t used = plan.bytesUsed(problem.graph, problem.machine)[0]; used > problem.capacityBytes[0]) {
     const std::string &host = problem.machine.memory(Machine::hostMemory()).name;
-    return makeError(ErrorCode::Infeasible, "the arena and the homes of tensors need ", formatBytes(used), ", memory '",
-                     host, "' has a limit of ", formatBytes(problem.capacityBytes[0]), ", raise '--memory ", host,
-                     "' by at least ", used - problem.capacityBytes[0], " bytes");
+    return makeError(ErrorCode::Infeasible, "the arena and the permanent copies (homes) of tensors need ",
+                     formatBytes(used), ", and the limit of memory '", host, "' is ",
+                     formatBytes(problem.capacityBytes[0]), ", raise '--memory ", host, "' by at least ",
+                     used - problem.capacityBytes[0], " bytes");
   }
   Machine limited = problem.machine;
   for (size_t m = 0; m < limited.memories.size(); ++m)
@@ -104,10 +105,10 @@ static Status checkWorkingSets(const ProblemIndex &index) {
     if (minimum[m].bytes <= capacity)
       continue;
     const std::string &memory = problem.machine.memories[m].name;
-    tl::unexpected<Error> error = makeError(ErrorCode::Infeasible, "operator '", problem.graph.op(minimum[m].op).name,
-                                            "' needs ", formatBytes(minimum[m].bytes), " at once, memory '", memory,
-                                            "' allows ", formatBytes(capacity), ", raise --memory ", memory, " by ",
-                                            minimum[m].bytes - capacity, " bytes to at least ", minimum[m].bytes);
+    tl::unexpected<Error> error = makeError(
+        ErrorCode::Infeasible, "operator '", problem.graph.op(minimum[m].op).name, "' needs ",
+        formatBytes(minimum[m].bytes), " at once, and the limit of memory '", memory, "' is ", formatBytes(capacity),
+        ", raise --memory ", memory, " by ", minimum[m].bytes - capacity, " bytes to at least ", minimum[m].bytes);
     error.value().operators = {minimum[m].op.value};
     return error;
   }
@@ -301,7 +302,7 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
   SLUICE_RETURN_IF_ERROR(check(problem));
   if (pool.size() != problem.machine.memories.size())
     return makeError(ErrorCode::InvalidInput, "pools for ", pool.size(), " of ", problem.machine.memories.size(),
-                     " memories, give each memory one");
+                     " memories are given, give one pool for each memory");
   // The planner lists the objects one by one.
   constexpr int64_t kMaxObjects = int64_t(1) << 22;
   for (size_t m = 1; m < pool.size(); ++m) {
@@ -317,18 +318,18 @@ Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout
       objects = saturatingAdd(objects, entry.count);
     }
     if (bytes > problem.capacityBytes[m])
-      return makeError(ErrorCode::Infeasible, "the pool of memory '", memory, "' takes ", formatBytes(bytes), ", ",
-                       bytes - problem.capacityBytes[m], " bytes above the ", formatBytes(problem.capacityBytes[m]),
-                       " allowed, lower its counts");
+      return makeError(ErrorCode::Infeasible, "the pool of memory '", memory, "' needs ", formatBytes(bytes),
+                       ", which is ", bytes - problem.capacityBytes[m], " bytes more than the limit of ",
+                       formatBytes(problem.capacityBytes[m]), ", lower the counts of the pool");
     if (objects > kMaxObjects)
       return makeError(ErrorCode::Unsupported, "the pool of memory '", memory, "' has ", objects,
-                       " objects, use at most ", kMaxObjects);
+                       " objects, lower the counts to at most ", kMaxObjects, " in all");
   }
   for (const auto &sizes : params.classOfSize)
     for (size_t i = 0; i < sizes.size(); ++i)
       if (sizes[i].second < sizes[i].first || (i > 0 && sizes[i].first <= sizes[i - 1].first))
         return makeError(ErrorCode::InvalidInput, "size ", sizes[i].first, " has objects of ", sizes[i].second,
-                         " bytes, give sizes that ascend and fit their objects");
+                         " bytes, give ascending sizes, and objects that are at least as large");
   ProblemIndex index(problem);
   StepOptions options;
   options.copyOutAfterLastUse = true;

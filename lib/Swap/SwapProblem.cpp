@@ -17,19 +17,19 @@ Status sluice::check(const SwapProblem &problem) {
   const Graph &graph = problem.graph;
   const Machine &machine = problem.machine;
   if (problem.placement.size() != graph.numOperators())
-    return makeError(ErrorCode::InvalidInput, "placement has ", problem.placement.size(), " devices for ",
-                     graph.numOperators(), " operators, give each operator one");
+    return makeError(ErrorCode::InvalidInput, "the placement has ", problem.placement.size(), " devices for ",
+                     graph.numOperators(), " operators, give one device for each operator");
   if (problem.capacityBytes.size() != machine.memories.size())
-    return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities for ", machine.memories.size(),
-                     " memories, give each memory one");
+    return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities are given for ",
+                     machine.memories.size(), " memories, give one capacity for each memory");
   for (size_t m = 0; m < machine.memories.size(); ++m)
     if (problem.capacityBytes[m] < 0)
-      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name,
-                       "' is negative, give it 0 or more bytes");
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name, "' is ",
+                       problem.capacityBytes[m], " bytes, give at least 0");
   if (problem.costs.numDevices != machine.devices.size() ||
       problem.costs.operatorNs.size() != graph.numOperators() * machine.devices.size())
-    return makeError(ErrorCode::InvalidInput,
-                     "the cost table is of another graph or machine, make it from this problem's graph and machine");
+    return makeError(ErrorCode::InvalidInput, "the cost table has a different number of operators or devices than the "
+                                              "problem, make the table from the graph and machine of the problem");
   if (problem.order.size() != graph.numOperators() || !graph.isTopological(problem.order))
     return makeError(ErrorCode::InvalidInput, "the order is not a topological order of the graph's ",
                      graph.numOperators(), " operators, list each operator after the operators whose results it reads");
@@ -37,12 +37,12 @@ Status sluice::check(const SwapProblem &problem) {
     DeviceId device = problem.placement[i];
     const std::string &name = graph.operators()[i].name;
     if (!device.valid() || device.index() >= machine.devices.size())
-      return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on no device of machine '",
-                       machine.name, "', place it on one that computes");
+      return makeError(ErrorCode::InvalidInput, "operator '", name, "' is not placed on a device of machine '",
+                       machine.name, "', place the operator on one that computes");
     const Device &d = machine.device(device);
     if (!d.computes)
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on device '", d.name,
-                       "', which does not compute, place it on one that does");
+                       "', which does not compute, place the operator on one that computes");
     if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
       return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name,
                        "' has no link to the host's memory, machine '", machine.name, "', add the link");
@@ -58,7 +58,7 @@ Status sluice::check(const SwapProblem &problem) {
     if (device != first)
       return makeError(ErrorCode::InvalidInput, "operators '", graph.op(communicating).name, "' and '",
                        graph.op(op).name, "' communicate and are placed on devices '", machine.device(first).name,
-                       "' and '", machine.device(device).name, "', place both on one");
+                       "' and '", machine.device(device).name, "', place both on one device");
   }
   int64_t total = 0;
   for (const Tensor &tensor : graph.tensors()) {

@@ -330,5 +330,5 @@ Expected<TrainingChain> swap::trainingChain(const SwapProblem &problem) {
                               ? best->obstacle()
                               : std::string("no single tensor is all that later operators of a forward pass read");
   return makeError(ErrorCode::Unsupported, "graph '", problem.graph.name, "' is not a chain: ", why,
-                   ", POFO plans training steps of chains, use search=default");
+                   ", and POFO plans only training steps that are chains, use --solver search=default");
 }

@@ -46,7 +46,7 @@ Expected<TensorComparison> compareTensors(const HostTensor &actual, const HostTe
                                           const Tolerance &tolerance) {
   if (actual.type != reference.type || actual.shape != reference.shape)
     return makeError(ErrorCode::InvalidInput, "tensor '", actual.name, "' is ", elementTypeName(actual.type), " ",
-                     formatShape(actual.shape), " and its reference ", elementTypeName(reference.type), " ",
+                     formatShape(actual.shape), " and its reference is ", elementTypeName(reference.type), " ",
                      formatShape(reference.shape), ", give the reference of this model");
   if (actual.type == ElementType::String)
     return compareStrings(actual, reference);

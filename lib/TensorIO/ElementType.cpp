@@ -62,7 +62,7 @@ Expected<ElementType> elementTypeFromOnnx(int64_t number) {
     if (static_cast<int64_t>(info.type) == number)
       return info.type;
   return makeError(ErrorCode::Unsupported, "element type ", number,
-                   " of ONNX is not handled, use a floating-point, integer or boolean type");
+                   " of ONNX is not supported, use a floating-point, integer or boolean type");
 }
 
 int64_t elementBytes(ElementType type) { return (infoOf(type).bits + 7) / 8; }

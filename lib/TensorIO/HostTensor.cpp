@@ -82,8 +82,8 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
   bool empty = false, tooLarge = false;
   for (int64_t dimension : shape) {
     if (dimension < 0)
-      return makeError(ErrorCode::InvalidInput, "dimension ", dimension, ", in shape ", formatShape(shape),
-                       ", give none below 0");
+      return makeError(ErrorCode::InvalidInput, "a dimension is ", dimension, ", in shape ", formatShape(shape),
+                       ", give dimensions of at least 0");
     if (dimension == 0)
       empty = true;
     else if (bytes > kMax / dimension)

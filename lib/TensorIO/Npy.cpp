@@ -154,7 +154,7 @@ Expected<ElementType> typeOfDescr(std::string_view descr, std::string_view origi
       if (code.code == descr.substr(1))
         return code.type;
   return makeError(ErrorCode::Unsupported, "NPY type '", descr, "', in '", origin,
-                   "', is not handled, convert to a little-endian floating-point, integer or boolean type");
+                   "', is not supported, convert the array to a little-endian floating-point, integer or boolean type");
 }
 
 } // namespace
@@ -169,7 +169,7 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
   unsigned version = static_cast<uint8_t>(text[6]);
   if (version < 1 || version > 3)
     return makeError(ErrorCode::Unsupported, "NPY version ", version, ", in '", origin,
-                     "', is not handled, save it with version 1, 2 or 3");
+                     "', is not supported, save the array with version 1, 2 or 3");
   size_t lengthBytes = version == 1 ? 2 : 4, start = 8 + lengthBytes, length = 0;
   if (text.size() < start)
     return truncated();
@@ -182,12 +182,13 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
   SLUICE_ASSIGN_OR_RETURN(ElementType type, typeOfDescr(header.descr, origin));
   if (header.fortranOrder && header.shape.size() > 1)
     return makeError(ErrorCode::Unsupported, "'", origin,
-                     "' is in Fortran order, save it with numpy.ascontiguousarray");
+                     "' is in Fortran order, convert the array with numpy.ascontiguousarray and save it again");
   SLUICE_ASSIGN_OR_RETURN(int64_t bytes, tensorBytes(type, header.shape));
   std::string_view data = text.substr(start + length);
   if (data.size() != static_cast<uint64_t>(bytes))
     return makeError(ErrorCode::InvalidInput, "'", origin, "' has ", data.size(), " bytes of data and its shape ",
-                     formatShape(header.shape), " of ", elementTypeName(type), " needs ", bytes, ", save it again");
+                     formatShape(header.shape), " of ", elementTypeName(type), " needs ", bytes,
+                     ", save the array again");
   Expected<HostTensor> tensor = makeTensor("", type, std::move(header.shape));
   if (!tensor)
     return propagate(tensor);
@@ -248,8 +249,8 @@ std::string formatNpy(const HostTensor &tensor) {
 
 Status writeNpy(const std::string &path, const HostTensor &tensor) {
   if (tensor.type == ElementType::String)
-    return makeError(ErrorCode::Unsupported, "strings are not written as .npy, tensor '", tensor.name, "', '", path,
-                     "', leave --output-dir out");
+    return makeError(ErrorCode::Unsupported, "tensor '", tensor.name,
+                     "' holds strings, which .npy files cannot store, '", path, "', leave --output-dir out");
   return writeFileAtomically(path, formatNpy(tensor));
 }
 

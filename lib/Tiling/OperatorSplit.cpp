@@ -21,7 +21,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
   for (const OperatorSplit &split : splits) {
     if (split.op.index() >= program.operators.size())
       return makeError(ErrorCode::InvalidInput, "program '", program.name, "' has no operator ", split.op.index(),
-                       " to split, name one that it has");
+                       " to split, name an existing operator");
     const ProgramOperator &op = program.operators[split.op.index()];
     auto refuse = [&](const auto &...parts) {
       return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' ", parts...);
@@ -34,13 +34,13 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
     const TilingRule &rule = op.rules[split.rule];
     if (!splitsAlone(rule))
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",
-                    !rule.dividesWork  ? "do all of the work each"
+                    !rule.dividesWork  ? "each do all of the work"
                     : rule.isStrided() ? "are strided"
-                                       : "read elements of their neighbours",
-                    ", use another");
+                                       : "read elements of neighbouring parts",
+                    ", use another rule");
     if (split.parts < 2 || !rule.dividesEvenly(split.parts))
-      return refuse("cannot run as ", split.parts, " parts by rule '", rule.name, "', use a divisor of ", rule.divisor,
-                    " of at least 2");
+      return refuse("cannot run as ", split.parts, " parts by rule '", rule.name,
+                    "', use a number of at least 2 that divides ", rule.divisor);
   }
   return {};
 }

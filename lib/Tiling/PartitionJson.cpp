@@ -112,7 +112,7 @@ static Expected<std::vector<JsonReader>> readEntries(const JsonReader &reader, c
     isSame = name && *name == items[i].name;
   }
   if (!isSame)
-    return makeError(ErrorCode::InvalidInput, "the ", key, " of the partition are not the program's, at '",
+    return makeError(ErrorCode::InvalidInput, "the ", key, " of the partition and of the program differ, at '",
                      reader.where(), "', give the program that the partition was made for");
   return entries;
 }

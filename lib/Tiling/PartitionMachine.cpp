@@ -16,9 +16,9 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
   auto have = static_cast<int64_t>(computing.size());
   constexpr int64_t kMostShares = 64;
   if (devices < 1 || devices > (have == 1 ? kMostShares : have))
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has ", have, " computing device",
-                     have == 1 ? "" : "s", ", not ", devices, ", give from 1 to ", have == 1 ? kMostShares : have,
-                     have == 1 ? " shares of it" : "");
+    return makeError(ErrorCode::InvalidInput, devices, " devices are out of range, machine '", machine.name, "' has ",
+                     have, " computing device", have == 1 ? "" : "s", ", option '--devices', give 1 to ",
+                     have == 1 ? kMostShares : have, have == 1 ? " shares of this device" : "");
   const Device &first = machine.device(computing[0]);
   PartitionMachine result;
   // Rates as rooflineTimeNs has them: only an emulated device is slowed.
@@ -64,7 +64,7 @@ Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devi
           LinkId link = machine.findLink(from.memory, to.memory);
           if (!link.valid())
             return makeError(ErrorCode::Unsupported, "devices '", from.name, "' and '", to.name, "' of machine '",
-                             machine.name, "' have no link, add a link between every two devices");
+                             machine.name, "' are not joined by a link, add a link between every two devices");
           // In a ring or a pairwise exchange every device sends and receives at once.
           axis.bytesPerSec =
               std::min({axis.bytesPerSec, machine.link(link).bytesPerSec, machine.link(link).duplexBytesPerSec / 2});

@@ -183,7 +183,7 @@ private:
 
   Error tooLarge() const {
     return Error{ErrorCode::Unsupported,
-                 concat("the tilings of '", program.name, "' are too many to weigh, use fewer devices"),
+                 concat("program '", program.name, "' has too many tilings to compare, use fewer devices"),
                  {}};
   }
 
@@ -370,7 +370,7 @@ private:
     solution.baselines = std::move(baselines);
     if (solution.report.peakBytes > memoryBytes)
       return makeError(ErrorCode::Infeasible, "no tiling found of '", program.name, "' on ", machine.mesh.numDevices(),
-                       " devices keeps within ", formatBytes(memoryBytes), " a device, the least found takes ",
+                       " devices keeps within ", formatBytes(memoryBytes), " per device, the smallest one found needs ",
                        formatBytes(solution.report.peakBytes), ", use more devices or a smaller batch");
     solution.solver = "best";
     solution.gathering.clear(); // A baseline's.
@@ -393,14 +393,14 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
   SLUICE_RETURN_IF_ERROR(machine.mesh.check());
   std::vector<std::string> names = partitionSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
-    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of partitions, use '",
-                     names.front(), "'");
+    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' of partitions is unknown, use '", names.front(),
+                     "'");
   if (params.duplicationBytes < 0)
-    return makeError(ErrorCode::InvalidInput, "a partition may spend ", params.duplicationBytes,
-                     " bytes on tensors held whole, give 0 or more");
+    return makeError(ErrorCode::InvalidInput, "the bytes for tensors that each device holds whole are ",
+                     params.duplicationBytes, ", partition parameters, give at least 0");
   if (!(machine.flopsPerSec > 0) || !(machine.memoryBytesPerSec > 0) || machine.launchOverheadNs < 0)
     return makeError(ErrorCode::InvalidInput,
-                     "a device of the partition's machine has no rate or a negative time, correct the machine");
+                     "a device has no rate or a negative time, machine of the partition, correct the machine");
   Expected<PartitionSolution> solution = Partitioner(program, machine, params).run();
   if (!solution)
     return solution;

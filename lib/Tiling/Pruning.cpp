@@ -25,7 +25,7 @@ Status PruneProblem::check() const {
       columns > std::numeric_limits<int32_t>::max() || weights.size() != static_cast<size_t>(rows * columns))
     return refuse("a layer of ", rows, " by ", columns, " nodes does not have ", weights.size(), " weights");
   if (parts < 2 || parts > kMostParts)
-    return refuse(parts, " partitions are none to prune to, use 2 to ", kMostParts);
+    return refuse(parts, " partitions are out of range, use 2 to ", kMostParts);
   if (parts > std::min(rows, columns))
     return refuse(parts, " partitions of a layer of ", rows, " by ", columns, " nodes leave some without a node, use ",
                   std::min(rows, columns), " or fewer");

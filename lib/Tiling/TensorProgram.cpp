@@ -84,7 +84,7 @@ Status checkRules(const TensorProgram &program, const ProgramOperator &op) {
     for (size_t i = 0; i < rule.halos.size(); ++i)
       if (rule.halos[i].low < 0 || rule.halos[i].high < 0 || (!rule.halos[i].empty() && !rule.operands[i].isSplit()))
         return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has a negative halo, or one for operand ", i,
-                         ", which it does not split, remove it");
+                         ", which the rule does not split, remove the halo");
   }
   return {};
 }
@@ -107,7 +107,7 @@ Status TensorProgram::check() const {
     if (tensor.updates.index() >= tensors.size() || tensors[tensor.updates.index()].role != TensorRole::State ||
         tensors[tensor.updates.index()].shape != tensor.shape)
       return makeError(ErrorCode::InvalidInput, "tensor '", tensor.name,
-                       "' is the new value of a tensor that is no state or has another shape, correct its updates");
+                       "' updates a tensor that is not a state or has a different shape, correct 'updates'");
   }
   for (const ProgramOperator &op : operators) {
     auto refuse = [&](const auto &...parts) {
@@ -117,10 +117,10 @@ Status TensorProgram::check() const {
       return refuse("negative work");
     for (TensorId id : op.operands)
       if (id.index() >= tensors.size() || !isWritten[id.index()])
-        return refuse("an operand is nothing that was written before");
+        return refuse("an operand does not exist or is not written by an earlier operator");
     for (TensorId id : op.results) {
       if (id.index() >= tensors.size() || isWritten[id.index()])
-        return refuse("a result does not exist, is a tensor that is no result, or was written before");
+        return refuse("a result does not exist, is an input of the program, or is written twice");
       isWritten[id.index()] = true;
     }
     if (Status status = checkRules(*this, op); !status)
@@ -129,7 +129,7 @@ Status TensorProgram::check() const {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!isWritten[i])
       return makeError(ErrorCode::InvalidInput, "tensor '", tensors[i].name,
-                       "' is not an operator's result, make it the input of the program or a result");
+                       "' is neither a result of an operator nor an input of the program, make it one of the two");
   return {};
 }
 
@@ -151,19 +151,19 @@ Status Mesh::check() const {
   constexpr size_t kMostAxes = 12;
   constexpr int64_t kMostDevices = 65536;
   if (axes.empty() || axes.size() > kMostAxes)
-    return makeError(ErrorCode::InvalidInput, "the mesh has ", axes.size(), " axes, give it 1 to ", kMostAxes);
+    return makeError(ErrorCode::InvalidInput, "the mesh has ", axes.size(), " axes, give 1 to ", kMostAxes);
   std::set<std::string> names;
   for (const MeshAxis &axis : axes) {
     if (axis.size < 1)
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name, "' has ", axis.size, " devices, give at least 1");
     if (!(axis.bytesPerSec > 0) || axis.latencyNs < 0)
       return makeError(ErrorCode::InvalidInput, "axis '", axis.name,
-                       "' has links without a rate, or of negative latency, correct its links");
+                       "' has links with a negative latency or without a rate, correct these links");
     if (!names.insert(axis.name).second)
       return makeError(ErrorCode::InvalidInput, "two axes of the mesh are named '", axis.name, "', rename one");
   }
   if (numDevices() > kMostDevices)
-    return makeError(ErrorCode::InvalidInput, "the mesh has too many devices, give it at most ", kMostDevices);
+    return makeError(ErrorCode::InvalidInput, "the mesh has ", numDevices(), " devices, give at most ", kMostDevices);
   return {};
 }
 
@@ -213,7 +213,7 @@ std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vec
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling) {
   size_t numAxes = mesh.axes.size();
   if (tiling.tensors.size() != program.tensors.size() || tiling.rules.size() != program.operators.size())
-    return makeError(ErrorCode::Internal, "the tiling is of another program");
+    return makeError(ErrorCode::Internal, "the tiling is for another program");
   for (size_t i = 0; i < program.tensors.size(); ++i) {
     const ProgramTensor &tensor = program.tensors[i];
     auto refuse = [&](const auto &...parts) {
@@ -239,7 +239,7 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
     if (!tilingsCombine(tiling.tensors[i]))
       return refuse("is split along one dimension in different numbers of blocks");
     if (tensor.updates.valid() && tiling.tensors[i] != tiling.tensors[tensor.updates.index()])
-      return refuse("is held otherwise than the state it updates");
+      return refuse("has a tiling other than that of the state that it updates");
   }
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
@@ -256,7 +256,7 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
       int64_t &count = parts.try_emplace(rule, 1).first->second;
       count *= mesh.axes[axis].size;
       if (!op.rules[rule].allows(count))
-        return refuse("runs by '", op.rules[rule].name, "' on ", count, " parts, which that does not allow");
+        return refuse("runs by rule '", op.rules[rule].name, "' on ", count, " parts, which this rule does not allow");
     }
     if (!rulesCombine(op, tiling.rules[i]))
       return refuse("runs by rules that split one dimension in different numbers of blocks");

@@ -15,18 +15,19 @@ namespace sluice {
 Status TilingProblem::check() const {
   constexpr size_t kMostNodes = 1'000'000, kMostStrategies = 65535;
   auto bad = [&](const auto &...what) -> Status {
-    return makeError(ErrorCode::InvalidInput, what..., ", instance '", name, "', correct it");
+    return makeError(ErrorCode::InvalidInput, what..., ", instance '", name, "', correct the instance");
   };
   if (nodes.empty() || nodes.size() > kMostNodes)
-    return bad(nodes.size(), " nodes, there may be 1 to ", kMostNodes);
+    return bad("the instance has ", nodes.size(), " nodes, 1 to ", kMostNodes, " are allowed");
   if (usageLimit && *usageLimit < 0)
-    return bad("a usage limit of ", *usageLimit);
+    return bad("the usage limit is ", *usageLimit, ", which is negative");
   auto negative = [](const std::vector<int64_t> &values) {
     return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
   };
   for (const TilingNode &node : nodes) {
     if (node.costs.empty() || node.costs.size() > kMostStrategies)
-      return bad("node '", node.name, "' has ", node.costs.size(), " strategies, there may be 1 to ", kMostStrategies);
+      return bad("node '", node.name, "' has ", node.costs.size(), " strategies, 1 to ", kMostStrategies,
+                 " are allowed");
     if (node.usages.size() != node.costs.size())
       return bad("node '", node.name, "' has ", node.costs.size(), " costs and ", node.usages.size(), " usages");
     if (negative(node.costs) || negative(node.usages))
@@ -42,7 +43,7 @@ Status TilingProblem::check() const {
   for (size_t e = 0; e < edges.size(); ++e) {
     const TilingEdge &edge = edges[e];
     if (edge.from >= nodes.size() || edge.to >= nodes.size() || edge.matrix >= matrices.size())
-      return bad("edge ", e, " is of a node or matrix that does not exist");
+      return bad("edge ", e, " names a node or a matrix that does not exist");
     if (matrices[edge.matrix].rows != nodes[edge.from].costs.size() ||
         matrices[edge.matrix].columns != nodes[edge.to].costs.size())
       return bad("edge ", e, " has a matrix of ", matrices[edge.matrix].rows, " x ", matrices[edge.matrix].columns,
@@ -72,7 +73,8 @@ Status validateTiling(const TilingProblem &problem, const TilingSolution &soluti
   for (size_t i = 0; i < problem.nodes.size(); ++i) {
     const TilingNode &node = problem.nodes[i];
     if (solution.choice[i] >= node.costs.size())
-      return fail("node '", node.name, "' has strategy ", solution.choice[i], ", there are ", node.costs.size());
+      return fail("node '", node.name, "' has strategy ", solution.choice[i], ", and there are only ",
+                  node.costs.size());
     cost = saturatingAdd(cost, node.costs[solution.choice[i]]);
     if (node.lower < node.upper) {
       auto &start = changes[node.lower].first, &end = changes[node.upper].second;
@@ -86,7 +88,7 @@ Status validateTiling(const TilingProblem &problem, const TilingSolution &soluti
                          matrix.costs[size_t(solution.choice[edge.from]) * matrix.columns + solution.choice[edge.to]]);
   }
   if (cost != solution.cost)
-    return fail("the solution states a cost of ", solution.cost, ", its cost is ", cost);
+    return fail("the solution states a cost of ", solution.cost, " and has a cost of ", cost);
   if (solution.bound > solution.cost)
     return fail("bound ", solution.bound, " is above the cost ", solution.cost);
   if (!problem.usageLimit)
@@ -115,11 +117,12 @@ static Status checkLimit(const TilingModel &model, const std::vector<double> &us
     return {};
   const int64_t over = static_cast<int64_t>(std::min(std::ceil(worst), 0x1p62));
   if (least)
-    return makeError(ErrorCode::Infeasible, "no choice keeps within the usage limit of ", *model.problem.usageLimit,
-                     ", at time ", time, " of '", model.problem.name, "', raise the limit by ", over);
-  return makeError(ErrorCode::Infeasible, "no choice found keeps within the usage limit of ", *model.problem.usageLimit,
-                   ", the best is above it by ", over, " at time ", time, " of '", model.problem.name,
-                   "', search longer or raise the limit");
+    return makeError(ErrorCode::Infeasible, "no combination of strategies keeps within the usage limit of ",
+                     *model.problem.usageLimit, ", at time ", time, " of '", model.problem.name,
+                     "', raise the limit by ", over);
+  return makeError(ErrorCode::Infeasible, "no combination of strategies found keeps within the usage limit of ",
+                   *model.problem.usageLimit, ", the best one exceeds it by ", over, " at time ", time, " of '",
+                   model.problem.name, "', search longer or raise the limit");
 }
 
 std::vector<std::string> tilingSolverNames() { return {"best", "greedy"}; }
@@ -128,14 +131,14 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   SLUICE_RETURN_IF_ERROR(problem.check());
   if (!(params.gap >= 0 && params.gap < 1))
     return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
-                     " is out of range, tiling parameters, give 0 or more, below 1");
+                     " is out of range, tiling parameters, give at least 0 and less than 1");
   const std::vector<std::string> names = tilingSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
-    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' is unknown, of tilings, use '", names.front(),
+    return makeError(ErrorCode::NotFound, "solver '", params.solver, "' of tilings is unknown, use '", names.front(),
                      "'");
   const TilingModel model(problem);
   if (model.contradictory)
-    return makeError(ErrorCode::Infeasible, "every choice is forbidden, of '", problem.name,
+    return makeError(ErrorCode::Infeasible, "no combination of strategies is allowed, instance '", problem.name,
                      "', allow more pairs of strategies");
   SLUICE_RETURN_IF_ERROR(checkLimit(model, std::vector<double>(model.moments), true));
 
@@ -153,9 +156,10 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   solution.cost = problem.cost(solution.choice);
   if (solution.cost >= kForbiddenTilingCost) {
     if (result.proven)
-      return makeError(ErrorCode::Infeasible, "every choice within the usage limit is forbidden, of '", problem.name,
+      return makeError(ErrorCode::Infeasible,
+                       "no combination of strategies is allowed within the usage limit, instance '", problem.name,
                        "', raise the limit or allow more pairs of strategies");
-    return makeError(ErrorCode::Infeasible, "no choice found is allowed, of '", problem.name,
+    return makeError(ErrorCode::Infeasible, "no allowed combination of strategies was found, instance '", problem.name,
                      "', search longer or raise the usage limit");
   }
   // Below by what rounding may have added.

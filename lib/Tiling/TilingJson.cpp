@@ -82,10 +82,10 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
       return propagate(*value);
   if (intervals->size() != costs->size() || usages->size() != costs->size())
     return makeError(ErrorCode::InvalidInput, intervals->size(), " intervals, ", costs->size(), " lists of costs and ",
-                     usages->size(), " of usages, ", nodes->where(), ", give one of each to every node");
+                     usages->size(), " of usages, ", nodes->where(), ", give one of each for every node");
   if (ends->size() != matrices->size())
     return makeError(ErrorCode::InvalidInput, ends->size(), " pairs of nodes and ", matrices->size(),
-                     " lists of costs, ", edges->where(), ", give one of each to every edge");
+                     " lists of costs, ", edges->where(), ", give one of each for every edge");
   for (const auto &[rows, what, where] :
        {std::tuple{&*intervals, "interval", &nodes->where()}, std::tuple{&*ends, "edge", &edges->where()}})
     SLUICE_RETURN_IF_ERROR(arePairs(*rows, what, *where));
@@ -104,8 +104,8 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
   for (size_t e = 0; e < ends->size(); ++e) {
     const int64_t from = (*ends)[e][0], to = (*ends)[e][1], count = static_cast<int64_t>(problem.nodes.size());
     if (from >= count || to >= count)
-      return makeError(ErrorCode::InvalidInput, "edge ", e, " is of node ", std::max(from, to), ", there are ", count,
-                       ", ", edges->where(), ", correct it");
+      return makeError(ErrorCode::InvalidInput, "edge ", e, " names node ", std::max(from, to), ", and there are only ",
+                       count, " nodes, ", edges->where(), ", correct the edge");
     const size_t rows = problem.nodes[static_cast<size_t>(from)].costs.size();
     const size_t columns = problem.nodes[static_cast<size_t>(to)].costs.size();
     if ((*matrices)[e].size() != rows * columns)

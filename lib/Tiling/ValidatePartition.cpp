@@ -239,17 +239,17 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
       return makeError(ErrorCode::Internal, "the conversion of '", tensor.name, "' ", parts...);
     };
     if (conversion.op.index() >= program.operators.size())
-      return refuse("is of an operator that does not exist");
+      return refuse("names an operator that does not exist");
     std::vector<AxisTiling> held = conversion.from, begin = solution.tiling.tensors[conversion.tensor.index()];
     if (conversion.isResult) {
       const std::vector<TensorId> &results = program.operators[conversion.op.index()].results;
       const auto slot = std::find(results.begin(), results.end(), conversion.tensor);
       if (slot == results.end())
-        return refuse("is of a result of another operator");
+        return refuse("names a result of another operator");
       begin = solution.tiling.resultTilings(program, conversion.op, static_cast<size_t>(slot - results.begin()));
     }
     if (held != begin)
-      return refuse("does not begin with what there is");
+      return refuse("does not begin with the tiling that the tensor has");
     std::vector<int64_t> widened(tensor.shape.size(), 0); // By halos.
     for (const CollectiveStep &step : conversion.steps) {
       std::vector<int64_t> part = partShape(tensor.shape, held, machine.mesh);
@@ -258,7 +258,8 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
         own = saturatingMul(own, part[dim] += widened[dim]);
       const std::vector<AxisTiling> before = held;
       if (!apply(step, held) || !hasEqualShares(tensor.shape, held, machine.mesh))
-        return refuse("has a step that does not apply, ", collectiveName(step.kind));
+        return refuse("has the step ", collectiveName(step.kind),
+                      ", which is not possible for the tiling at that point");
       const bool isHalo = step.kind == CollectiveKind::Halo;
       const int64_t row = isHalo ? own / std::max<int64_t>(1, part[step.dim]) : 0;
       const bool exchangesParts = step.kind == CollectiveKind::AllGather ||
@@ -270,20 +271,21 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
       const int64_t sent = isUneven ? unevenBytesSent(step, tensor.shape, own, part, before, held, machine.mesh)
                                     : bytesSent(step, own, row, machine.mesh);
       if (step.ownBytes != own || step.bytes != sent)
-        return refuse("has a step of other sizes, ", collectiveName(step.kind));
+        return refuse("has wrong sizes in the step ", collectiveName(step.kind));
       if (isHalo)
         widened[step.dim] += step.halo.low + step.halo.high;
       bytes = saturatingAdd(bytes, step.bytes);
     }
     if (held != conversion.to)
-      return refuse("does not end as it should");
+      return refuse("does not end with the tiling that it states");
     if (conversion.isResult)
       made[conversion.tensor.index()] = conversion.to;
     else
       copies[conversion.tensor.index()].push_back(&conversion);
   }
   if (bytes != solution.report.bytes)
-    return makeError(ErrorCode::Internal, "the conversions send ", bytes, " bytes, not ", solution.report.bytes);
+    return makeError(ErrorCode::Internal, "the conversions send ", bytes, " bytes, and the report states ",
+                     solution.report.bytes);
   for (size_t i = 0; i < program.operators.size(); ++i) {
     const ProgramOperator &op = program.operators[i];
     for (size_t slot = 0; slot < op.operands.size(); ++slot) {
@@ -297,22 +299,24 @@ Status validatePartition(const TensorProgram &program, const PartitionMachine &m
           });
       if (!isGiven)
         return makeError(ErrorCode::Internal, "operator '", op.name, "' does not get '", program.tensors[tensor].name,
-                         "' as it wants it");
+                         "' in the tiling that its rule needs");
     }
     for (size_t slot = 0; slot < op.results.size(); ++slot) {
       size_t tensor = op.results[slot].index();
       if (solution.tiling.resultTilings(program, OperatorId(i), slot) != solution.tiling.tensors[tensor] &&
           made[tensor] != solution.tiling.tensors[tensor])
-        return makeError(ErrorCode::Internal, "'", program.tensors[tensor].name, "' does not become as it is held");
+        return makeError(ErrorCode::Internal, "no conversion brings '", program.tensors[tensor].name,
+                         "' into the tiling in which it is held");
     }
   }
   const int64_t peak = peakBytes(program, machine.mesh, solution);
   // Sums that stick at the end of 64 bits depend on their order.
   if (peak != solution.report.peakBytes && peak != std::numeric_limits<int64_t>::max())
-    return makeError(ErrorCode::Internal, "the tiling takes ", peak, " bytes a device, not ",
+    return makeError(ErrorCode::Internal, "the tiling needs ", peak, " bytes per device, and the report states ",
                      solution.report.peakBytes);
   if (memoryBytes && peak > *memoryBytes)
-    return makeError(ErrorCode::Internal, "the tiling takes ", peak, " bytes a device, and may take ", *memoryBytes);
+    return makeError(ErrorCode::Internal, "the tiling needs ", peak, " bytes per device, and the limit is ",
+                     *memoryBytes);
   return {};
 }
 

@@ -96,8 +96,9 @@ public:
       if (!constants.runs(&op))
         continue;
       if (!isa<CostOpInterface>(op))
-        return makeError(ErrorCode::InvalidInput, "'", op.getName().getStringRef().str(), "' has no cost, function '",
-                         result.graph.name, "', leave operators out that are part of others");
+        return makeError(ErrorCode::InvalidInput, "'", op.getName().getStringRef().str(),
+                         "' has no cost because it is only a part of other operators, function '", result.graph.name,
+                         "', remove it from the function");
       running.push_back(&op);
     }
     const SymbolsAttr symbols = symbolsOf(function.getOperation());
@@ -156,8 +157,8 @@ private:
       tensorOf(declared->second);
     auto state = states.find(name);
     if (state == states.end())
-      return makeError(ErrorCode::InvalidInput, "there is no state '", name.str(),
-                       "' to update, name a state of the program");
+      return makeError(ErrorCode::InvalidInput, "state '", name.str(),
+                       "' to update does not exist, name a state of the program");
     result.graph.setUpdates(newValue, state->second);
     return {};
   }
@@ -203,7 +204,7 @@ private:
       }
       if (later.size() == left.size())
         return makeError(ErrorCode::Internal, "operator '", nodeName(left.front()->getLoc()),
-                         "' needs an extent that is found behind it");
+                         "' needs an extent that a later operator finds");
       left = std::move(later);
     }
     return {};
@@ -367,7 +368,7 @@ static Status findPooled(BridgedGraph &bridge, func::FuncOp function) {
     return {};
   if (DataflowDialect::RanksAttrHelper(function.getContext()).isAttrPresent(function))
     return makeError(ErrorCode::InvalidInput, "function '", function.getSymName().str(),
-                     "' has slots for experts and is one of several ranks, attribute '",
+                     "' has slots for experts, which programs of several ranks do not support, attribute '",
                      DataflowDialect::ExpertSlotsAttrHelper::getNameStr().str(), "', leave out the slots");
   llvm::DenseMap<Operation *, size_t> numbers;
   for (auto [i, op] : llvm::enumerate(bridge.operators))
@@ -418,8 +419,8 @@ Expected<BridgedGraph> buildGraph(func::FuncOp function) {
 static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {
   const size_t count = symbols ? symbols.size() : 0;
   if (point.size() != count)
-    return makeError(ErrorCode::InvalidInput, "a bucket has ", point.size(), " bounds, and the model ", count,
-                     " symbols, give one for each");
+    return makeError(ErrorCode::InvalidInput, "a bucket has ", point.size(), " bounds, and the model has ", count,
+                     " symbols, give one bound for each symbol");
   for (size_t s = 0; s < count; ++s)
     if (point[s] < symbols.getLeast()[s] || point[s] > symbols.getMost()[s] ||
         (point[s] - symbols.getLeast()[s]) % symbols.getSteps()[s] != 0)

@@ -97,7 +97,7 @@ Status Builder::assignHomes() {
     Home &home = homes[tensor.index()];
     if (home.known)
       return makeError(ErrorCode::Unsupported, "tensor '", graph->tensor(tensor).name,
-                       "' is two of input, output and state at once, put an identity operator between");
+                       "' is more than one of input, output and state, insert an identity operator between them");
     home = {true, kind, position};
     return {};
   };
@@ -117,7 +117,7 @@ Status Builder::assignHomes() {
       if (graph->tensor(TensorId(i)).bytes != graph->tensor(old).bytes)
         return makeError(ErrorCode::Unsupported, "state '", graph->tensor(old).name, "' changes its size, from ",
                          graph->tensor(old).bytes, " to ", graph->tensor(TensorId(i)).bytes,
-                         " bytes, pad it to its largest");
+                         " bytes, pad the state to the largest size");
       SLUICE_RETURN_IF_ERROR(give(TensorId(i), exec::HomeKind::State, homes[old.index()].position));
     }
   for (size_t i = 0; i < binding.inputs.size(); ++i)
@@ -335,10 +335,10 @@ Status Builder::addCommand(CommandId id) {
         continue;
       const auto &inPlace = graph->op(command.op).inPlace;
       if (std::find(inPlace.begin(), inPlace.end(), std::pair(uint32_t(j), uint32_t(i))) == inPlace.end())
-        return makeError(ErrorCode::Unsupported, "operator '", graph->op(command.op).name, "' writes state '",
-                         graph->tensor(old).name,
-                         "' over the value it reads, and cannot work in place; put an "
-                         "identity operator after it");
+        return makeError(
+            ErrorCode::Unsupported, "operator '", graph->op(command.op).name, "' writes state '",
+            graph->tensor(old).name,
+            "' over the value that it reads, and cannot work in place, insert an identity operator after it");
     }
   }
   std::sort(waitIds.begin(), waitIds.end());
@@ -374,7 +374,7 @@ Status Builder::addStep(DenseI64ArrayAttr bounds) {
         graph->tensor(residency.tensor).kind != TensorKind::Parameter)
       return makeError(ErrorCode::Unsupported, "state '", graph->tensor(residency.tensor).name,
                        "' has its home in file '", machine.memory(residency.memory).name,
-                       "', where callers cannot reach it; give the host's memory room for it");
+                       "', where callers cannot reach it, give the host's memory room for the state");
     if (residency.segment == Segment::Home && !homes[residency.tensor.index()].known)
       return makeError(ErrorCode::Internal, "tensor '", graph->tensor(residency.tensor).name,
                        "' has a home in the plan and is not a parameter, input, output or state");

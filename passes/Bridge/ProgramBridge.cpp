@@ -44,12 +44,12 @@ public:
         continue;
       auto state = states.find(updates.getValue());
       if (state == states.end())
-        return makeError(ErrorCode::InvalidInput, "there is no state '", updates.str(),
-                         "' to update, name a state of the program");
+        return makeError(ErrorCode::InvalidInput, "state '", updates.str(),
+                         "' to update does not exist, name a state of the program");
       if (tensor.updates.valid())
         return makeError(ErrorCode::Unsupported, "'", tensor.name, "' is the next value of two states, '",
                          result.program.tensors[tensor.updates.index()].name, "' and '", updates.str(),
-                         "', return a value of its own for each state");
+                         "', return a separate value for each state");
       tensor.updates = state->second;
     }
     SmallVector<std::vector<TilingRule> *> rules;

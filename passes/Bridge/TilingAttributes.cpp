@@ -24,8 +24,8 @@ static Expected<std::vector<AxisTiling>> fromAttribute(Attribute attribute, size
   auto tiling = dyn_cast<dataflow::TilingAttr>(attribute);
   if (!tiling || tiling.getDims().size() != numAxes ||
       llvm::any_of(tiling.getDims(), [](int64_t dim) { return dim > std::numeric_limits<int32_t>::max(); }))
-    return makeError(ErrorCode::InvalidInput, what, " has no tiling for each of the mesh's ", numAxes,
-                     " axes, attribute '", dataflow::DataflowDialect::TilingAttrHelper::getNameStr().str(),
+    return makeError(ErrorCode::InvalidInput, what, " must have a tiling for each of the ", numAxes,
+                     " axes of the mesh, attribute '", dataflow::DataflowDialect::TilingAttrHelper::getNameStr().str(),
                      "', write 'R', or 'S' and a dimension, for each axis");
   std::vector<AxisTiling> tilings;
   for (auto [dim, blocks] : llvm::zip(tiling.getDims(), tiling.getBlocks()))
@@ -82,9 +82,9 @@ static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attr
     return rules;
   auto names = dyn_cast<ArrayAttr>(attribute);
   if (!names || names.size() != numAxes)
-    return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' does not have ", numAxes, " rules, attribute '",
+    return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' must have ", numAxes, " rules, attribute '",
                      dataflow::DataflowDialect::RulesAttrHelper::getNameStr().str(),
-                     "', name one for each of the mesh's axes");
+                     "', name one for each axis of the mesh");
   for (auto [rule, name] : llvm::zip(rules, names)) {
     auto text = dyn_cast<StringAttr>(name);
     SLUICE_ASSIGN_OR_RETURN(uint32_t found, findRule(op, text ? text.getValue() : "",

@@ -28,8 +28,8 @@ static Expected<std::vector<OperatorSplit>> findSplits(const TensorProgram &prog
   for (const NamedSplit &split : splits) {
     auto op = llvm::find_if(program.operators, [&](const ProgramOperator &each) { return each.name == split.op; });
     if (op == program.operators.end())
-      return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op, "', which the model has not, ",
-                       "give the model and options that the plan was made for");
+      return makeError(ErrorCode::InvalidInput, "the plan splits operator '", split.op,
+                       "', which the model does not have, ", "give the model and options that the plan was made for");
     SLUICE_ASSIGN_OR_RETURN(uint32_t rule,
                             findRule(*op, split.rule, dataflow::DataflowDialect::SplitAttrHelper::getNameStr()));
     found.push_back({OperatorId(static_cast<size_t>(op - program.operators.begin())), rule, split.parts});
@@ -55,7 +55,8 @@ private:
   Status apply() {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     if (functions.size() != 1 || functions.front().isExternal())
-      return makeError(ErrorCode::InvalidInput, "the module is not one function, apply a plan before dataflow-to-exec");
+      return makeError(ErrorCode::InvalidInput,
+                       "the module must have exactly one function, apply a plan before dataflow-to-exec");
     func::FuncOp function = functions.front();
     if (phase == "tiling")
       return applyTiling(function);
@@ -64,10 +65,10 @@ private:
     SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> bounds, parseBounds());
     if (!bounds.empty() && phase != "schedule")
       return makeError(ErrorCode::InvalidInput, "phase '", phase.getValue(),
-                       "' has no buckets, option 'bucket', use it with phase=schedule");
+                       "' does not support buckets, option 'bucket', use buckets with phase=schedule");
     if (phase != "place" && phase != "schedule")
       return makeError(ErrorCode::InvalidInput, "'", phase.getValue(),
-                       "' has no decisions of its own, option 'phase', use tiling, partition, place or schedule");
+                       "' is not a phase with decisions, option 'phase', use tiling, partition, place or schedule");
     auto attribute = exec::ExecDialect::MachineAttrHelper(&getContext()).getAttr(getOperation());
     if (!attribute)
       return makeError(ErrorCode::InvalidInput, "the module has no attribute '",

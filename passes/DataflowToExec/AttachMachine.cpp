@@ -40,7 +40,8 @@ struct AttachMachine : sluice::impl::AttachMachinePassBase<AttachMachine> {
 private:
   Expected<Machine> load() {
     if (ranks < 1)
-      return makeError(ErrorCode::InvalidInput, "a machine has 1 rank or more, option 'ranks', give at least 1");
+      return makeError(ErrorCode::InvalidInput, "the number of ranks is ", ranks.getValue(),
+                       ", option 'ranks', give at least 1");
     SLUICE_ASSIGN_OR_RETURN(Machine described, loadMachine(machine));
     return ranks > 1 ? machineOfRank(described, ranks) : described;
   }

@@ -89,7 +89,7 @@ Status Converter::outlineKernels() {
     auto device = DataflowDialect::DeviceAttrHelper(op->getContext()).getAttr(op);
     if (!device || device.getName() != machine.device(plan.placement[i]).name)
       return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.operators()[i].name,
-                       "' is not on the device of its plan, attribute '",
+                       "' is not on the device that the plan gives, attribute '",
                        DataflowDialect::DeviceAttrHelper::getNameStr().str(),
                        "', run dataflow-apply-plan with phase=place first");
     std::string key = kernelKey(op, bridge.operandSlots[i]);
@@ -156,7 +156,8 @@ Status Converter::countBytesSent() {
   const IntegerAttr only = DataflowDialect::RankAttrHelper(function.getContext()).getAttr(function);
   if (only && only.getInt() >= numRanks)
     return makeError(ErrorCode::InvalidInput, "the program is for rank ", only.getInt(), " of ", numRanks,
-                     ", attribute '", DataflowDialect::RankAttrHelper::getNameStr().str(), "', give one of its ranks");
+                     ", attribute '", DataflowDialect::RankAttrHelper::getNameStr().str(),
+                     "', give one of these ranks");
   if (numRanks > 1)
     binding.bytesSent.assign(static_cast<size_t>(numRanks), only ? -1 : 0);
   if (only)
@@ -173,7 +174,7 @@ Status Converter::countBytesSent() {
       FailureOr<int64_t> bytes = bytesSent(op, rank, numRanks);
       if (failed(bytes))
         return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,
-                         "' runs on ranks that are not there, the program has ", numRanks, ", attribute '",
+                         "' uses ranks that do not exist, the program has ", numRanks, " ranks, attribute '",
                          DataflowDialect::RanksAttrHelper::getNameStr().str(), "'");
       if (numRanks > 1)
         binding.bytesSent[static_cast<size_t>(rank)] += *bytes;
@@ -245,12 +246,12 @@ private:
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     if (functions.size() != 1 || functions.front().isExternal())
       return makeError(ErrorCode::InvalidInput,
-                       "the module is not one function, give a module with a planned function");
+                       "the module must have exactly one function, give a module with a planned function");
     func::FuncOp function = functions.front();
     auto attribute = exec::ExecDialect::MachineAttrHelper(&getContext()).getAttr(getOperation());
     auto schedule = exec::ExecDialect::PlanAttrHelper(&getContext()).getAttr(function);
     if (!attribute || !schedule)
-      return makeError(ErrorCode::InvalidInput, "there is no attribute '",
+      return makeError(ErrorCode::InvalidInput, "the module has no attribute '",
                        (attribute ? exec::ExecDialect::PlanAttrHelper::getNameStr()
                                   : exec::ExecDialect::MachineAttrHelper::getNameStr())
                            .str(),

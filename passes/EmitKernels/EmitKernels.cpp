@@ -40,9 +40,10 @@ Operation *operatorOf(func::FuncOp function) {
                      });
   if (!isOne || !found || !isa<DataflowDialect>(found->getDialect()) || !isa<CostOpInterface>(found) ||
       !llvm::equal(function.getBody().front().getTerminator()->getOperands(), found->getResults())) {
-    function.emitError() << "is not a kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
-                         << "', write one operator of the dataflow dialect, and reshapes of arguments, and return the "
-                         << "operator's results";
+    function.emitError()
+        << "is not a kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
+        << "', write exactly one operator of the dataflow dialect beside reshapes of arguments, and return the "
+        << "results of the operator";
     return nullptr;
   }
   return found;

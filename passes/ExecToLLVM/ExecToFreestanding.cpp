@@ -145,17 +145,17 @@ LogicalResult FreestandingLowering::checkLaunch(LaunchOp launch) {
   auto device = cast<DeviceOp>(SymbolTable::lookupNearestSymbolFrom(stream, stream.getDeviceAttr()));
   if (device.getKind() != DeviceKind::Cpu)
     return refuse(launch, "operator '", launch.getOp().str(), "' runs on device '", device.getRuntimeName().str(),
-                  "', which needs the runtime, plan for a machine with a CPU only, such as --machine host");
+                  "', which needs the runtime, compile for a machine with a CPU only, such as --machine host");
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (!belongsTo(function.getSymName(), launch.getKernel()))
       continue;
     if (const char *service = serviceOf(function))
       return refuse(launch, "operator '", launch.getOp().str(), "' needs the runtime for ", service,
-                    ", leave it out of the model or compile it with a runtime");
+                    ", leave the operator out of the model or compile with a runtime");
     if (usesTiles(function))
       return refuse(launch, "operator '", launch.getOp().str(),
-                    "' uses tile registers (AMX), which a system enables "
-                    "for a process, option '--target', give cpu:x86-64-v4 or lower");
+                    "' uses tile registers (AMX), which a program without the runtime cannot enable, option "
+                    "'--target', give cpu:x86-64-v4 or lower");
   }
   return success();
 }
@@ -163,7 +163,7 @@ LogicalResult FreestandingLowering::checkLaunch(LaunchOp launch) {
 static LogicalResult refuseCopy(CommandOpInterface command) {
   auto moved = command.getReadSlots().front().getDefiningOp<SlotOpInterface>();
   return refuse(command, "tensor '", moved.getHeldTensor().getValue().str(),
-                "' is moved between memories, which needs the runtime, plan without a limit of memory, for a machine "
+                "' is copied between memories, which needs the runtime, leave out --memory and compile for a machine "
                 "with a CPU only");
 }
 
@@ -171,17 +171,17 @@ LogicalResult FreestandingLowering::check() {
   const SmallVector<ProgramSymbol> symbols = *findSymbols(program); // The program is verified.
   if (!symbols.empty())
     return refuse(program, "extent '", symbols.front().name.str(),
-                  "' has several sizes and a freestanding program has one, give its size by --dim");
+                  "' has a range of sizes, and a program without the runtime needs one size, give this size by --dim");
   if (program.getExpertSlots())
-    return refuse(program, "experts are read from a file when they are chosen, which needs the runtime, plan without a "
-                           "limit of memory");
+    return refuse(program,
+                  "experts are read from a file when they are chosen, which needs the runtime, leave out --memory");
   if (program.getNumRanks() > 1)
     return refuse(program, "the program is one of ", program.getNumRanks(),
-                  " ranks, which exchange data, compile it for one device");
+                  " ranks, which need the runtime to exchange data, compile for one device");
   auto checkPort = [&](auto port) -> LogicalResult {
     if (dataflow::isString(cast<RankedTensorType>(port.getType()).getElementType()))
       return refuse(port, "tensor '", port.getTensor().str(),
-                    "' is text, which needs the runtime, compile it with a runtime");
+                    "' holds text, which needs the runtime, compile with a runtime");
     return success();
   };
   for (InputOp input : program.getBody().getOps<InputOp>())
@@ -199,13 +199,13 @@ LogicalResult FreestandingLowering::check() {
     if (!isa<LaunchOp>(command.getOperation()))
       return refuseCopy(command);
   for (InitOp init : program.getBody().getOps<InitOp>())
-    return refuse(init, "the program fills a device's memory before its first step, which needs the runtime, plan for "
-                        "a machine with a CPU only, such as --machine host");
+    return refuse(init, "the program fills the memory of a device before the first step, which needs the runtime, "
+                        "compile for a machine with a CPU only, such as --machine host");
   const StringRef memory = (*program.getBody().getOps<MemoryOp>().begin()).getSymName();
   for (SlotOp slot : body.getOps<SlotOp>())
     if (slot.getMemory() != memory)
-      return refuse(slot, "the program uses memory '", slot.getMemory().str(), "' beside '", memory.str(),
-                    "', and a freestanding program has one, plan for a machine with a CPU only");
+      return refuse(slot, "the program uses memory '", slot.getMemory().str(), "' in addition to '", memory.str(),
+                    "', and a program without the runtime can use one memory, compile for a machine with a CPU only");
   return success();
 }
 
@@ -359,7 +359,9 @@ void FreestandingLowering::checkInput(LLVM::LLVMFuncOp function, InputOp input, 
                       .getResult();
     returnIf(
         function, wrong,
-        statusOf("input '" + name + "' has another value than the model was compiled for, compile it for this one"));
+        statusOf(
+            "input '" + name +
+            "' has a value other than the one for which the model was compiled, compile the model for this value"));
   }
   const SmallVector<AffineExpr> range = rangeOf(input);
   if (range.empty())
@@ -506,7 +508,7 @@ void FreestandingLowering::addRun() {
 /// `const char *(status)`. A table of offsets into one text, where a table of addresses would have to be relocated.
 void FreestandingLowering::addMessages() {
   const auto count = static_cast<int64_t>(messages.size());
-  messages.push_back("this is no status of the model's run function");
+  messages.push_back("the status is not one of the model's run function");
   std::string text;
   std::vector<uint32_t> starts;
   for (const std::string &message : messages) {

@@ -563,9 +563,9 @@ LogicalResult sluice::checkKernels(ProgramOp program) {
       auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernelAttr().getAttr());
       if (!kernel)
         return launch.emitOpError() << "launches '" << launch.getKernel()
-                                    << "', which is not an llvm.func of the module; lower the kernels first";
+                                    << "', which is not an llvm.func of the module, lower the kernels first";
       if (kernel.getFunctionType() != type)
-        return launch.emitOpError() << "launches '" << launch.getKernel() << "', which is not of type " << type;
+        return launch.emitOpError() << "launches '" << launch.getKernel() << "', whose type must be " << type;
     }
   return success();
 }
@@ -573,7 +573,7 @@ LogicalResult sluice::checkKernels(ProgramOp program) {
 LogicalResult sluice::checkOneProgram(ModuleOp module) {
   auto programs = llvm::to_vector(module.getOps<ProgramOp>());
   if (programs.size() > 1)
-    return programs[1].emitOpError("is the module's second program; a compiled model has one");
+    return programs[1].emitOpError("is the second program of the module, and a compiled model must have one");
   return success();
 }
 

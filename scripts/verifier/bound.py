@@ -76,8 +76,8 @@ def chain(problem, plan, value, where, _):
     for earlier, later in zip(ops, ops[1:]):
         step = paths.step(earlier, later)
         if step is None:
-            raise Broken("cut-order", f"operator {quote(problem.graph.operators[later].name)} reads nothing of the one before "
-                         "it", where, ADVICE)
+            raise Broken("cut-order", f"operator {quote(problem.graph.operators[later].name)} reads no result of "
+                                      "the previous one", where, ADVICE)
         total += step
     return min(total, INT_MAX), f"a chain of {len(ops)} operators with its copies"
 
@@ -96,7 +96,7 @@ def work(problem, plan, value, where, _):
     own = [op for op, entry in enumerate(graph.operators)
            if plan.device_of[op] == device_id and entry.communicates == communicates]
     if not own:
-        raise Broken("proof", "the device has no such work", where, ADVICE)
+        raise Broken("proof", "the device has no work of this kind", where, ADVICE)
     total = min(head[op] for op in own) + sum(paths.ns[op] for op in own) + min(tail[op] for op in own)
     return min(total, INT_MAX), f"the work of device {quote(problem.machine.devices[device_id].name)}"
 
@@ -190,10 +190,11 @@ class Cuts:
     def check_shape(self):
         files = self.machine.files
         if len(self.cuts) > MOST_CUTS or len(self.segments) != len(self.cuts) + 1:
-            self.fail("certificate", f"{len(self.cuts)} cuts and {len(self.segments)} segments do not fit together or exceed "
+            self.fail("certificate", f"{len(self.cuts)} cuts and {len(self.segments)} segments are inconsistent or "
+                                     "exceed "
                       f"{MOST_CUTS} cuts")
         if not self.inside or len(set(self.inside)) != len(self.inside) or any(files[m] for m in self.inside):
-            self.fail("certificate", "the memories are none, named twice, or files")
+            self.fail("certificate", "the list of memories is empty, names one twice or names a file")
         if 0 in self.inside and not any(files):
             self.fail("certificate", "bytes of homes count only on machines with files")
         total = sum(t.bytes for t in self.graph.tensors) + sum(op.workspace for op in self.graph.operators)
@@ -217,7 +218,7 @@ class Cuts:
         both = min(both, into + out)
         for enter, leave, shares in self.segments:
             if any(not 0 <= share <= WHOLE for _, share in shares) or len({load for load, _ in shares}) != len(shares):
-                self.fail("prices", f"a share is not from 0 to {WHOLE}, or a device's work has two")
+                self.fail("prices", f"a share is not from 0 to {WHOLE}, or the work of a device has two")
             if not 0 <= min(enter, leave) <= max(enter, leave) <= MOST_PRICE:
                 self.fail("prices", f"a price of a copied byte is not from 0 to {MOST_PRICE}")
             if not known and enter + leave:
@@ -234,7 +235,7 @@ class Cuts:
         graph, end = self.graph, len(self.cuts)
         number = {op: j + 1 for j, op in enumerate(self.cuts)}
         if len(number) != end:
-            self.fail("cut-order", "an operator is cut at twice")
+            self.fail("cut-order", "an operator is used for two cuts")
         self.first, self.last = [0] * len(graph.operators), [end] * len(graph.operators)
         makers = [{graph.tensors[t].producer for t in op.inputs} - {None} for op in graph.operators]
         for op in graph.order:
@@ -385,7 +386,7 @@ class Cuts:
                    "outside": ("clean", "absent"), "both": ("clean",)}[end]
         price = min((price for state, price in least[-1].items() if state in allowed), default=NEVER)
         if price >= NEVER:
-            self.fail("proof", "a tensor can be nowhere")
+            self.fail("proof", "a tensor has no memory that it could be in")
         return price
 
     def spread(self, states, size, s, again):

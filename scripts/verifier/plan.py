@@ -50,12 +50,12 @@ def read_plan(problem, value, where):
             entry, at, launch=(operator, None), copy=(pair, None), stream=lambda v, w: integer(v, w, 0, (1 << 32) - 2),
             reads=index, writes=index, waits=(index, []))
         if (launch is None) == (ends is None):
-            raise Broken("format", "a command launches or copies", at)
+            raise Broken("format", "a command must have either 'launch' or 'copy'", at)
         link = None
         if ends:
             link = machine.link_of.get((memory(ends[0], at), memory(ends[1], at)))
             if link is None:
-                raise Broken("name", "the two memories have no link in the machine", at)
+                raise Broken("name", "no link of the machine joins the two memories", at)
         for what, ids, count in (("stream", [stream], len(streams)), ("residency", reads + writes, len(residencies))):
             if max(ids, default=-1) >= count:
                 raise Broken("index", f"{what} {max(ids)} does not exist", at)
@@ -73,7 +73,7 @@ def read_summary(problem, value, where):
     def baseline(entry, at):
         _, ns, reason = members(entry, at, strict=False, name=text, makespanNs=(amount, None), infeasible=(text, None))
         if ns is None and reason is None:
-            raise Broken("format", "a baseline has neither makespanNs nor infeasible", at)
+            raise Broken("format", "a baseline must have makespanNs or infeasible", at)
         text(entry.get("notTaken", ""), at)
 
     memories, baselines, splits, *_ = members(

@@ -22,7 +22,7 @@ def read_graph(value, where):
         if kind not in ("activation", "parameter", "input", "state"):
             raise Broken("format", f"tensor kind {quote(kind)} is unknown", at)
         if not 0 <= touched <= size or touched and kind != "parameter":
-            raise Broken("format", "its touched bytes are more than it has, or it is no parameter", at)
+            raise Broken("format", "the tensor has more touched bytes than bytes, or has them and is not a parameter", at)
         graph.tensors.append(Record(name=name, kind=kind, bytes=size, touched=touched or size, output=output,
                                     updates=updates, updated_by=None, producer=None, readers=[], where=at))
     for i, tensor in enumerate(graph.tensors):
@@ -37,7 +37,7 @@ def read_graph(value, where):
             colocation=(lambda v, w: integer(v, w, -1, (1 << 31) - 1), -1), communicates=(boolean, False))
         in_place = {tuple(integers(0, INT_MAX)(pair(entry, at), at)) for entry in pairs}
         if any(a >= len(inputs) or b >= len(outputs) for a, b in in_place):
-            raise Broken("format", "an in-place pair is of an operand that does not exist", at)
+            raise Broken("format", "an in-place pair names an operand that does not exist", at)
         graph.operators.append(Record(name=name, kind=kind, inputs=inputs, outputs=outputs, flops=flops, moved=moved,
                                       workspace=workspace, in_place=in_place, colour=colour, communicates=communicates,
                                       where=at))
@@ -66,15 +66,18 @@ def check_graph(graph, where):
     for i, tensor in enumerate(tensors):
         need(0 <= tensor.bytes <= MOST_BYTES, "bytes is not from 0 to 2^56", tensor.where)
         made = tensor.producer is not None
-        need(made or tensor.kind != "activation" or not (tensor.readers or tensor.output), "nothing writes it", tensor.where)
+        need(made or tensor.kind != "activation" or not (tensor.readers or tensor.output), "the tensor is read or "
+                                                                                           "an output, and no operator writes it", tensor.where)
         if tensor.updates is not None:
             state = tensors[tensor.updates]
             need(state.updated_by == i, "a state has two new values", tensor.where)
             need(state.kind == "state" and state.producer is None and state.updates is None,
-                 "it updates what is no state from before the step", tensor.where)
-            need(state.bytes == tensor.bytes and made, "it differs in bytes from its state or is not written", tensor.where)
+                 "the tensor updates something other than a state from before the step", tensor.where)
+            need(state.bytes == tensor.bytes and made, "the new value of a state differs in bytes from the state, "
+                                                       "or no operator writes it", tensor.where)
         else:
-            need(tensor.kind != "state" or not made, "a written state updates none", tensor.where)
+            need(tensor.kind != "state" or not made, "an operator writes a state that does not name the state to "
+                                                     "update", tensor.where)
     before = [set() for _ in graph.operators]
     for i, op in enumerate(graph.operators):
         before[i].update(tensors[t].producer for t in op.inputs if tensors[t].producer is not None)
@@ -217,7 +220,8 @@ def read_problem(value, where):
         row = integers(1, INT_MAX)
         costs = [row(entry, f"{where}.costs[{i}]") for i, entry in enumerate(costs)]
         if len(costs) != len(graph.operators) or any(len(row) != len(devices) for row in costs):
-            raise Broken("problem", "costs are not a row an operator with a time a device", f"{where}.costs")
+            raise Broken("problem", "costs must have a row for each operator, with a time for each "
+                                    "device", f"{where}.costs")
     limits = list(machine.capacities)
     for name, size in capacities.items():
         if name not in machine.memories:
@@ -225,8 +229,8 @@ def read_problem(value, where):
         limits[machine.memories.index(name)] = amount(size, f"{where}.capacities")
     known = {device.name for device in machine.devices if device.computes}
     if placement and len(placement) != len(graph.operators):
-        raise Broken("problem", "placement has not an entry an operator", f"{where}.placement")
+        raise Broken("problem", "placement must have an entry for each operator", f"{where}.placement")
     if any(name is not None and text(name, f"{where}.placement") not in known for name in placement):
-        raise Broken("problem", "placement names what is no device that computes", f"{where}.placement")
+        raise Broken("problem", "placement names something other than a device that computes", f"{where}.placement")
     pins = [None if name is None else devices.index(name) for name in placement] or [None] * len(graph.operators)
     return Record(graph=graph, machine=machine, costs=costs, capacities=limits, pins=pins)

@@ -42,13 +42,14 @@ class Checker:
             if not machine.devices[device].computes:
                 self.report("placement", f"{name} is placed on a device that does not compute", "placement")
             if pin is not None and pin != device:
-                self.report("placement", f"{name} is not placed on its problem's device", "placement")
+                self.report("placement", f"{name} is not placed on the device that the problem requires", "placement")
             if operator.colour >= 0 and colours.setdefault(operator.colour, device) != device:
-                self.report("placement", f"{name} is apart from others of its colocation {operator.colour}", "placement")
+                self.report("placement", f"{name} is not on the device of the other operators of colocation "
+                                         f"{operator.colour}", "placement")
         if len(set(plan.streams)) != len(plan.streams):
             self.report("streams", "a device has two streams of one kind", "streams")
         if any(kind in FILE_STREAMS for _, kind in plan.streams) and not any(machine.files):
-            self.report("streams", "a stream is for files, and the machine has none", "streams")
+            self.report("streams", "a stream is for files, and the machine has no file", "streams")
         for m, size in enumerate(plan.arenas):
             if not 0 <= size <= min(self.problem.capacities[m], machine.capacities[m]):
                 self.report("capacity", f"the arena of memory {quote(machine.memories[m])} has {size} bytes and may "
@@ -60,12 +61,13 @@ class Checker:
                 self.report("size", f"{self.name(i)} has {r.bytes} bytes, fewer than its data", at)
             if r.home:
                 if not data or data.kind == "activation" and not data.output and data.updates is None:
-                    self.report("home", f"{self.name(i)} has no home", at)
+                    self.report("home", f"{self.name(i)} is a home, which this data cannot have", at)
                 elif r.offset != 0 or homes.setdefault(r.tensor, i) != i or r.memory != 0 and not (
                         machine.files[r.memory] and data.kind != "input" and not data.output):
-                    self.report("home", f"{self.name(i)} has a home besides its one at 0 in the host's memory or a file", at)
+                    self.report("home", f"{self.name(i)} has a second home, or one that is not at offset 0 of the "
+                                        "host's memory or of a file", at)
             elif r.offset < 0 or r.offset % ALIGNMENT:
-                self.report("alignment", f"{self.name(i)} is at {r.offset}, no multiple of {ALIGNMENT}", at)
+                self.report("alignment", f"{self.name(i)} is at {r.offset}, which must be a multiple of {ALIGNMENT}", at)
             elif r.end > plan.arenas[r.memory]:
                 self.report("arena", f"{self.name(i)} ends at {r.end}, outside its arena of {plan.arenas[r.memory]}", at)
             given = data is not None and data.producer is None
@@ -81,7 +83,8 @@ class Checker:
         for tensor, home in self.homes.items():
             old = self.homes.get(self.graph.tensors[tensor].updates)
             if old is not None and plan.residencies[old].memory != plan.residencies[home].memory:
-                self.report("home", f"{self.name(home)} is in another memory than its state's home", f"residencies[{home}]")
+                self.report("home", f"{self.name(home)} is in a memory other than that of the home of its "
+                                    "state", f"residencies[{home}]")
             if plan.residencies[home].memory == 0 and old is None:
                 used += min(plan.residencies[home].bytes, self.graph.tensors[tensor].touched)
         most = min(self.problem.capacities[0], self.machine.capacities[0])
@@ -104,7 +107,7 @@ class Checker:
             for r in c.writes:
                 residency = self.plan.residencies[r]
                 if residency.initial or residency.writer is not None:
-                    self.report("written-once", f"{self.name(r)} is initial or written before, and written",
+                    self.report("written-once", f"{self.name(r)} is initial or already written, and is written again",
                                 f"commands[{i}]")
                 residency.writer = i
             for r in c.reads + c.writes:
@@ -119,8 +122,8 @@ class Checker:
         tensors = self.graph.tensors
         if again and (self.graph.keeps_order and op.communicates or any(tensors[t].kind != "activation" or tensors[t].output or tensors[t].updates is not None
                          for t in op.outputs)):
-            self.report("launched", f"operator {quote(op.name)} is launched twice and writes what the step returns or "
-                        "keeps", at)
+            self.report("launched", f"operator {quote(op.name)} is launched twice, and such a launch would "
+                                    "overwrite an output or a state", at)
         if device != self.plan.device_of[c.op] or kind != "compute" and not (op.communicates and kind == "communicate"):
             self.report("launch-stream", f"operator {quote(op.name)} runs on a stream of another device or kind", at)
         if op.communicates:
@@ -128,24 +131,26 @@ class Checker:
             if self.communication != c.stream:
                 self.report("communication", f"operator {quote(op.name)} communicates on a second stream", at)
             if self.graph.keeps_order and c.op < self.communicated:
-                self.report("communication", f"operator {quote(op.name)} communicates behind one that comes after it "
+                self.report("communication", f"operator {quote(op.name)} communicates after an operator that follows it "
                             "in the program of a rank of a pipeline", at)
             self.communicated = c.op
         made = len(op.outputs)
         space = [residencies[r] for r in c.writes[made:]]
         if [residencies[r].tensor for r in c.reads] != op.inputs or \
                 [residencies[r].tensor for r in c.writes[:made]] != op.outputs:
-            self.report("operands", f"operator {quote(op.name)} reads or writes other tensors than its own", at)
+            self.report("operands", f"operator {quote(op.name)} reads or writes tensors that are not its operands "
+                                    "and results", at)
         if len(space) != (op.workspace > 0) or any(r.tensor is not None or r.bytes < op.workspace for r in space):
             self.report("workspace", f"operator {quote(op.name)} needs {op.workspace} bytes of workspace and does not "
                         "have one such residency after its outputs", at)
         if any(residencies[r].memory != self.machine.devices[device].memory for r in c.reads + c.writes):
-            self.report("memory", f"operator {quote(op.name)} has an operand in another memory than its device's", at)
+            self.report("memory", f"operator {quote(op.name)} has an operand in a memory other than that of its "
+                                  "device", at)
 
     def check_copy(self, i, c):
         at, ends = f"commands[{i}]", [self.plan.residencies[r] for r in c.reads + c.writes]
         if len(c.reads) != 1 or len(c.writes) != 1 or ends[0].tensor is None or ends[0].tensor != ends[1].tensor:
-            self.report("copy", "the copy is not of one tensor from one residency to one other", at)
+            self.report("copy", "a copy must move one tensor from one residency to another", at)
             return
         link = self.machine.links[c.link]
         if {ends[0].memory, ends[1].memory} != {link.a, link.b}:
@@ -154,9 +159,10 @@ class Checker:
         memory = self.machine.devices[device].memory
         of_file = self.machine.files[link.a] or self.machine.files[link.b]
         if of_file != (kind in FILE_STREAMS):
-            self.report("copy-stream", "the copy is of a file's and its stream is not for files, or the reverse", at)
+            self.report("copy-stream", "a copy of a file is on a stream that is not for files, or a stream for "
+                                       "files has another copy", at)
         elif not of_file and (kind == "communicate" or memory == 0 or memory not in (link.a, link.b)):
-            self.report("copy-stream", "the copy is not on a stream of the device at its accelerator's end", at)
+            self.report("copy-stream", "the copy is not on a stream of the device at the end of the accelerator", at)
 
     # Stage 3: what happens before what, by vector clocks: of each stream, how many commands are complete.
 
@@ -188,7 +194,7 @@ class Checker:
             for r in c.reads:
                 writer = residencies[r].writer
                 if not residencies[r].initial and (writer is None or not self.before(writer, i)):
-                    self.report("data-flow", f"command {i} reads {self.name(r)}, which no command before it wrote",
+                    self.report("data-flow", f"command {i} reads {self.name(r)}, which no earlier command wrote",
                                 f"commands[{i}]")
         for new, tensor in enumerate(tensors):
             writer = residencies[self.homes[new]].writer if new in self.homes else None
@@ -227,8 +233,9 @@ class Checker:
                 kept[new.end] = (end, old)
             touches = self.plan.residencies[old].touches.values()
             if creator is None or not all(self.may_displace(touch, old, r, creator) for touch in touches):
-                self.report("overlap", f"{self.name(r)} overlaps {self.name(old)}, and not all that touches the one happens "
-                            "before the command that creates the other", f"residencies[{r}]")
+                self.report("overlap", f"{self.name(r)} overlaps {self.name(old)}, and some command that uses the "
+                                       "one is not ordered "
+                            "before the command that creates the other one", f"residencies[{r}]")
         kept[new.offset] = (new.end, r)
         ranges.update(kept)
         starts[first:stop] = sorted(kept)

@@ -30,7 +30,7 @@ def main(page, tests):
             continue
         examples = FENCED.findall(section)
         if not examples:
-            wrong.append(f"error: no example, '{name}', write one in its description")
+            wrong.append(f"error: operation '{name}' has no example, write one in its description")
         for example in examples:
             # An example may leave lines out.
             lines = example.splitlines() if "..." in example else [example]

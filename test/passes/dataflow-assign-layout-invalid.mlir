@@ -14,17 +14,17 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='l2=100' 2>&1 | FileCheck %s --check-prefix=CACHE
 // RUN: not sluice-opt %s --dataflow-assign-layout='rounded-bits=5' 2>&1 | FileCheck %s --check-prefix=ROUNDED
 // WORD: for the --lanes option: 'many' value invalid
-// NONE: lanes = 0 of dataflow-assign-layout is not a power of two from 1 to 1024
-// POWER: lanes = 12 of dataflow-assign-layout is not a power of two
-// NEGATIVE: lanes = -8 of dataflow-assign-layout is not a power of two
-// REGISTERS: registers = 0 of dataflow-assign-layout is not from 1 to 1024
+// NONE: lanes = 0 of dataflow-assign-layout must be a power of two from 1 to 1024
+// POWER: lanes = 12 of dataflow-assign-layout must be a power of two
+// NEGATIVE: lanes = -8 of dataflow-assign-layout must be a power of two
+// REGISTERS: registers = 0 of dataflow-assign-layout must be from 1 to 1024
 // DOT: dot = octets of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles
 // HALF: half = quads of dataflow-assign-layout is unknown, use none, pairs or tiles
 // TILES: lanes = {{4|8}} of dataflow-assign-layout allows no tiles, which option dot or half requests, give lanes = 16
 // ROUND: round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
 // CONV: conv = fft of dataflow-assign-layout is unknown, use direct, auto or winograd
 // TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout must be 0 or more
-// CACHE: l2 = 100 of dataflow-assign-layout is not from 4096 to 1073741824
+// CACHE: l2 = 100 of dataflow-assign-layout must be from 4096 to 1073741824
 // ROUNDED: rounded-bits = 5 of dataflow-assign-layout is unknown, use 0, 4 or 8
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {

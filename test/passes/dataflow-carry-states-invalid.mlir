@@ -6,12 +6,12 @@
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=hn%%0ah=kn 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=kn 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=k=hn 2>&1 | FileCheck %s --check-prefix=SIZE
-// PAIR: it names no input and output, write PAST=PRESENT, option '--state h'
-// INPUT: no input of the model has this name, {{.*}} the inputs are 'h', 'k', option '--state g=hn'
-// STARS: with as many stars on both sides
-// OUTPUT: the model has no output 'gn', it has 'hn', 'kn', option '--state h=gn'
-// TWICE: input 'h' and output 'kn' are paired twice, name each in one pair, option '--state h=kn'
-// TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, pair tensors of one type, option '--state'
+// PAIR: the text does not name an input and an output, write PAST=PRESENT, option '--state h'
+// INPUT: no input of the model has this name{{.*}} the inputs are 'h', 'k', option '--state g=hn'
+// STARS: or matches this pattern, or the two sides have different numbers of stars
+// OUTPUT: the model has no output 'gn', use one of 'hn', 'kn', option '--state h=gn'
+// TWICE: input 'h' and output 'kn' have an input or output that another pair names, name each in one pair, option '--state h=kn'
+// TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, pair tensors of the same element type and rank, option '--state'
 // SIZE: input 'k' and output 'hn' hold i64 in 1 dimensions and f32 in 1
 
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=five=six 2>&1 | FileCheck %s --check-prefix=NUMBERS
@@ -19,11 +19,11 @@
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=some=more 2>&1 | FileCheck %s --check-prefix=LEAST
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=batch=same 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=one=one_more%%0atwo=two_more 2>&1 | FileCheck %s --check-prefix=DIFFERENT
-// NUMBERS: input 'five' and output 'six' have 5 and 6 positions in dimension 0, a state that grows needs a range there, give it by --dim NAME=0..MOST
-// BOTH: input 'five' and output 'both' differ in dimensions 0 and 1, a state grows along one
-// LEAST: begin with 1 positions or more in dimension 0, a state that grows is empty at first, give its range by --dim some=0..7
-// RANGE: input 'batch' and output 'same' have an extent with a range in dimension 0, which is the same before and after a step, give it one size by --dim
-// DIFFERENT: input 'two' and output 'two_more' grow by another number of positions than input 'one' and output 'one_more'
+// NUMBERS: input 'five' and output 'six' have 5 and 6 positions in dimension 0, and a state that grows needs a range there, give a range by --dim NAME=0..MOST
+// BOTH: input 'five' and output 'both' differ in dimensions 0 and 1, and a state can grow along one dimension only, give the other one the same size in both
+// LEAST: begin with 1 positions or more in dimension 0, and a state that grows must be empty at first, in steps of 1, give the range by --dim some=0..7
+// RANGE: input 'batch' and output 'same' have an extent with a range in dimension 0 that is the same before and after a step, which states do not support, give this dimension one size by --dim
+// DIFFERENT: input 'two' and output 'two_more' and input 'one' and output 'one_more' grow by different numbers of positions along dimensions of the same name, option '--state', leave one of the two pairs out
 
 //--- fixed.mlir
 func.func @fixed(%h: tensor<4xf32> {dataflow.name = "h"}, %k: tensor<5xi64> {dataflow.name = "k"})

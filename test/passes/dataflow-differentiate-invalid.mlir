@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(func.func(dataflow-differentiate{result=1 arguments=1}))'
 
-// expected-error @+1 {{has no result 1 to differentiate}}
+// expected-error @+1 {{has no result 1, option 'result' of dataflow-differentiate}}
 func.func @one_result(%x: tensor<4xf64>, %y: tensor<4xf64>) -> tensor<4xf64> {
   return %x : tensor<4xf64>
 }
@@ -29,7 +29,7 @@ func.func @one_argument(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
 // -----
 
 func.func @no_gradient(%n: tensor<4xi64>, %x: tensor<1x1x2x2xf32>) -> (tensor<4xi64>, tensor<1x1x4x4xf32>) {
-  // expected-error @+1 {{has no gradient, and lies between the loss and what it is differentiated by}}
+  // expected-error @+1 {{has no gradient, and lies between the loss and a tensor whose gradient is needed}}
   %0 = dataflow.resize linear %x scales [1.0, 1.0, 2.0, 2.0] half_pixel round_prefer_floor : tensor<1x1x2x2xf32> -> tensor<1x1x4x4xf32>
   return %n, %0 : tensor<4xi64>, tensor<1x1x4x4xf32>
 }

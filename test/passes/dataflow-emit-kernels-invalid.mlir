@@ -6,7 +6,7 @@
 // RUN: not sluice-opt %s --dataflow-emit-kernels=precision=f8 2>&1 | FileCheck %s --check-prefix=PRECISION
 // PRECISION: error: 'f8' is unknown, option 'precision', use f32, tf32, bf16 or f16
 
-// expected-error @+1 {{is not a kernel, attribute 'dataflow.kernel', write one operator of the dataflow dialect, and reshapes of arguments, and return the operator's results}}
+// expected-error @+1 {{is not a kernel, attribute 'dataflow.kernel', write exactly one operator of the dataflow dialect beside reshapes of arguments, and return the results of the operator}}
 func.func @two(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel} {
   %0 = dataflow.unary tanh %x : tensor<8xf32>
   %1 = dataflow.unary tanh %0 : tensor<8xf32>
@@ -23,7 +23,7 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel}
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{kernel of dynamic shape, bind every dimension first}}
+  // expected-error @+1 {{has an operand or result of dynamic shape, bind every dimension first}}
   %0 = dataflow.unary tanh %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
@@ -31,7 +31,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kern
 // -----
 
 func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.kernel} {
-  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, let dataflow-simplify replace it or compute its operands from constants alone}}
+  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, run dataflow-simplify, which replaces the operator, or compute the operands from constants only}}
   %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xbf16>) -> tensor<256xi8>
   return %0 : tensor<256xi8>
 }
@@ -71,7 +71,7 @@ func.func @conv_blocks(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x16xf32>) -
 // -----
 
 func.func @computed_rows(%x: tensor<4x8xbf16>, %p: tensor<256xi8>) -> tensor<4x6xbf16> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.half_matmul' reads from memory what another member computes, give it as an operand}}
+  // expected-error @+1 {{member 'dataflow.half_matmul' reads a value from memory that another member computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %x : tensor<4x8xbf16>, %b = %p : tensor<256xi8>) -> (tensor<4x6xbf16>) {
     %1 = dataflow.unary neg %a : tensor<4x8xbf16>
     %2 = dataflow.half_matmul %1, %b panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xbf16>, tensor<256xi8>) -> tensor<4x6xbf16>
@@ -83,7 +83,7 @@ func.func @computed_rows(%x: tensor<4x8xbf16>, %p: tensor<256xi8>) -> tensor<4x6
 // -----
 
 func.func @computed_columns(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) -> tensor<4x6xi32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.integer_matmul' reads from memory what another member computes, give it as an operand}}
+  // expected-error @+1 {{member 'dataflow.integer_matmul' reads a value from memory that another member computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %x : tensor<4x8xui8>, %b = %y : tensor<8x6xi8>) -> (tensor<4x6xi32>) {
     %1 = dataflow.unary neg %b : tensor<8x6xi8>
     %2 = dataflow.integer_matmul %a, %1 panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
@@ -95,7 +95,7 @@ func.func @computed_columns(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) -> tensor<4
 // -----
 
 func.func @computed_queries(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>) -> tensor<4x8xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.attention' reads from memory what another member computes, give it as an operand}}
+  // expected-error @+1 {{member 'dataflow.attention' reads a value from memory that another member computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %q : tensor<4x8xf32>, %b = %k : tensor<5x8xf32>) -> (tensor<4x8xf32>) {
     %1 = dataflow.unary neg %a : tensor<4x8xf32>
     %2 = dataflow.attention %1, %b, %b : (tensor<4x8xf32>, tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<4x8xf32>
@@ -122,7 +122,7 @@ func.func @constants(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attribu
 // -----
 
 func.func @grids(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{runs a program of kernels, for which there are no grids}}
+  // expected-error @+1 {{runs a program of kernels, which GPU code (grids) does not support}}
   %y = dataflow.if %c captured(%x) {dataflow.device = #dataflow.device<"gpu0", grids>} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %r = dataflow.unary relu %a : tensor<4xf32>

@@ -8,7 +8,7 @@ func.func @rule(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = 
 
 // -----
 
-// expected-error @+1 {{operator 'unary' does not have 2 rules, attribute 'dataflow.rules', name one for each of the mesh's axes}}
+// expected-error @+1 {{operator 'unary' must have 2 rules, attribute 'dataflow.rules', name one for each axis of the mesh}}
 func.func @count(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2, 2>} {
   %y = dataflow.unary tanh %x {dataflow.rules = ["dim 0"]} : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -16,7 +16,7 @@ func.func @count(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh =
 
 // -----
 
-// expected-error @+1 {{tensor 'x' has no tiling for each of the mesh's 1 axes, attribute 'dataflow.tiling', write 'R', or 'S' and a dimension, for each axis}}
+// expected-error @+1 {{tensor 'x' must have a tiling for each of the 1 axes of the mesh, attribute 'dataflow.tiling', write 'R', or 'S' and a dimension, for each axis}}
 func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0, R>}) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -49,7 +49,7 @@ func.func @dimension(%x: tensor<6xf32> {dataflow.name = "x", dataflow.tiling = #
 
 // -----
 
-// expected-error @+1 {{attribute 'dataflow.mesh' is array<i64: 0>, write the sizes of the mesh's axes, array<i64: 2, 4>}}
+// expected-error @+1 {{attribute 'dataflow.mesh' is array<i64: 0>, write the sizes of the axes of the mesh, such as array<i64: 2, 4>}}
 func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 0>} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -57,7 +57,7 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = 
 
 // -----
 
-// expected-error @+1 {{attribute 'dataflow.mesh' is "2x2", write the sizes of the mesh's axes, array<i64: 2, 4>}}
+// expected-error @+1 {{attribute 'dataflow.mesh' is "2x2", write the sizes of the axes of the mesh, such as array<i64: 2, 4>}}
 func.func @mesh(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = "2x2"} {
   %y = dataflow.unary tanh %x : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -73,7 +73,7 @@ func.func @text(%x: tensor<8xf32> {dataflow.tiling = "S0"}) -> tensor<8xf32> {
 // -----
 
 func.func @list(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{attribute 'dataflow.tiling' is #dataflow.tiling<S0>, write a list with an entry for each result, [#dataflow.tiling<S0, R>]}}
+  // expected-error @+1 {{attribute 'dataflow.tiling' is #dataflow.tiling<S0>, write a list with an entry for each result, such as [#dataflow.tiling<S0, R>]}}
   %y = dataflow.unary tanh %x {dataflow.tiling = #dataflow.tiling<S0>} : tensor<8xf32>
   return %y : tensor<8xf32>
 }

@@ -10,9 +10,9 @@
 // UNMARKED: has no operator with a position, run dataflow-mark-positions before dataflow-train
 // NONE: 0 microbatches is out of range
 // RANK: rank 2 is out of range for 2 ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more ranks and a rank below their number
-// MANY: stages, cut problem, give from 1 to
+// MANY: stages, cut problem, give 1 to
 // KIND: unknown schedule 'zero' of a pipeline, give gpipe, 1f1b or interleaved
-// ODD: needs a multiple of 2 microbatches, not 3
+// ODD: needs a number of microbatches that is a multiple of 2, and 3 is not, give another number or use
 func.func @perceptron(%x: tensor<4x4xf32> {dataflow.name = "x"}) -> (tensor<4x3xf32> {dataflow.name = "y"}) {
   %a = dataflow.state "a" trainable dense<0.5> : tensor<4x3xf32>
   %0 = dataflow.matmul %x, %a : tensor<4x4xf32>, tensor<4x3xf32>

@@ -8,7 +8,7 @@ func.func @rule(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// expected-error @+1 {{operator 'matmul' cannot run as 3 parts by rule 'rows', use a divisor of 8 of at least 2}}
+// expected-error @+1 {{operator 'matmul' cannot run as 3 parts by rule 'rows', use a number of at least 2 that divides 8}}
 func.func @uneven(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
   %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"rows", 3>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>
@@ -50,7 +50,7 @@ func.func @text(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = dataflow.constant dense<1.0> : tensor<2xf32>
-  // expected-error @+1 {{does not run, it follows from constants: it cannot be split}}
+  // expected-error @+1 {{is computed from constants at compile time and cannot be split}}
   %d = dataflow.unary tanh %c {dataflow.split = #dataflow.split<"dim 0", 2>} : tensor<2xf32>
   %y = dataflow.binary add %x, %d : tensor<2xf32>, tensor<2xf32>
   return %y : tensor<2xf32>

@@ -9,7 +9,7 @@ func.func @fixed(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"})
 
 // -----
 
-// expected-error @+1 {{no trainable parameter has an influence on the loss}}
+// expected-error @+1 {{the loss depends on no trainable parameter}}
 func.func @idle(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<3xf32>
   return %x : tensor<8x3xf32>
@@ -17,7 +17,7 @@ func.func @idle(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"}) 
 
 // -----
 
-// expected-error @+1 {{has several outputs to take the loss of, name one of 'y', 'z'}}
+// expected-error @+1 {{has several outputs, and the loss needs one, option '--train of', name one of 'y', 'z'}}
 func.func @several(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"}, tensor<8x3xf32> {dataflow.name = "z"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<3xf32>
   %0 = dataflow.binary mul %x, %w : tensor<8x3xf32>, tensor<3xf32>
@@ -26,7 +26,7 @@ func.func @several(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"
 
 // -----
 
-// expected-error @+1 {{the loss is taken of an output of 'i64' elements, not floats}}
+// expected-error @+1 {{the output of the loss must have floating-point elements, got 'i64'}}
 func.func @integers(%x: tensor<8xf32>) -> (tensor<8xi64> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<8xf32>
   %0 = dataflow.cast %w : tensor<8xf32> -> tensor<8xi64>
@@ -35,7 +35,7 @@ func.func @integers(%x: tensor<8xf32>) -> (tensor<8xi64> {dataflow.name = "y"}) 
 
 // -----
 
-// expected-error @+1 {{softmax-cross-entropy needs classes, its output is one number}}
+// expected-error @+1 {{softmax-cross-entropy needs an output with an axis of classes, and the output is one number}}
 func.func @one_number(%x: tensor<f32>) -> (tensor<f32> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<f32>
   %0 = dataflow.binary mul %x, %w : tensor<f32>, tensor<f32>
@@ -47,7 +47,7 @@ func.func @one_number(%x: tensor<f32>) -> (tensor<f32> {dataflow.name = "y"}) {
 func.func @no_gradient(%x: tensor<2x3x2x2xf32>) -> (tensor<2x3x4x4xf32> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<3x1x1xf32>
   %0 = dataflow.binary mul %x, %w : tensor<2x3x2x2xf32>, tensor<3x1x1xf32>
-  // expected-error @+1 {{has no gradient, and lies between the loss and what it is differentiated by}}
+  // expected-error @+1 {{has no gradient, and lies between the loss and a tensor whose gradient is needed}}
   %1 = dataflow.resize linear %0 scales [1.0, 1.0, 2.0, 2.0] half_pixel round_prefer_floor : tensor<2x3x2x2xf32> -> tensor<2x3x4x4xf32>
   return %1 : tensor<2x3x4x4xf32>
 }

@@ -9,11 +9,11 @@
 
 // LOSS: error: 'hinge' is not a loss, use softmax-cross-entropy, mse or output
 // OPTIMIZER: error: 'rmsprop' is not an optimizer, use sgd, momentum, adam or adamw
-// ACCUMULATE: error: cannot accumulate the gradients of -1 steps
-// TOOMANY: error: cannot accumulate the gradients of 2147483648 steps
-// OUTPUT: error: has no output 'z' to take the loss of, name one of 'y'
-// AXIS: error: class axis 2 is outside the output's rank 2
-// ELEMENTS: error: the output that is the loss has 32 elements, not one
+// ACCUMULATE: error: accumulate=-1 is out of range, option 'accumulate' of dataflow-train, give 0 to {{.*}}
+// TOOMANY: error: accumulate=2147483648 is out of range, option 'accumulate' of dataflow-train, give 0 to {{.*}}
+// OUTPUT: error: has no output 'z' for the loss, option '--train of', name one of 'y'
+// AXIS: error: class axis 2 is out of range for an output of rank 2
+// ELEMENTS: error: the output that is the loss must have one element, got 32
 func.func @classifier(%x: tensor<8x4xf32> {dataflow.name = "x"}) -> (tensor<8x4xf32> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<4xf32>
   %0 = dataflow.binary mul %x, %w : tensor<8x4xf32>, tensor<4xf32>

@@ -8,7 +8,7 @@ exec.program @accelerated parameters 0 state 0 {
   exec.stream @run compute of @accel0.device
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{operator 'node' runs on device 'accel0', which needs the runtime, plan for a machine with a CPU only, such as --machine host}}
+    // expected-error @+1 {{operator 'node' runs on device 'accel0', which needs the runtime, compile for a machine with a CPU only, such as --machine host}}
     %e = exec.launch @kernel "node" reads() writes(%x) on @run
   }
 }
@@ -26,7 +26,7 @@ exec.program @spilled parameters 64 state 0 {
   exec.step {
     %w = exec.home parameter 0 in @disk bytes 64 tensor "w"
     %w_0 = exec.slot @host at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{tensor 'w' is moved between memories, which needs the runtime, plan without a limit of memory, for a machine with a CPU only}}
+    // expected-error @+1 {{tensor 'w' is copied between memories, which needs the runtime, leave out --memory and compile for a machine with a CPU only}}
     %e = exec.read %w to %w_0 bytes 64 via @reads on @in
   }
 }
@@ -47,7 +47,7 @@ exec.program @text parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{operator 'lower' needs the runtime for text or images, leave it out of the model or compile it with a runtime}}
+    // expected-error @+1 {{operator 'lower' needs the runtime for text or images, leave the operator out of the model or compile with a runtime}}
     %e = exec.launch @kernel "lower" reads() writes(%x) on @run
   }
 }
@@ -57,7 +57,7 @@ exec.program @text parameters 0 state 0 {
 exec.program @words parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{tensor 'x' is text, which needs the runtime, compile it with a runtime}}
+  // expected-error @+1 {{tensor 'x' holds text, which needs the runtime, compile with a runtime}}
   exec.input "x" : tensor<1x!dataflow.string>
   exec.step {
   }
@@ -66,7 +66,7 @@ exec.program @words parameters 0 state 0 {
 // -----
 
 #symbols = #dataflow.symbols<"n" = 1 to 8 by 1>
-// expected-error @+1 {{extent 'n' has several sizes and a freestanding program has one, give its size by --dim}}
+// expected-error @+1 {{extent 'n' has a range of sizes, and a program without the runtime needs one size, give this size by --dim}}
 exec.program @ranged parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
@@ -83,7 +83,7 @@ exec.program @missing parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{launches 'emitted', which is not an llvm.func of the module; lower the kernels first}}
+    // expected-error @+1 {{launches 'emitted', which is not an llvm.func of the module, lower the kernels first}}
     %e = exec.launch @emitted "op" reads() writes(%x) on @run
   }
 }
@@ -103,7 +103,7 @@ exec.program @tiles parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{operator 'product' uses tile registers (AMX), which a system enables for a process, option '--target', give cpu:x86-64-v4 or lower}}
+    // expected-error @+1 {{operator 'product' uses tile registers (AMX), which a program without the runtime cannot enable, option '--target', give cpu:x86-64-v4 or lower}}
     %e = exec.launch @kernel "product" reads() writes(%x) on @run
   }
 }
@@ -115,7 +115,7 @@ exec.program @first parameters 0 state 0 {
   exec.step {
   }
 }
-// expected-error @+1 {{is the module's second program; a compiled model has one}}
+// expected-error @+1 {{is the second program of the module, and a compiled model must have one}}
 exec.program @second parameters 0 state 0 {
   exec.memory @host
   exec.step {
@@ -131,7 +131,7 @@ exec.program @memories parameters 0 state 0 {
   exec.device @cpu cpu in @m1 threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.step {
-    // expected-error @+1 {{the program uses memory 'm1' beside 'host', and a freestanding program has one, plan for a machine with a CPU only}}
+    // expected-error @+1 {{the program uses memory 'm1' in addition to 'host', and a program without the runtime can use one memory, compile for a machine with a CPU only}}
     %x = exec.slot @m1 at 0 bytes 64 tensor "x"
     %e = exec.launch @kernel "node" reads() writes(%x) on @run
   }
@@ -148,7 +148,7 @@ exec.program @filled parameters 64 state 0 {
   exec.link @bus joins @host, @m1 rate 1.0e9 duplex 2.0e9 latency 0
   exec.stream @run compute of @cpu
   exec.stream @in in of @other
-  // expected-error @+1 {{the program fills a device's memory before its first step, which needs the runtime, plan for a machine with a CPU only, such as --machine host}}
+  // expected-error @+1 {{the program fills the memory of a device before the first step, which needs the runtime, compile for a machine with a CPU only, such as --machine host}}
   exec.init {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %w_0 = exec.slot @m1 at 0 bytes 64 tensor "w"

@@ -26,7 +26,7 @@
 
 // Statuses: no error, no init, x, values of n, indices, y, and the operator that may fail.
 // LLVM: @sluice.message_starts = internal unnamed_addr constant [10 x i32]
-// LLVM: @sluice.messages = {{.*}}no error\00the model is not initialised, call its init function first\00input 'x' has no buffer, give the address of its 64 bytes\00input 'n' has no buffer{{.*}}\00input 'n' has another value than the model was compiled for, compile it for this one\00input 'i' has no buffer{{.*}}a value of input 'i' is out of range, give values from -4 to 3{{.*}}output 'y' has no buffer{{.*}}operator 'scale_0' failed, check the values of the model's inputs\00this is no status of the model's run function\00
+// LLVM: @sluice.messages = {{.*}}no error\00the model is not initialised, call its init function first\00input 'x' has no buffer, give the address of its 64 bytes\00input 'n' has no buffer{{.*}}\00input 'n' has a value other than the one for which the model was compiled, compile the model for this value\00input 'i' has no buffer{{.*}}a value of input 'i' is out of range, give values from -4 to 3{{.*}}output 'y' has no buffer{{.*}}operator 'scale_0' failed, check the values of the model's inputs\00the status is not one of the model's run function\00
 llvm.func @scale(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @never(%env: !llvm.ptr, %args: !llvm.ptr) -> i32 {
   %0 = llvm.mlir.constant(0 : i32) : i32

@@ -6,7 +6,7 @@ exec.program @missing parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{launches 'emitted', which is not an llvm.func of the module; lower the kernels first}}
+    // expected-error @+1 {{launches 'emitted', which is not an llvm.func of the module, lower the kernels first}}
     %e = exec.launch @emitted "op" reads() writes(%x) on @run
   }
 }
@@ -21,7 +21,7 @@ exec.program @other_type parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{launches 'one', which is not of type '!llvm.func<i32 (ptr, ptr)>'}}
+    // expected-error @+1 {{launches 'one', whose type must be '!llvm.func<i32 (ptr, ptr)>'}}
     %e = exec.launch @one "op" reads() writes(%x) on @run
   }
 }
@@ -33,7 +33,7 @@ exec.program @first parameters 0 state 0 {
   exec.step {
   }
 }
-// expected-error @+1 {{is the module's second program; a compiled model has one}}
+// expected-error @+1 {{is the second program of the module, and a compiled model must have one}}
 exec.program @second parameters 0 state 0 {
   exec.memory @host
   exec.step {

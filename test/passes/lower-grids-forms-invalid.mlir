@@ -33,7 +33,7 @@ module attributes {exec.target = #target} {
 // Blocks of a second dimension.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has a known_grid_size that is not of one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' has a known_grid_size of more than one dimension, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 2, 1>} {
@@ -48,7 +48,7 @@ module attributes {exec.target = #target} {
 // A block of threads that is not made of warps.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has 33 threads, which are not a multiple of 32 up to 1024, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' has 33 threads, a multiple of 32 up to 1024 is allowed, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 33, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
@@ -63,7 +63,7 @@ module attributes {exec.target = #target} {
 // No global for the descriptor.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has no llvm.mlir.global of its name for its descriptor, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' has no llvm.mlir.global of the same name for the descriptor, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
@@ -92,7 +92,7 @@ module attributes {exec.target = #target} {
 // Threads of a second dimension.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has 'gpu.thread_id' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' contains 'gpu.thread_id' in a form that cannot be lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
@@ -108,7 +108,7 @@ module attributes {exec.target = #target} {
 // A shuffle of another mode.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has 'gpu.shuffle' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' contains 'gpu.shuffle' in a form that cannot be lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
@@ -126,7 +126,7 @@ module attributes {exec.target = #target} {
 // An address that is not in shared memory.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has 'llvm.mlir.addressof' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' contains 'llvm.mlir.addressof' in a form that cannot be lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     llvm.mlir.global internal constant @data() : i8
@@ -143,7 +143,7 @@ module attributes {exec.target = #target} {
 // A choice by architecture without an alternative.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{function 'g' has 'scf.if' in a form that is not lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
+// expected-error @+1 {{function 'g' contains 'scf.if' in a form that cannot be lowered, gpu.module 'device', write grids as dataflow-emit-kernels does}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
@@ -188,7 +188,7 @@ module attributes {exec.target = #target} {
 // A target without a GPU.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = []>
-// expected-error @+1 {{the target has no GPU that runs the grids of gpu.module 'device', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to it}}
+// expected-error @+1 {{the target has no GPU to run the grids of gpu.module 'device', attribute 'exec.target', add cuda:sm_90 or cuda:emulated to the attribute}}
 module attributes {exec.target = #target} {
   gpu.module @device {
     gpu.func @g(%x: !llvm.ptr) kernel attributes {dataflow.operator = "y", known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {

@@ -42,7 +42,7 @@ def test_a_small_packing_is_proven_optimal():
     packing = planner.pack(buffers)
     assert_valid(buffers, packing)
     assert (packing.peak, packing.bound, packing.live, packing.is_optimal) == (6, 6, 5, True)
-    with pytest.raises(planner.Error, match="no packing takes less than 6 bytes, 1 above the capacity of 5 B"):
+    with pytest.raises(planner.Error, match="the buffers need at least 6 bytes, which exceeds the capacity of"):
         planner.pack(buffers, capacity=5)
 
 

@@ -26,9 +26,10 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
                        "', add it to the model's test_data_set_0");
     if (static_cast<int32_t>(given->second.type) != port.element_type ||
         static_cast<int64_t>(given->second.bytes.size()) != port.bytes)
-      return makeError(ErrorCode::InvalidInput, "the test's data for input '", port.name,
-                       "' has another type or size than the model declares, ", given->second.bytes.size(),
-                       " bytes instead of ", port.bytes, ", correct the file in test_data_set_0");
+      return makeError(ErrorCode::InvalidInput, "the test's data for input '", port.name, "' has ",
+                       given->second.bytes.size(),
+                       " bytes or a type that the model does not declare, the model declares ", port.bytes,
+                       " bytes, correct the file in test_data_set_0");
     opened.from.push_back(given->second.bytes.data());
   }
   for (uint32_t i = 0; i < model.num_outputs; ++i) {

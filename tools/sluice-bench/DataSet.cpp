@@ -52,13 +52,12 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
       if (input.name == value.name)
         declared = &input;
     if (!declared)
-      return makeError(ErrorCode::InvalidInput, "'", inputs[i], "' is for no input of the model, remove it");
+      return makeError(ErrorCode::InvalidInput, "the model has no input for file '", inputs[i], "', remove the file");
     addInput(set, declared->name, std::move(value));
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
   if (outputs.empty())
-    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, in '", folder,
-                     "', add the reference outputs");
+    return makeError(ErrorCode::NotFound, "no reference output_*.pb, in '", folder, "', add the reference outputs");
   for (size_t i = 0; i < outputs.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(HostValue value,
                             readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor"));

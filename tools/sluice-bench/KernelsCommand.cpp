@@ -68,8 +68,8 @@ Status runKernels(const KernelsOptions &options) {
   std::erase_if(cases, [&](const KernelCase &test) { return test.name.find(options.filter) == std::string::npos; });
   std::erase_if(cases, [&](const KernelCase &test) { return !canRun(test, targetOf(options.vectors)); });
   if (cases.empty())
-    return makeError(ErrorCode::NotFound, "no kernel's name contains '", options.filter,
-                     "', run without --filter to see all");
+    return makeError(ErrorCode::NotFound, "no kernel has a name with '", options.filter,
+                     "', option '--filter', leave it out to see all names");
   if (!haveOneDnn())
     std::cerr << "note: built without oneDNN, nothing to compare with\n";
   if (!options.json()) {

@@ -28,8 +28,8 @@ Expected<fs::path> findScripts(const std::string &given) {
   for (const fs::path &start : starts)
     if (fs::exists(start / "build", ignored) && fs::exists(start / "footprint", ignored))
       return start;
-  return makeError(ErrorCode::NotFound, "cannot find the model builders, directory 'scripts/models', give it with ",
-                   "--scripts");
+  return makeError(ErrorCode::NotFound,
+                   "cannot find the model builders, directory 'scripts/models', give the directory with --scripts");
 }
 
 /// Runs a script, its standard output into a file.
@@ -40,7 +40,7 @@ Status runScript(const std::vector<std::string> &command, const fs::path &output
   std::string problem;
   if (llvm::sys::ExecuteAndWait(command.front(), arguments, std::nullopt, redirects, 0, 0, &problem) != 0)
     return makeError(ErrorCode::Unsupported, "'", command.front(), "' failed", problem.empty() ? "" : ": ", problem,
-                     ", it needs Debian's python3-onnx");
+                     ", install Debian's python3-onnx, which this program needs");
   return {};
 }
 

@@ -114,10 +114,11 @@ private:
 Status Contest::prepare() {
   SLUICE_ASSIGN_OR_RETURN(ModelFile model, ModelFile::open(test.modelPath));
   if (test.dataSets.empty())
-    return makeError(ErrorCode::NotFound, "no folder test_data_set_0 beside it, add one with inputs and outputs");
+    return makeError(ErrorCode::NotFound,
+                     "no folder test_data_set_0 beside the model, add one with inputs and outputs");
   SLUICE_ASSIGN_OR_RETURN(set, readDataSet(test.dataSets.front(), model));
   if (!set.sequences.empty())
-    return makeError(ErrorCode::Unsupported, "it takes sequences, which are not measured");
+    return makeError(ErrorCode::Unsupported, "an input is a sequence, and only models with tensors are measured");
   CompilerOptions compiler;
   for (const auto &[name, tensor] : set.inputs) {
     compiler.dims.inputShapes[name] = tensor.shape;
@@ -273,7 +274,8 @@ Expected<std::vector<OnnxTest>> findModels(const ModelsOptions &options) {
                      "' is not a regular expression, option '--filter', correct its syntax");
   }
   if (models.empty())
-    return makeError(ErrorCode::NotFound, "no model's name matches '", options.filter, "', run without --filter");
+    return makeError(ErrorCode::NotFound, "no model has a name that matches '", options.filter,
+                     "', option '--filter', leave it out to see all names");
   return models;
 }
 
@@ -309,7 +311,7 @@ Status runModels(const ModelsOptions &options) {
   }
   table.finish();
   if (table.failures > 0)
-    return makeError(ErrorCode::InvalidInput, table.failures, " measurements of ours failed, see above");
+    return makeError(ErrorCode::InvalidInput, table.failures, " measurements of Sluice failed, see the messages above");
   return {};
 }
 

@@ -228,7 +228,8 @@ Expected<OnnxTestOutcome> runDataSet(const OnnxTest &test, const ModelFile &file
   SLUICE_RETURN_IF_ERROR(model.run());
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, model.takeOutputs());
   if (outputs.size() < set.outputs.size())
-    return makeError(ErrorCode::InvalidInput, "it has ", outputs.size(), " outputs, expected ", set.outputs.size());
+    return makeError(ErrorCode::InvalidInput, "the model has ", outputs.size(), " outputs, expected ",
+                     set.outputs.size());
   outcome.onlyShapes = isRandom(file.graph(), set);
   for (size_t i = 0; i < set.outputs.size(); ++i)
     SLUICE_RETURN_IF_ERROR(compare(outputs[i], set.outputs[i], outcome.onlyShapes));

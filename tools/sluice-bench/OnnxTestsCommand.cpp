@@ -53,8 +53,8 @@ Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<st
         continue;
       const size_t colon = line.find(": ");
       if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
-        return makeError(ErrorCode::InvalidInput, "'", line, "' is not 'name: reason', '", path, "' line ", number,
-                         ", say why the test fails");
+        return makeError(ErrorCode::InvalidInput, "'", line, "' does not have the form 'name: reason', '", path,
+                         "' line ", number, ", write why the test fails");
       failures.push_back({line.substr(0, colon), line.substr(colon + 2)});
     }
   }
@@ -192,7 +192,8 @@ Status runTests(const OnnxTestsOptions &options) {
     }
     std::erase_if(tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
     if (tests.empty())
-      return makeError(ErrorCode::NotFound, "no test's name matches '", options.filter, "', run without --filter");
+      return makeError(ErrorCode::NotFound, "no test has a name that matches '", options.filter,
+                       "', option '--filter', leave it out to see all names");
   }
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create("sluice-onnx"));
   const auto workOf = [&](size_t index) { return work.file(std::to_string(index)); };

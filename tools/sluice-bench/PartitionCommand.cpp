@@ -165,7 +165,8 @@ private:
 
 Status runModels(const PartitionOptions &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
-    return makeError(ErrorCode::InvalidInput, "models need a batch size, option '--models', give one with '--batch'");
+    return makeError(ErrorCode::InvalidInput,
+                     "the batch size of the models is missing, option '--models', give one with '--batch'");
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   const bool isText = options.format == "text", isMegatron = options.suite == "megatron";
   if (isText)
@@ -218,8 +219,9 @@ Status runSpartan(const PartitionOptions &options, Json &rows) {
   constexpr int kFewest = 2, kMost = 15; // Operators: the thesis'.
   for (int64_t devices : options.devices)
     if (kSpartanExtent % devices != 0)
-      return makeError(ErrorCode::InvalidInput, "suite spartan has arrays of multiples of ", kSpartanExtent,
-                       " elements, which ", devices, " devices do not divide, option '--devices', give a power of two");
+      return makeError(ErrorCode::InvalidInput, "the arrays of suite spartan have multiples of ", kSpartanExtent,
+                       " elements, and ", devices,
+                       " devices do not divide this number, option '--devices', give a power of two");
   for (int64_t devices : options.devices) {
     Rng rng(options.seed);
     PartitionMachine machine;
@@ -346,10 +348,10 @@ void addPartitionCommand(CLI::App &app, Action &action) {
     const bool isSpartan = options->suite == "spartan";
     for (const char *name : {"--models", "--machine", "--optimizer", "--inference", "--scripts"})
       if (isSpartan && command->count(name) > 0)
-        throw CLI::ValidationError(name, "is not of suite spartan, leave it out");
+        throw CLI::ValidationError(name, "has no effect on suite spartan, leave the option out");
     for (const char *name : {"--programs", "--seed"})
       if (!isSpartan && command->count(name) > 0)
-        throw CLI::ValidationError(name, "is of suite spartan alone, leave it out");
+        throw CLI::ValidationError(name, "has an effect on suite spartan only, leave the option out");
     action = [options] { return runPartition(*options); };
   });
 }

@@ -84,7 +84,8 @@ Expected<Json> Rival::readAnswer() {
   std::free(line);
   if (!answer.is_object()) {
     end();
-    return makeError(ErrorCode::Unsupported, "package '", package, "' ended without an answer, see its messages above");
+    return makeError(ErrorCode::Unsupported, "package '", package,
+                     "' ended without an answer, see the messages of the package above");
   }
   if (answer.contains("error"))
     return makeError(ErrorCode::Unsupported, answer["error"].get<std::string>());
@@ -93,7 +94,8 @@ Expected<Json> Rival::readAnswer() {
 
 Expected<Json> Rival::ask(const Json &request) {
   if (process < 0)
-    return makeError(ErrorCode::Unsupported, "package '", package, "' has ended, see its messages above");
+    return makeError(ErrorCode::Unsupported, "package '", package,
+                     "' has ended, see the messages of the package above");
   std::fprintf(requests, "%s\n", request.dump().c_str());
   std::fflush(requests);
   return readAnswer();

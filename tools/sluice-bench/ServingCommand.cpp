@@ -67,7 +67,7 @@ public:
     if (file.machine.computeDevices().size() != 1 || !memory.valid())
       return makeError(
           ErrorCode::InvalidInput, "machine '", file.machine.name,
-          "' must have exactly one compute device, an accelerator, option '--machine', give another machine");
+          "' must have an accelerator that is the only compute device, option '--machine', give another machine");
     return {};
   }
   int64_t capacityBytes() const { return file.capacities[memory.index()]; }

@@ -75,9 +75,9 @@ PoolResult finish(Child &child, bool late, int64_t timeoutNs) {
   PoolResult result;
   result.elapsedNs = std::chrono::nanoseconds(Clock::now() - child.start).count();
   if (late)
-    result.reason = concat("it does not end within ", formatDuration(timeoutNs));
+    result.reason = concat("still running after ", formatDuration(timeoutNs));
   else if (WIFSIGNALED(status))
-    result.reason = concat("it crashes: signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
+    result.reason = concat("crashed with signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
   else if (WEXITSTATUS(status) != 0)
     result.reason = child.said.empty() ? concat("exit code ", WEXITSTATUS(status)) : child.said;
   else {

@@ -61,7 +61,8 @@ static ChildResult waitFor(pid_t child, int64_t timeoutNs) {
 
 static tl::unexpected<Error> cannotStart(int why) {
   return makeError(ErrorCode::Io, "cannot start a process, ", std::strerror(why),
-                   ", end other programs, free memory or raise 'ulimit -u' and 'ulimit -n'");
+                   why == E2BIG ? ", shorten the command or its environment"
+                                : ", end other programs, free memory or raise 'ulimit -u' and 'ulimit -n'");
 }
 
 Expected<ChildResult> runForked(const std::function<int()> &body, int64_t timeoutNs) {

@@ -82,10 +82,12 @@ Status Reducer::testWhole(const std::string &name) {
   const std::string bytes = bestModel.SerializeAsString();
   SLUICE_ASSIGN_OR_RETURN(ChildResult result, test(bytes));
   if (result.end == ChildResult::End::Interrupted)
-    return makeError(ErrorCode::Interrupted, "interrupted, before '", name, "' was tested, run it again");
+    return makeError(ErrorCode::Interrupted, "interrupted before the test of '", name,
+                     "' ended, run the command again");
   if (!result.success())
-    return makeError(ErrorCode::InvalidInput, "the test does not hold for '", name, "' itself (",
-                     result.describe(params.timeoutNs), "), give a command that exits 0 on the model to shrink");
+    return makeError(ErrorCode::InvalidInput, "the test command failed on the model itself (",
+                     result.describe(params.timeoutNs), "), model '", name,
+                     "', give a command that exits with 0 on this model");
   ++reduction.progress.interesting;
   reduction.progress.nodes = bestModel.graph().node_size();
   reduction.progress.bytes = static_cast<int64_t>(bytes.size());

@@ -66,7 +66,7 @@ private:
     bytes = saturatingAdd(bytes, static_cast<int64_t>(data.bytes.size()));
     if (bytes > INT_MAX)
       return makeError(ErrorCode::Unsupported, "model '", file.path(), "' has more than 2 GiB of data",
-                       ", which protobuf cannot write, cut it before shrinking it");
+                       ", which protobuf cannot write, cut the model before you shrink it");
     to.set_raw_data(data.bytes.data(), data.bytes.size());
     to.clear_external_data();
     to.clear_data_location();
@@ -212,7 +212,7 @@ Expected<Subject> Subject::open(const std::string &path, const TemporaryDirector
   SLUICE_RETURN_IF_ERROR(DataMover(file).move(file.proto(), subject.whole));
   if (subject.whole.ByteSizeLong() > INT_MAX)
     return makeError(ErrorCode::Unsupported, "model '", path, "' takes more than 2 GiB with its data",
-                     ", which protobuf cannot write, cut it before shrinking it");
+                     ", which protobuf cannot write, cut the model before you shrink it");
   SLUICE_RETURN_IF_ERROR(subject.inferTypes(scratch, timeoutNs));
   subject.index();
   return subject;

@@ -59,8 +59,8 @@ Expected<HostTensor> readLike(const std::string &path, const HostTensor &port) {
   Expected<HostTensor> tensor = readNpy(path);
   if (tensor && (tensor->type != port.type || tensor->shape != port.shape))
     return makeError(ErrorCode::InvalidInput, "'", path, "' is ", elementTypeName(tensor->type), " ",
-                     formatShape(tensor->shape), " and the model's '", port.name, "' is ", elementTypeName(port.type),
-                     " ", formatShape(port.shape), ", write both anew");
+                     formatShape(tensor->shape), " and '", port.name, "' of the model is ", elementTypeName(port.type),
+                     " ", formatShape(port.shape), ", write the model and the run again with 'sluice run --keep'");
   return tensor;
 }
 
@@ -70,7 +70,8 @@ bool isFile(const Json &entry) {
 }
 
 tl::unexpected<Error> wrongRun(const std::string &folder, const char *what) {
-  return makeError(ErrorCode::InvalidInput, what, ", '", folder, "/run.json', write the folder anew");
+  return makeError(ErrorCode::InvalidInput, what, ", '", folder,
+                   "/run.json', write the folder again with 'sluice run --keep'");
 }
 
 /// The references of an array of outputs.
@@ -79,7 +80,7 @@ Expected<std::map<size_t, HostTensor>> readReferences(const std::string &folder,
   std::map<size_t, HostTensor> references;
   for (const Json &output : outputs) {
     if (!isFile(output) || !output.value("index", Json()).is_number_unsigned() || output["index"] >= model.num_outputs)
-      return wrongRun(folder, "an output has no file, or is not the model's");
+      return wrongRun(folder, "an output has no file, or the model has no such output");
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(folder + "/" + output["file"].get<std::string>()));
     references.emplace(output["index"], std::move(tensor));
   }
@@ -91,7 +92,7 @@ Expected<std::vector<Size>> readSizes(const std::string &folder, const sluice_mo
   for (const Json &entry : json) {
     Size size;
     if (!entry.is_object() || !entry.value("symbols", Json()).is_object() || !entry.value("outputs", Json()).is_array())
-      return wrongRun(folder, "a size has no symbols or outputs");
+      return wrongRun(folder, "an entry of 'sizes' has no symbols or no outputs");
     for (const auto &[name, value] : entry["symbols"].items()) {
       if (!value.is_number_integer())
         return wrongRun(folder, "a symbol's value is not an integer");
@@ -109,12 +110,12 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
   auto wrong = [&](const char *what) { return wrongRun(folder, what); };
   if (!json.is_object() || json.value("schema", Json()) != 1 || !json["quantized"].is_boolean() ||
       !json["inputs"].is_array() || !json["outputs"].is_array())
-    return wrong("this is not a run of schema 1");
+    return wrong("the file does not describe a run of schema 1");
   KeptRun run;
   run.quantized = json["quantized"];
   const Json &inputs = json["inputs"];
   if (inputs.size() != model.num_inputs)
-    return wrong("it has other inputs than the model");
+    return wrong("the number of inputs differs from the model's");
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> ports, driver::makeInputs(model));
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
     GivenInput &given = run.inputs.emplace_back();
@@ -126,7 +127,7 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
     } else if (inputs[i].is_object() && inputs[i].value("seed", Json()).is_number_unsigned()) {
       given.seed = inputs[i]["seed"];
     } else {
-      return wrong("an input has neither file nor seed");
+      return wrong("an input has neither a file nor a seed");
     }
   }
   SLUICE_ASSIGN_OR_RETURN(run.sizes, readSizes(folder, model, json.value("sizes", Json::array())));
@@ -140,7 +141,7 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
       return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t(INT64_MAX);
     };
     if (!weight.is_object() || !isSize("offset") || !isSize("bytes"))
-      return wrong("a weight has no place");
+      return wrong("a weight has no 'offset' or no 'bytes'");
     run.weights.push_back({weight["offset"], weight["bytes"]});
   }
   return run;
@@ -187,7 +188,7 @@ Status writeOutputs(const std::string &directory, std::vector<HostTensor> output
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type == ElementType::String)
       return makeError(ErrorCode::Unsupported, "output '", outputs[i].name,
-                       "' holds text, option '--output-dir', which .npy does not");
+                       "' holds text, which .npy files cannot store, option '--output-dir', leave it out");
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/output_", i, ".npy"), formatNpy(outputs[i])));
   }
   return {};
@@ -276,7 +277,8 @@ Status run(const RunOptions &options) {
   }
   std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
   if (!passes)
-    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.folder, "'");
+    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, in '", options.folder,
+                     "', see the differences above");
   return {};
 }
 
@@ -318,7 +320,7 @@ Expected<std::string> parameterHash(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(Json manifest, readJsonFile(directory + "/manifest.json"));
   if (!manifest.is_object() || !manifest.value("parameter_hash", Json()).is_string())
     return makeError(ErrorCode::InvalidInput, "'", directory,
-                     "/manifest.json' has no hash of the parameters, write the folder anew");
+                     "/manifest.json' has no hash of the parameters, write the folder again with 'sluice run --keep'");
   return manifest["parameter_hash"].get<std::string>();
 }
 
@@ -330,7 +332,8 @@ Status generate(const std::string &folder) {
   SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(weights, model));
   const std::string path = folder + "/model/parameters.bin";
   auto wrong = [&](const auto &...what) {
-    return makeError(ErrorCode::InvalidInput, what..., ", '", weights, "/run.json', write the folder anew");
+    return makeError(ErrorCode::InvalidInput, what..., ", '", weights,
+                     "/run.json', write the folder again with 'sluice run --keep'");
   };
   SLUICE_ASSIGN_OR_RETURN(std::string hash, parameterHash(folder + "/model"));
   // Beside the file, which stays as it is until all is there.
@@ -340,17 +343,17 @@ Status generate(const std::string &folder) {
   if (problem)
     return makeError(ErrorCode::Io, "cannot copy '", path, "' to '", scratch.path(), "', ", problem.message(),
                      problem == std::errc::no_space_on_device ? ", make room on its disk"
-                                                              : ", see that both can be read and written");
+                                                              : ", make both readable and writable");
   {
     SLUICE_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(scratch.path()));
     if (kept.weights.size() != model.num_outputs)
-      return wrong(kept.weights.size(), " weights have a place and ", model.num_outputs, " are computed");
+      return wrong("the run lists ", kept.weights.size(), " weights and the model computes ", model.num_outputs);
     std::vector<void *> outputs;
     std::map<int64_t, int64_t> ends;
     for (uint32_t i = 0; i < model.num_outputs; ++i) {
       const auto [offset, bytes] = kept.weights[i];
       if (bytes != tableEntry(model.outputs, i).bytes || bytes > file.size() || offset > file.size() - bytes)
-        return wrong("a weight lies outside of '", path, "'");
+        return wrong("a weight lies beyond the end of '", path, "'");
       const auto next = ends.upper_bound(offset);
       if ((next != ends.end() && next->first < offset + bytes) ||
           (next != ends.begin() && std::prev(next)->second > offset))
@@ -361,7 +364,7 @@ Status generate(const std::string &folder) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, inputsOf(session, kept, kept.sizes.front()));
     SLUICE_RETURN_IF_ERROR(session.step(inputs, outputs));
     if (runtime::sha256Hex(file.at(0), static_cast<size_t>(file.size())) != hash)
-      return wrong("the weights computed are not those of '", path, "'");
+      return wrong("the computed weights differ from those that '", path, "' had");
   }
   std::filesystem::rename(scratch.path(), path, problem);
   if (problem)

@@ -29,10 +29,10 @@ Status simulatePlans(const SimulateOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Json measured, readJsonFile(options.times));
   auto wrong = [&](const std::string &what) {
     return makeError(ErrorCode::InvalidInput, what, ", '", options.times,
-                     "', give what `sluice-runner run --repeat 9` printed");
+                     "', give the output of 'sluice-runner run --repeat 9'");
   };
   if (!measured.is_object() || !measured.contains("operatorNs") || !measured["operatorNs"].is_object())
-    return wrong("it has no operators' times");
+    return wrong("the file has no times of operators");
   const Json &times = measured["operatorNs"];
   Json json;
   std::map<std::string, LinkMeasurement> links;

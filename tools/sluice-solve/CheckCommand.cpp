@@ -39,7 +39,7 @@ Status runCheck(const CheckOptions &options, const std::atomic<bool> &interrupt)
     printJson(list);
   if (invalid > 0)
     return makeError(ErrorCode::InvalidInput, invalid, " of ", options.files.size(),
-                     " plans are invalid, see their lines, make them anew");
+                     " plans are invalid, see the lines above, make these plans again");
   return {};
 }
 

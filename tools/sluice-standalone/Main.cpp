@@ -69,8 +69,9 @@ Expected<std::vector<std::string>> chooseFiles(const StandaloneOptions &options,
     if (file.empty())
       file = given;
     if (next >= model.num_inputs)
-      return makeError(ErrorCode::InvalidInput, "the model has ", model.num_inputs, " inputs, option '--input ", given,
-                       "', they are ", nameList(model.inputs, model.num_inputs));
+      return makeError(ErrorCode::InvalidInput, "more files than the ", model.num_inputs,
+                       " inputs of the model, option '--input ", given, "', leave it out, the inputs are ",
+                       nameList(model.inputs, model.num_inputs));
     files[next++] = std::move(file);
   }
   for (uint32_t i = 0; i < model.num_inputs; ++i) {
@@ -91,9 +92,9 @@ Expected<std::vector<HostTensor>> readInputs(const StandaloneOptions &options, c
     SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(desc.element_type));
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(files[i]));
     if (tensor.type != type || tensor.shape.size() != desc.rank)
-      return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' takes ", elementTypeName(type), " of ",
-                       desc.rank, " dimensions, '", files[i], "' is ", elementTypeName(tensor.type), " ",
-                       formatShape(tensor.shape), ", convert it");
+      return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' needs ", elementTypeName(type), " with ",
+                       desc.rank, " dimensions and '", files[i], "' has ", elementTypeName(tensor.type), " ",
+                       formatShape(tensor.shape), ", convert the data");
     tensor.name = desc.name;
     inputs.push_back(std::move(tensor));
   }
@@ -154,11 +155,11 @@ Status compare(const StandaloneOptions &options, const std::vector<HostTensor> &
     printLine(comparison.matches ? "matches" : "differs", concat(outputs[i].name, ": ", describe(comparison)));
   }
   if (!isFound)
-    return makeError(ErrorCode::NotFound, "no reference output_0.npy to compare with, option '--expect ",
-                     options.expect, "', give a directory that 'sluice run --keep' wrote");
+    return makeError(ErrorCode::NotFound, "no reference output_0.npy, option '--expect ", options.expect,
+                     "', give a directory that 'sluice run --keep' wrote");
   if (!passes)
-    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
-                     "', see --tolerance");
+    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, in '", options.expect,
+                     "', raise --tolerance if the differences above are acceptable");
   std::cout << "PASS\n";
   return {};
 }

@@ -24,8 +24,8 @@ Expected<Disturbance> Disturbance::parse(const std::string &text) {
     if (factor && step && *factor >= 1 && *factor <= 1e6 && *step >= 0)
       return Disturbance{text.substr(0, equals), *factor, *step};
   }
-  return makeError(ErrorCode::InvalidInput, "'", text, "' is not a device, a factor and a step, option '--slow', ",
-                   "write 'accel0=3@100' with a factor of at least 1");
+  return makeError(ErrorCode::InvalidInput, "'", text, "' does not have the form DEVICE=FACTOR@STEP, option '--slow', ",
+                   "write such as 'accel0=3@100', with a factor of at least 1");
 }
 
 Status Disturbance::apply(const RunSession &session) const {
@@ -38,7 +38,7 @@ Status Disturbance::apply(const RunSession &session) const {
       return session.slowDevice(i, factor);
     known += (known.empty() ? "" : ", ") + std::string(tableEntry(model.devices, i).name);
   }
-  return makeError(ErrorCode::InvalidInput, "no emulated device '", device, "' is in the machine, option '--slow', ",
+  return makeError(ErrorCode::InvalidInput, "the machine has no emulated device '", device, "', option '--slow', ",
                    known.empty() ? "run on a machine that has one" : concat("use one of ", known));
 }
 

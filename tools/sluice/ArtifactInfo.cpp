@@ -70,8 +70,8 @@ Expected<std::vector<SymbolInfo>> readSymbols(const JsonReader &json, size_t num
     SLUICE_ASSIGN_OR_RETURN(int64_t input, entry.integer("input"));
     SLUICE_ASSIGN_OR_RETURN(int64_t dimension, entry.integer("dimension"));
     if (input < 0 || input >= static_cast<int64_t>(numInputs) || dimension < 0 || dimension > UINT32_MAX)
-      return makeError(ErrorCode::InvalidInput, "symbol '", symbol.name, "' is of no input, ", entry.where(),
-                       ", compile the model again");
+      return makeError(ErrorCode::InvalidInput, "symbol '", symbol.name, "' names no dimension of an input, ",
+                       entry.where(), ", compile the model again");
     symbol.input = static_cast<uint32_t>(input);
     symbol.dimension = static_cast<uint32_t>(dimension);
     symbols.push_back(std::move(symbol));
@@ -88,7 +88,8 @@ Expected<ReadManifest> readManifest(const std::string &directory) {
   const JsonReader json(*text, path);
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, json.integer("schema"));
   if (schema != 1)
-    return makeError(ErrorCode::InvalidInput, "'", path, "' has schema ", schema, ", compile the model again");
+    return makeError(ErrorCode::InvalidInput, "'", path, "' has schema ", schema,
+                     " and this version reads schema 1, compile the model again");
   ReadManifest manifest;
   SLUICE_ASSIGN_OR_RETURN(manifest.info.name, json.string("name"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.cpuFeatures, json.string("cpu_features"));

@@ -76,7 +76,7 @@ Expected<int64_t> slowRankOf(const Disturbance &slow, int64_t numRanks) {
   if (slow.device.starts_with(kRank))
     if (Expected<int64_t> rank = parseInteger(slow.device.substr(kRank.size())); rank && *rank >= 0 && *rank < numRanks)
       return *rank;
-  return makeError(ErrorCode::InvalidInput, "there is no '", slow.device, "', option '--slow', use rank0 to rank",
+  return makeError(ErrorCode::InvalidInput, "no rank is named '", slow.device, "', option '--slow', use rank0 to rank",
                    numRanks - 1);
 }
 
@@ -239,7 +239,9 @@ private:
     constexpr int64_t kMostNapNs = 20'000'000;
     for (int64_t leftNs = leastNs - elapsedNs(begin); leftNs > 0; leftNs = leastNs - elapsedNs(begin)) {
       if (interrupted)
-        return makeError(ErrorCode::Interrupted, "the run was interrupted, option '--slow' or '--step-time'");
+        return makeError(
+            ErrorCode::Interrupted,
+            "the run was interrupted during a wait of option '--slow' or '--step-time', run the command again");
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(leftNs, kMostNapNs)));
     }
     return {};
@@ -290,7 +292,7 @@ trainThreads(LocalWindows &windows, const BarrierTraining &training,
     try {
       threads.emplace_back(train, rank);
     } catch (const std::exception &error) {
-      windows.leave(static_cast<int64_t>(rank), concat("the system gives it no thread: ", error.what()));
+      windows.leave(static_cast<int64_t>(rank), concat("the system starts no more threads: ", error.what()));
     }
   }
   for (std::thread &thread : threads)
@@ -417,9 +419,9 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
     replicas.push_back(std::move(replica));
   }
   if (!replicas.front()->isLinear() && !training.isBulk(options.numRanks))
-    return makeError(ErrorCode::Unsupported, "the copies of the ranks would drift apart under '",
-                     barrierText(options.barrier), "' with adam or adamw, option '--barrier', ",
-                     "train with sgd or momentum, or give bsp");
+    return makeError(ErrorCode::Unsupported, "with adam or adamw, barrier '", barrierText(options.barrier),
+                     "' would let the weights of the ranks drift apart, option '--barrier', train with sgd or "
+                     "momentum, or give bsp");
   SLUICE_ASSIGN_OR_RETURN(const std::vector<GivenInput> given, readInputs(inputNames(replicas.front()->model())));
   BarrierOutcome outcome;
   SLUICE_ASSIGN_OR_RETURN(outcome.firstStep, restore(directory, options, replicas));

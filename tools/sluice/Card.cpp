@@ -45,7 +45,7 @@ Expected<std::unique_ptr<Card>> Card::open(int ordinal) {
       result = cu.eventCreate(event, 0);
   if (result)
     return makeError(ErrorCode::InvalidInput, "GPU number ", ordinal, " cannot be used: ", cu.explain(result),
-                     ", see that nvidia-smi lists it");
+                     ", check that nvidia-smi lists this GPU");
   card->architecture = major * 10 + minor;
   return card;
 }
@@ -88,7 +88,8 @@ Expected<double> Card::seconds(int repeat, const std::function<int()> &enqueue) 
     if (!result)
       result = cu.eventElapsed(&milliseconds, begin, end);
     if (result)
-      return makeError(ErrorCode::InvalidInput, "measuring failed: ", cu.explain(result));
+      return makeError(ErrorCode::InvalidInput, "measuring the GPU failed: ", cu.explain(result),
+                       ", run the command again");
     if (i > 0)
       least = i == 1 ? milliseconds * 1e-3 : std::min(least, milliseconds * 1e-3);
   }

@@ -43,8 +43,8 @@ static std::string readAll(int fd) {
 
 Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
   auto refused = [] {
-    return makeError(ErrorCode::Io, "cannot start a process to compile in, ", std::strerror(errno),
-                     ", end other programs, or compile before with 'sluice compile'");
+    return makeError(ErrorCode::Io, "cannot start a second process that compiles, ", std::strerror(errno),
+                     ", end other programs, or compile first with 'sluice compile' and run the result");
   };
   int ends[2];
   if (pipe(ends) != 0)
@@ -75,8 +75,10 @@ Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
   if (WIFSIGNALED(status))
-    return makeError(ErrorCode::Interrupted, "the process that compiles was ended by signal ", WTERMSIG(status), " (",
-                     strsignal(WTERMSIG(status)), "), give it more memory or compile before, with 'sluice compile'");
+    return makeError(
+        ErrorCode::Interrupted, "the process that compiles was ended by signal ", WTERMSIG(status), " (",
+        strsignal(WTERMSIG(status)),
+        "), free memory, or compile first with 'sluice compile', on a larger computer if needed, and run the result");
   Json answer = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (answer.is_object() && answer.contains("result"))
     return std::move(answer["result"]);

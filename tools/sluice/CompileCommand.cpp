@@ -82,20 +82,23 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   if (options.runtime == kNoRuntime) {
     if (options.isFormGiven && form != PackageForm::Object && form != PackageForm::Wasm)
       return makeError(ErrorCode::InvalidInput, "form '", options.emit,
-                       "' needs a runtime, option '--runtime none', give --emit object or wasm");
+                       "' contains the runtime, which '--runtime none' excludes, option '--emit', give object or wasm, "
+                       "or leave '--runtime' out");
     return PackageOptions{options.isFormGiven ? form : PackageForm::Object, /*isFreestanding=*/true, ""};
   }
   const PackageOptions package{form, /*isFreestanding=*/form == PackageForm::Wasm, options.runtime};
   if (!options.runtime.empty() && !package.linksRuntime())
-    return makeError(ErrorCode::InvalidInput, "form '", options.emit, "' links no runtime, option '--runtime ",
-                     excerpt(options.runtime), "', give --emit executable or oci, or leave the option out");
+    return makeError(ErrorCode::InvalidInput, "form '", options.emit,
+                     "' does not contain the runtime, option '--runtime ", excerpt(options.runtime),
+                     "', leave the option out, or give --emit executable or oci");
   return package;
 }
 
 Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved) {
   if (options.printPipeline || options.measured > 0)
-    return makeError(ErrorCode::Unsupported, "a pipeline has a program for each rank, option '",
-                     options.printPipeline ? "--print-pipeline" : "--measure-mappings", "', leave it out");
+    return makeError(ErrorCode::Unsupported, "option '",
+                     options.printPipeline ? "--print-pipeline" : "--measure-mappings",
+                     "' works for one program, and a pipeline has one for each rank, leave the option out");
   return compileStages(options.model, resolved, options.output, [&](uint32_t rank, const Compilation &compilation) {
     clearProgress();
     std::cout << options.output << ", rank " << rank << ": " << compilation.graph().numOperators() << " operators, "

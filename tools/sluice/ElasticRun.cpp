@@ -160,8 +160,8 @@ Status runElastic(const ElasticRun &run) {
     if (interrupted)
       return makeError(ErrorCode::Interrupted, "stopped, option '--elastic', continue with --from-states");
     if (end.status <= 2)
-      return makeError(ErrorCode::InvalidInput, "the ranks ended with an error of their own, option '--elastic', ",
-                       "see the message above, correct its cause and continue with --from-states");
+      return makeError(ErrorCode::InvalidInput, "the ranks ended with an error, option '--elastic', ",
+                       "correct the cause that the message above names and continue with --from-states");
     // States that were there before are those of another run.
     int64_t now = -1;
     if (identityOfStates(run.states) != before) {
@@ -172,8 +172,8 @@ Status runElastic(const ElasticRun &run) {
     inVain = now > done ? 0 : inVain + 1;
     done = std::max(done, now);
     if (inVain == kMostInVain)
-      return makeError(ErrorCode::Io, "ranks were lost ", kMostInVain, " times and kept no states in between, ",
-                       "the last time ", describe(end),
+      return makeError(ErrorCode::Io, "ranks were lost ", kMostInVain, " times before they kept new states, ",
+                       "the last one ended ", describe(end),
                        ", option '--elastic', free memory, or keep states more often with --keep-every");
     if (done >= run.steps) {
       std::cerr << "note: a rank was lost " << describe(end) << " after the last step, '" << run.states

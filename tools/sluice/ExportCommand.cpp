@@ -31,7 +31,7 @@ bool isDirectory(const std::string &path) {
 
 Status notForDirectory(const ExportCommandOptions &options, const char *option) {
   return makeError(ErrorCode::InvalidInput, "option '", option, "' is only for ONNX models, and '", options.source,
-                   "' is already compiled with its own value, leave the option out");
+                   "' is already compiled, leave the option out");
 }
 
 /// Plans for such a machine are of programs whose loops are unrolled.
@@ -62,8 +62,8 @@ Status runExport(const ExportCommandOptions &options) {
     return exportArtifact(options.source, options.model, options.output, to);
   }
   if (!options.model.empty())
-    return makeError(ErrorCode::InvalidInput, "option '--model' is for compiled models, '", options.source,
-                     "' is none, leave the option out");
+    return makeError(ErrorCode::InvalidInput, "option '--model' is only for compiled models, and '", options.source,
+                     "' is an ONNX model, leave the option out");
   std::optional<PlanFile> plan;
   if (!options.plan.empty()) {
     // A compiled model's directory keeps its plan.

@@ -170,7 +170,7 @@ void addFitCommand(CLI::App &app, Action &action) {
   options->compile.hidePlanned();
   command->callback([options, &action] {
     if (const std::string given = options->compile.firstPlanned(); !given.empty())
-      throw CLI::ValidationError(given, "'fit' tries several limits and plans each quickly, leave this option out");
+      throw CLI::ValidationError(given, "'fit' chooses the limits and the search itself, leave the option out");
     action = [options] { return runFit(*options); };
   });
 }

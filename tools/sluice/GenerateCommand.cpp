@@ -82,8 +82,8 @@ Expected<sluice_sampling> parseSampling(std::string_view text) {
         return bad("a number from 0 to 1000000");
       sampling.temperature = *parsed;
     } else {
-      return makeError(ErrorCode::InvalidInput, "'", excerpt(part),
-                       "' is not known, option '--sample', use greedy, or ", "top-k=, top-p=, temperature= and seed=");
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(part), "' is unknown, option '--sample', use greedy, or ",
+                       "top-k=, top-p=, temperature= and seed=");
     }
   }
   return sampling;
@@ -135,7 +135,8 @@ public:
     for (int64_t i = 0; i < options.most; ++i) {
       int64_t token = 0;
       if (interrupted)
-        return makeError(ErrorCode::Interrupted, "stopped after ", i, " tokens");
+        return makeError(ErrorCode::Interrupted, "stopped after ", i,
+                         " tokens, by the user, run the command again for all tokens");
       if (sluice_generator_next(text.get(), &token) != 0)
         return lastFailure();
       outcome.tokens.push_back(token);
@@ -197,8 +198,9 @@ private:
       const sluice_tensor_desc input = tableEntry(model.inputs, i);
       SLUICE_ASSIGN_OR_RETURN(ElementType type, elementTypeFromOnnx(input.element_type));
       if (given[i].tensor->type != type)
-        return makeError(ErrorCode::InvalidInput, "input '", input.name, "' takes ", elementTypeName(type), ", '",
-                         given[i].origin, "' is ", elementTypeName(given[i].tensor->type), ", convert it");
+        return makeError(ErrorCode::InvalidInput, "input '", input.name, "' needs elements of type ",
+                         elementTypeName(type), " and '", given[i].origin, "' has ",
+                         elementTypeName(given[i].tensor->type), ", convert the data");
       addresses[i] = given[i].tensor->bytes.data();
     }
     if (sluice_set_shapes(session.get(), extents.data()) != 0)

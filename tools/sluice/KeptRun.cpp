@@ -22,7 +22,7 @@ Json emptyRun() { return {{"schema", 1}, {"quantized", false}, {"inputs", Json::
 Status addTensor(Files &files, Json &where, const std::string &name, const HostTensor &tensor) {
   if (tensor.type == ElementType::String)
     return makeError(ErrorCode::Unsupported, "tensor '", tensor.name,
-                     "' holds text, option '--keep', which .npy does not");
+                     "' holds text, which .npy files cannot store, option '--keep', leave it out");
   files.emplace_back(name, formatNpy(tensor));
   where["file"] = name;
   return {};
@@ -52,7 +52,7 @@ static Status keepWeights(const std::filesystem::path &path, Compilation &compil
     std::filesystem::remove_all(path, error);
     if (error)
       return makeError(ErrorCode::Io, "cannot remove '", path.string(), "', ", error.message(),
-                       ", remove it or choose another path");
+                       ", remove this path or choose another one");
     return {};
   }
   Json run = emptyRun();
@@ -78,9 +78,10 @@ Status keepRun(const std::string &folder, Compilation &compilation, std::vector<
     Json entry;
     if (const std::optional<HostTensor> &tensor = given[i].tensor) {
       if (static_cast<int32_t>(tensor->type) != inputs[i].elementType || tensor->shape != inputs[i].shape)
-        return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(inputs[i].shape),
-                         ", '", given[i].origin, "' is ", elementTypeName(tensor->type), " ",
-                         formatShape(tensor->shape), ", give one step's data");
+        return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' needs ",
+                         elementTypeName(static_cast<ElementType>(inputs[i].elementType)), " ",
+                         formatShape(inputs[i].shape), " and '", given[i].origin, "' has ",
+                         elementTypeName(tensor->type), " ", formatShape(tensor->shape), ", give the data of one step");
       SLUICE_RETURN_IF_ERROR(addTensor(files, entry, concat("input_", i, ".npy"), *tensor));
     } else {
       entry["seed"] = given[i].seed;

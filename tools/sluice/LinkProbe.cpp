@@ -143,7 +143,7 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
                                    [&](const Device &each) { return each.memory == far; });
   if (device == machine.devices.end())
     return makeError(ErrorCode::Unsupported, "no device copies into memory '", machine.memory(far).name, "', machine '",
-                     machine.name, "', name one");
+                     machine.name, "', add a device with this memory to the machine file");
   ends = {static_cast<uint32_t>((far == link.a ? link.b : link.a).index()), static_cast<uint32_t>(far.index()),
           static_cast<uint32_t>(device - machine.devices.begin()), static_cast<uint32_t>(id.index())};
 

@@ -25,8 +25,9 @@ static Expected<ModelIdentity> identityOfPipeline(const std::string &directory) 
   for (uint32_t rank = 0; rank < stages.numRanks(); ++rank) {
     SLUICE_ASSIGN_OR_RETURN(ModelIdentity own, identityOf(folderOfRank(directory, rank)));
     if (own.digest != stages.digests[rank])
-      return makeError(ErrorCode::InvalidInput, "'", folderOfRank(directory, rank), "' is not the model that '",
-                       stagesFileOf(directory), "' names, compile the model again");
+      return makeError(ErrorCode::InvalidInput, "'", folderOfRank(directory, rank),
+                       "' holds a model other than the one that '", stagesFileOf(directory),
+                       "' lists, compile the model again");
     identity.name = std::move(own.name);
     all += own.digest;
   }

@@ -57,8 +57,9 @@ Expected<std::unique_ptr<Windows>> createMpiWindows(int64_t doubles) {
   const auto destroy =
       reinterpret_cast<decltype(&sluice_mpi_windows_destroy)>(mpiFunction("sluice_mpi_windows_destroy"));
   if (!create || !destroy)
-    return makeError(ErrorCode::Unsupported, "libsluice_mpi has no windows, option '--barrier', ",
-                     "install the one of this release");
+    return makeError(ErrorCode::Unsupported,
+                     "the installed libsluice_mpi does not support barriers, option '--barrier', ",
+                     "install the libsluice_mpi of this release");
   const char *problem = "";
   const sluice_windows *windows = create(kNumRankCounters, doubles, &problem);
   if (!windows)

@@ -296,8 +296,8 @@ void printPartition(const PlannedPartition &planned) {
 Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
   for (auto [step, name] : {std::pair(SolverStep::Place, "place"), std::pair(SolverStep::Search, "search")})
     if (resolved.solvers.contains(step))
-      return makeError(ErrorCode::InvalidInput, "a partition's plan has no step '", name,
-                       "', option '--solver', leave it out or give tile=NAME");
+      return makeError(ErrorCode::InvalidInput, "a plan that splits the model over devices has no step '", name,
+                       "', option '--solver', leave the option out or give tile=NAME");
   const int64_t devices = resolved.devices;
   PartitionParams params = partitionParams(resolved);
   const std::map<std::string, PartitionCost> costs{{"time", PartitionCost::Time},
@@ -330,10 +330,10 @@ Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
 Status explainPlan(const PlanOptions &options) {
   if (options.explain.empty())
     return makeError(ErrorCode::InvalidInput, "'", options.model,
-                     "' is a plan and not a model, give --explain NAME, or look at it with 'sluice report'");
+                     "' is a plan and not a model, give --explain NAME, or show the plan with 'sluice report'");
   if (const std::string name = options.firstBesides({"MODEL", "--explain", "--format"}); !name.empty())
-    return makeError(ErrorCode::InvalidInput, "'", options.model, "' is a plan already, option '", name,
-                     "', leave it out or give the model");
+    return makeError(ErrorCode::InvalidInput, "'", options.model, "' is already a plan, option '", name,
+                     "' is for models, leave the option out or give the model");
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlanAt(options.model));
   return printExplanations(file, options.explain, options.format == "json");
 }

@@ -221,8 +221,8 @@ Status measureOperators(const ProfileOptions &options, std::vector<Subject> &sub
   for (const Subject *subject : running)
     for (const std::string &note : subject->session->notes())
       if (note.find(", its ") != std::string::npos && note.find("run as grids") != std::string::npos)
-        return makeError(ErrorCode::Unsupported, note,
-                         ", so the times of the library cannot be measured, install it or give '--gpu-libraries off'");
+        return makeError(ErrorCode::Unsupported, "the times of a GPU library cannot be measured, ", note,
+                         ", install the library or give '--gpu-libraries off'");
   SampleMap samples;
   for (const Subject *subject : running)
     subject->samples->addTo(samples);

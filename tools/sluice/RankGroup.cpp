@@ -46,7 +46,9 @@ Expected<const sluice_communicator *> mpiCommunicator() {
   mpi.start = reinterpret_cast<decltype(mpi.start)>(dlsym(library, "sluice_mpi_start"));
   mpi.stop = reinterpret_cast<decltype(mpi.stop)>(dlsym(library, "sluice_mpi_stop"));
   if (!mpi.start || !mpi.stop)
-    return makeError(ErrorCode::Unsupported, kLibrary, " has no ranks, install the one of this release");
+    return makeError(ErrorCode::Unsupported, kLibrary,
+                     " does not support ranks, for the ranks that mpirun started, install the ", kLibrary,
+                     " of this release");
   const char *problem = "";
   mpi.communicator = mpi.start(&problem);
   if (!mpi.communicator)
@@ -76,8 +78,8 @@ Expected<RankGroup> RankGroup::create(uint32_t numRanks) {
   if (numRanks <= kMostThreads)
     ranks.group.reset(sluice_local_group_create(numRanks));
   if (!ranks.group)
-    return makeError(ErrorCode::Unsupported, "the model's ", numRanks,
-                     " ranks are too many for one process, start as many with mpirun");
+    return makeError(ErrorCode::Unsupported, "the model has ", numRanks, " ranks, too many for one process, start ",
+                     numRanks, " processes with mpirun");
   for (uint32_t rank = 0; rank < numRanks; ++rank)
     ranks.members.push_back(sluice_local_group_member(ranks.group.get(), rank));
   return ranks;

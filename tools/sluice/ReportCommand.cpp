@@ -48,8 +48,8 @@ std::string reportAs(const std::string &format, const PlanFile &file, const Repo
 Status checkFormat(const std::string &format, const char *option) {
   if (format == "html" || format == "json")
     return {};
-  return makeError(ErrorCode::InvalidInput, "format '", format, "' shows one plan, option '", option,
-                   "', leave it out or write html or json");
+  return makeError(ErrorCode::InvalidInput, "format '", format, "' shows a single plan, option '", option,
+                   "' adds more, leave it out or give --format html or json");
 }
 
 Status runReport(ReportOptions options) {

@@ -541,14 +541,17 @@ public:
     const uint32_t ranks = session.model().num_ranks;
     if (exchangesGradients(session.model()))
       return makeError(ErrorCode::InvalidInput,
-                       "the model exchanges gradients between ranks, '--train accumulate=ranks'", ", give --barrier");
+                       "the model was compiled with '--train accumulate=ranks' and exchanges gradients between ranks, "
+                       "option '--barrier' is missing",
+                       ", give --barrier bsp or another barrier");
     if (ranks > 1 && (options.adaptive || slow))
-      return makeError(ErrorCode::Unsupported, "the model runs on ", ranks, " ranks, option '",
-                       slow ? "--slow" : "--adaptive", "' is for models that run alone, leave it out");
+      return makeError(ErrorCode::Unsupported, "option '", slow ? "--slow" : "--adaptive",
+                       "' works for models of a single rank, and the model has ", ranks, ", leave the option out");
     for (uint32_t s = 0; options.adaptive && s < session.model().num_symbols; ++s)
       if (const sluice_symbol_desc symbol = tableEntry(session.model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
         return makeError(ErrorCode::Unsupported, "state '", tableEntry(session.model().states, symbol.dimension).name,
-                         "' grows, option '--adaptive' is for states of one length, leave it out");
+                         "' grows with each step, and option '--adaptive' supports states of constant length only, "
+                         "leave the option out");
     return slow ? Disturbance{slow->device, 1, 0}.apply(session) : Status();
   }
 
@@ -719,8 +722,8 @@ Status reportOutcome(const RunOptions &options, const RunSession &session, const
     printOutcome(session.model(), outcome, results);
   std::cout << std::flush;
   if (!outcome.passes)
-    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, '", options.expect,
-                     "', see --tolerance");
+    return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, in '", options.expect,
+                     "', raise --tolerance if the differences above are acceptable");
   return {};
 }
 
@@ -728,15 +731,18 @@ Status reportOutcome(const RunOptions &options, const RunSession &session, const
 Expected<CompilerOptions> resolveForBarrier(const RunOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   if (!resolved.training)
-    return makeError(ErrorCode::InvalidInput, "only training has barriers, option '--barrier', give --train");
+    return makeError(ErrorCode::InvalidInput,
+                     "barriers are for training only, option '--barrier', add --train or leave --barrier out");
   if (int64_t &accumulate = resolved.training->accumulate; accumulate > 1)
-    return makeError(ErrorCode::Unsupported, "the gradients of ", accumulate,
-                     " steps cannot be accumulated under a barrier, option '--train accumulate', leave it out");
+    return makeError(ErrorCode::Unsupported,
+                     "a barrier cannot be combined with accumulated gradients, option '--train accumulate=", accumulate,
+                     "', leave 'accumulate' out");
   else
     accumulate = kAccumulateRanks;
   if (options.compile.limitsProcess())
-    return makeError(ErrorCode::Unsupported, "the ranks of a barrier cannot stream weights, option '--memory', ",
-                     "limit an accelerator's memory or leave it out");
+    return makeError(ErrorCode::Unsupported,
+                     "the ranks of a barrier cannot stream weights from the disk, option '--memory', ",
+                     "limit the memory of an accelerator instead or leave the option out");
   resolved.devices = 1;
   return resolved;
 }
@@ -747,15 +753,15 @@ Expected<int64_t> ranksForBarrier(const RunOptions &options) {
   if (isMpiProcess()) {
     SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *const ranks, mpiCommunicator());
     if (devices != 1 && devices != ranks->num_ranks)
-      return makeError(ErrorCode::InvalidInput, devices, " ranks cannot be ", ranks->num_ranks,
-                       " processes, option '--devices', leave it out");
+      return makeError(ErrorCode::InvalidInput, "mpirun started ", ranks->num_ranks,
+                       " processes, and '--devices' asks for ", devices, " ranks, option '--devices', leave it out");
     return ranks->num_ranks;
   }
   constexpr int64_t kMostThreads = 1024;
   if (devices < 2 || devices > kMostThreads)
-    return makeError(ErrorCode::InvalidInput, devices, devices == 1 ? " rank" : " ranks",
-                     " cannot train under a barrier in one process, option '--barrier', give --devices from 2 to ",
-                     kMostThreads, " or start processes with mpirun");
+    return makeError(
+        ErrorCode::InvalidInput, "the number of ranks is ", devices, " and must be 2 to ", kMostThreads,
+        " for a barrier in one process, option '--devices', give such a number or start processes with mpirun");
   return devices;
 }
 
@@ -825,12 +831,11 @@ constexpr int64_t kMostSteps = int64_t(1) << 40;
 /// The ranks that --elastic starts: those of a model that is split, or of a barrier.
 Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
   if (!isCompiled)
-    return makeError(ErrorCode::InvalidInput,
-                     "ranks of their own processes run one compiled model, option '--elastic', ",
-                     "run 'sluice compile' on '", options.model, "' first");
+    return makeError(ErrorCode::InvalidInput, "option '--elastic' needs a compiled model, and '", options.model,
+                     "' is not compiled, ", "run 'sluice compile' on the model first");
   if (isMpiProcess())
     return makeError(ErrorCode::InvalidInput, "--elastic starts mpirun itself, option '--elastic', ",
-                     "run the command without mpirun, and give its options with --launcher");
+                     "run the command without mpirun, and give options of mpirun with --launcher");
   if (!options.barrier.empty()) {
     if (options.compile.devices() < 2)
       return makeError(ErrorCode::InvalidInput, "the number of ranks is missing, option '--elastic', ",
@@ -839,8 +844,8 @@ Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
   }
   const int64_t ranks = ranksOf(options.model);
   if (ranks < 1 || ranks > kMostRanks)
-    return makeError(ErrorCode::InvalidInput, "artifact '", options.model, "' is for ", ranks, " ranks, option '",
-                     "--elastic', give one of 1 to ", kMostRanks, " ranks");
+    return makeError(ErrorCode::InvalidInput, "artifact '", options.model, "' has ", ranks, " ranks, option '",
+                     "--elastic', give an artifact of 1 to ", kMostRanks, " ranks");
   return ranks;
 }
 
@@ -861,10 +866,10 @@ Status runRun(const RunOptions &options) {
   if (options.isElastic)
     return runElastically(options, isCompiled);
   if (!isCompiled && isMpiProcess())
-    return makeError(ErrorCode::InvalidInput, "ranks that mpirun starts run one compiled model together, '",
-                     options.model, "' is not compiled, run 'sluice compile' on it first");
+    return makeError(ErrorCode::InvalidInput, "processes that mpirun starts need a compiled model, and '",
+                     options.model, "' is not compiled, run 'sluice compile' on the model first");
   if (!options.keep.empty())
-    return isCompiled ? makeError(ErrorCode::InvalidInput, "option '--keep' compiles, '", options.model,
+    return isCompiled ? makeError(ErrorCode::InvalidInput, "option '--keep' compiles the model, and '", options.model,
                                   "' is already compiled, give the model's ONNX file")
                       : compileAndKeep(options);
   std::optional<Disturbance> slow;

@@ -43,12 +43,13 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
     if (port == ports.size()) {
       Expected<int64_t> number = parseInteger(std::filesystem::path(path).stem().string().substr(prefix.size()));
       if (!number || *number < 0 || static_cast<size_t>(*number) >= ports.size())
-        return makeError(ErrorCode::NotFound, "tensor '", tensor.name, "' is not of the model, '", path,
-                         "', name it as one of ", quotedList(ports), " or number the file");
+        return makeError(ErrorCode::NotFound, "the model has no tensor '", tensor.name, "', in '", path,
+                         "', rename the tensor to one of ", quotedList(ports), " or number the file");
       port = static_cast<size_t>(*number);
     }
     if (!tensors.emplace(port, std::move(tensor)).second)
-      return makeError(ErrorCode::InvalidInput, "a second file is for '", ports[port], "', '", path, "', remove one");
+      return makeError(ErrorCode::InvalidInput, "two files have data for '", ports[port], "', the second is '", path,
+                       "', remove one of them");
   }
   return tensors;
 }
@@ -56,8 +57,8 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
 static Expected<HostTensor> readTensor(const std::string &path, const std::string &option, const char *others) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".npy" && extension != ".pb")
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a tensor, option '", option, "', give FILE.npy",
-                     others);
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not the file of a tensor, option '", option,
+                     "', give FILE.npy", others);
   return extension == ".npy" ? readNpy(path) : readTensorFile(path);
 }
 
@@ -111,13 +112,13 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
     std::error_code ignored;
     if (input == inputs.size()) {
       if (text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored))
-        return makeError(ErrorCode::NotFound, "no input '", text.substr(0, text.find('=')), "', option '--input ", text,
-                         "', the model's are ", quotedList(inputs));
+        return makeError(ErrorCode::NotFound, "the model has no input '", text.substr(0, text.find('=')),
+                         "', option '--input ", text, "', use one of ", quotedList(inputs));
       input = position++;
     }
     if (input >= inputs.size())
-      return makeError(ErrorCode::InvalidInput, "the model has ", inputs.size(), " inputs, option '--input ", text,
-                       "', give no more");
+      return makeError(ErrorCode::InvalidInput, "more data than the ", inputs.size(),
+                       " inputs of the model, option '--input ", text, "', leave it out");
     if (found[input])
       return makeError(ErrorCode::InvalidInput, "input '", inputs[input], "' is given twice, option '--input ", text,
                        "', keep one");
@@ -158,7 +159,7 @@ Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::strin
                                                     const std::string &directory) {
   Expected<std::map<size_t, HostTensor>> tensors = readTensors(outputs, directory, "output_");
   if (tensors && tensors->empty())
-    return makeError(ErrorCode::NotFound, "no output_*.pb to compare with, directory '", directory,
+    return makeError(ErrorCode::NotFound, "no reference output_*.pb, directory '", directory,
                      "', give reference outputs");
   return tensors;
 }

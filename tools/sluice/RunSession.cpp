@@ -78,7 +78,7 @@ static Status asRanks(const RankGroup &ranks, const Body &body) {
     ranks.leave(i, results[i].error().message);
   };
   auto refused = [](const std::exception &error) {
-    return makeError(ErrorCode::Io, "the system gives a rank no more memory or threads, ", error.what(),
+    return makeError(ErrorCode::Io, "the system gives a rank no more memory or threads: ", error.what(),
                      ", end other programs or raise 'ulimit -u'");
   };
   std::vector<std::thread> threads;
@@ -125,8 +125,8 @@ static Status checkStates(const sluice_model &model, const StagesFile &stages, c
   }
   if (areEqual)
     return {};
-  return makeError(ErrorCode::InvalidInput, "'", stagesFileOf(directory), "' lists other states than '",
-                   folderOfRank(directory, rank), "' has, compile the model again");
+  return makeError(ErrorCode::InvalidInput, "'", stagesFileOf(directory), "' and '", folderOfRank(directory, rank),
+                   "' do not have the same states, compile the model again");
 }
 
 Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &directory, int threads, bool trace,
@@ -168,8 +168,8 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
       const auto bytes = static_cast<size_t>(tableEntry(session.model().outputs, i).bytes);
       session.unread[rank].emplace_back(new (std::nothrow) std::byte[std::max<size_t>(bytes, 1)]);
       if (!session.unread[rank].back())
-        return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for what rank ", rank,
-                         " leaves, use fewer devices or a smaller model");
+        return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for the outputs of rank ", rank,
+                         ", use fewer devices or a smaller model");
     }
   return session;
 }
@@ -272,7 +272,7 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
         currentShape(sessions.front().get(), SLUICE_PORT_INPUT, i, inputs[i].shape.size());
     if (shape != inputs[i].shape)
       return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(shape),
-                       " in this step, since the model's states have grown, and its data has ",
+                       " in this step, because the states of the model have grown, and the data has ",
                        formatShape(inputs[i].shape), ", run one step, or use 'sluice generate'");
     from.push_back(inputs[i].bytes.data());
   }
@@ -462,7 +462,8 @@ Status RunSession::checkLengthsOfStates(const char *option) const {
   for (uint32_t s = 0; s < model().num_symbols; ++s)
     if (const sluice_symbol_desc symbol = tableEntry(model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
       return makeError(ErrorCode::Unsupported, "state '", tableEntry(model().states, symbol.dimension).name,
-                       "' grows, option '", option, "' is for states of one length, leave it out");
+                       "' grows with each step, and option '", option,
+                       "' supports states of constant length only, leave the option out");
   return {};
 }
 

@@ -87,8 +87,9 @@ Status writeFiles(const std::string &folder, const ModelIdentity &model, RunProg
   const std::vector<std::string> names = tensorFileNames(states);
   for (size_t i = 0; i < states.size(); ++i) {
     if (states[i].type == ElementType::String)
-      return makeError(ErrorCode::Unsupported, "strings are not written as .npy, state '", states[i].name, "', '",
-                       folder, "', leave --output-dir out");
+      return makeError(ErrorCode::Unsupported, "state '", states[i].name,
+                       "' holds strings, which .npy files cannot store, option '--output-dir', '", folder,
+                       "', leave the option out");
     const std::string text = formatNpy(states[i]);
     SLUICE_RETURN_IF_ERROR(writeDurably((fs::path(folder) / names[i]).string(), text));
     json["states"].push_back(
@@ -173,7 +174,7 @@ Expected<StatesList> readList(const std::string &given) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t schema, reader.integer("schema"));
   if (schema != 1)
     return makeError(ErrorCode::Unsupported, "schema ", schema, " is not supported, in '", path,
-                     "', write the states with this release");
+                     "', this version reads schema 1, write the states again with this release");
   SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "model", "digest", "steps", "batches", "states"}));
   SLUICE_ASSIGN_OR_RETURN(list.model.name, reader.string("model"));
   SLUICE_ASSIGN_OR_RETURN(list.model.digest, reader.string("digest"));
@@ -193,7 +194,8 @@ Expected<StatesList> readList(const std::string &given) {
     SLUICE_ASSIGN_OR_RETURN(state.file, element.string("file"));
     SLUICE_ASSIGN_OR_RETURN(state.digest, element.string("digest"));
     if (state.file.empty() || state.file.find('/') != std::string::npos || state.file.front() == '.')
-      return makeError(ErrorCode::InvalidInput, "'", excerpt(state.file), "' is not a file of the folder, in '", path,
+      return makeError(ErrorCode::InvalidInput, "'", excerpt(state.file),
+                       "' is not a plain file name inside the folder of states, in '", path,
                        "', give an undamaged copy");
     if (!names.insert(state.name).second)
       return makeError(ErrorCode::InvalidInput, "state '", excerpt(state.name), "' appears twice, in '", path,
@@ -255,18 +257,19 @@ Status checkReplaceable(const std::string &given) {
     return refused("write to", parent, errno);
   for (const std::string &beside : {pendingOf(folder), replacedOf(folder)})
     if (fs::is_symlink(beside, error) || (fs::exists(beside, error) && !fs::is_directory(beside, error)))
-      return makeError(ErrorCode::InvalidInput, "'", beside,
-                       "' is a link or a file, and states are first written to a folder of this name, remove it");
+      return makeError(
+          ErrorCode::InvalidInput, "'", beside,
+          "' is a link or a file where states need a folder of this name, option '--output-dir', remove it");
   if (!fs::exists(folder, error)) {
     if (fs::is_symlink(folder, error))
       return makeError(ErrorCode::InvalidInput, "'", given,
-                       "' is a link to a path that does not exist, and states are written to a folder of this name, "
-                       "remove the link");
+                       "' is a link to a path that does not exist where states need a folder of this name, option "
+                       "'--output-dir', remove the link");
     return {};
   }
   if (!fs::is_directory(folder, error))
     return makeError(ErrorCode::InvalidInput, "'", given,
-                     "' is a file, and states are written to a folder of this name, remove it");
+                     "' is a file where states need a folder of this name, option '--output-dir', remove it");
   std::set<std::string> known;
   if (const Expected<StatesList> list = readList(folder)) {
     known.insert(kStatesFile);
@@ -276,10 +279,9 @@ Status checkReplaceable(const std::string &given) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (!it->is_regular_file(error) || known.count(name) == 0)
-      return makeError(ErrorCode::InvalidInput, "folder '", given, "' holds '", excerpt(name), "', which no ",
-                       kStatesFile,
-                       " lists as a state, and states replace the folder, move it or choose another "
-                       "--output-dir");
+      return makeError(ErrorCode::InvalidInput, "states would replace folder '", given,
+                       "', which has the foreign file '", excerpt(name),
+                       "', option '--output-dir', move this file or choose another directory");
   }
   return error ? Status(refused("read", folder, error.value())) : Status();
 }
@@ -329,7 +331,7 @@ Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity 
   if (list.model.digest != model.digest && !isCompatible)
     return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are of compiled model '",
                      excerpt(list.model.name), "' with digest ", excerpt(list.model.digest.substr(0, kShown)),
-                     ", and this is '", model.name, "' with digest ", model.digest.substr(0, kShown),
+                     ", and the model to run is '", model.name, "' with digest ", model.digest.substr(0, kShown),
                      ", option '--from-states', give states of this model, or --compatible-states for those of the "
                      "same training compiled with other options");
   SavedStates saved;
@@ -354,7 +356,8 @@ Status checkStepsLeft(const std::string &folder, RunProgress progress, int64_t s
   if (progress.steps < steps)
     return {};
   return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are after step ", progress.steps,
-                   ", and the run is to end after step ", steps, ", option '--steps', give more");
+                   ", so a run of ", steps, " steps has nothing left to do, option '--steps', give more than ",
+                   progress.steps);
 }
 
 Expected<RunProgress> savedProgress(const std::string &folder) {

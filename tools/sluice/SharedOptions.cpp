@@ -56,7 +56,8 @@ CLI::Option *addBoundOption(CLI::App &app, std::map<std::string, ValueBounds> &b
         said.low = low ? *low : 0;
       }
       if (!isGiven)
-        throw CLI::ValidationError("--bound", "'" + text + "' gives no bound, write NAME=N or NAME=LOW..N");
+        throw CLI::ValidationError("--bound",
+                                   "'" + text + "' does not have the form of a bound, write NAME=N or NAME=LOW..N");
       said.high = *high;
       bounds[text.substr(0, equals)] = said;
     }
@@ -107,7 +108,7 @@ void CompileOptions::addTo(CLI::App &app) {
          "--expert-hit-rate",
          [this](double rate) {
            if (!(rate >= 0 && rate <= 1))
-             throw CLI::ValidationError("--expert-hit-rate", concat(rate, " is not from 0 to 1, give such a rate"));
+             throw CLI::ValidationError("--expert-hit-rate", concat(rate, " is out of range, give a rate from 0 to 1"));
            options.expertHitRate = rate;
          },
          "assumed hit rate: the share of uses of experts that find the weights in memory, if only some experts have "
@@ -293,8 +294,8 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     SLUICE_ASSIGN_OR_RETURN(SolverChoices parsed, parseSolvers(solvers));
     resolved.solvers = std::move(parsed);
     if (resolved.solvers.contains(SolverStep::Tile) && resolved.devices == 1)
-      return makeError(ErrorCode::InvalidInput,
-                       "one device has nothing to split, option '--solver tile', give --devices or leave it out");
+      return makeError(ErrorCode::InvalidInput, "a model on one device is not split, so no step 'tile' runs, option "
+                                                "'--solver tile', add --devices or leave 'tile' out");
   }
   SLUICE_ASSIGN_OR_RETURN(dataflow::MatmulPrecision precision, parseMatmulPrecision(matmulPrecision));
   resolved.matmulPrecision = precision;

@@ -35,12 +35,13 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
                      const std::function<void(uint32_t rank, const Compilation &)> &done) {
   const PipelineOptions &pipeline = *options.training->pipeline;
   if (options.package.form != PackageForm::Shared)
-    return makeError(ErrorCode::Unsupported, "a pipeline is compiled into a directory to run, option '--emit', ",
+    return makeError(ErrorCode::Unsupported, "a pipeline is always compiled into a directory, option '--emit', ",
                      "leave it out");
   if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
-    return makeError(ErrorCode::Unsupported, "a pipeline has a program for each rank, option '",
+    return makeError(ErrorCode::Unsupported, "option '",
                      options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
-                     "', leave it out, or print the program of rank 0 with --compile-to");
+                     "' works for one program, and a pipeline has one for each rank, leave the option out, or print "
+                     "the program of rank 0 with --compile-to");
   std::optional<OutputDirectory> output;
   StagesFile file{
       pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}, {}};
@@ -48,7 +49,7 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
     CompilerOptions own = options;
     own.training->pipeline->rank = rank;
     if (options.interrupt && *options.interrupt)
-      return makeError(ErrorCode::Interrupted, "stopped, option '--pipeline', run the command again");
+      return makeError(ErrorCode::Interrupted, "stopped by the user, option '--pipeline', run the command again");
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(modelPath, std::move(own)));
     SLUICE_RETURN_IF_ERROR(compilation->machine().checkCompilable());
     SLUICE_RETURN_IF_ERROR(compilation->run(Phase::Codegen));

@@ -66,9 +66,9 @@ Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, const In
     if (given[i].tensor) {
       HostTensor &tensor = *given[i].tensor;
       if (tensor.type != type || tensor.shape != shape)
-        return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' takes ", elementTypeName(type), " ",
-                         formatShape(shape), ", '", given[i].origin, "' is ", elementTypeName(tensor.type), " ",
-                         formatShape(tensor.shape), ", convert it");
+        return makeError(ErrorCode::InvalidInput, "input '", desc.name, "' needs ", elementTypeName(type), " ",
+                         formatShape(shape), " and '", given[i].origin, "' has ", elementTypeName(tensor.type), " ",
+                         formatShape(tensor.shape), ", convert the data");
       tensor.name = desc.name;
       inputs.push_back(std::move(tensor));
       continue;
@@ -104,14 +104,14 @@ static Expected<int64_t> chooseSize(const sluice_symbol_desc &symbol, const slui
     return extent.value_or(symbol.most);
   const int64_t size = found->second;
   if (size < symbol.least || size > symbol.most || (size - symbol.least) % symbol.step != 0)
-    return makeError(ErrorCode::InvalidInput, "symbol '", symbol.name, "' is from ", symbol.least, " to ", symbol.most,
-                     symbol.step == 1 ? "" : concat(" in steps of ", symbol.step), ", option '--dim ", symbol.name, "=",
-                     size, "', give a size in this range");
+    return makeError(ErrorCode::InvalidInput, "size ", size, " of symbol '", symbol.name,
+                     "' is out of range, option '--dim ", symbol.name, "=", size, "', give a size from ", symbol.least,
+                     " to ", symbol.most, symbol.step == 1 ? "" : concat(" in steps of ", symbol.step));
   const bool isBatches = extent && steps > 1 && symbol.dimension == 0 && size > 0 && *extent % size == 0;
   if (extent && *extent != size && !isBatches)
     return makeError(ErrorCode::InvalidInput, "'", given.origin, "' has extent ", *extent, " in dimension ",
-                     symbol.dimension, " of input '", input.name, "', option '--dim ", symbol.name, "=", size,
-                     "', give data of this size or leave the option out");
+                     symbol.dimension, " of input '", input.name, "', and option '--dim ", symbol.name, "=", size,
+                     "' sets this extent to ", size, ", give data of extent ", size, " or leave the option out");
   return size;
 }
 
@@ -133,8 +133,8 @@ Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<
   }
   for (const auto &[name, size] : sizes)
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return makeError(ErrorCode::NotFound, "no symbol '", name, "', option '--dim ", name, "=", size,
-                       "', the model's are ", quotedList(names));
+      return makeError(ErrorCode::NotFound, "the model has no symbol '", name, "', option '--dim ", name, "=", size,
+                       "', use one of ", quotedList(names));
   InputShapes shapes;
   size_t numExtents = 0;
   for (const auto &[ports, count] : {std::pair(model.inputs, model.num_inputs), {model.outputs, model.num_outputs}})
@@ -173,10 +173,11 @@ Expected<StepInputs> StepInputs::create(RunSession &session, std::vector<GivenIn
       continue;
     if (steps < 2)
       return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches for input '",
-                       desc.name, "', which takes ", formatShape(shape), ", run several steps with --steps");
+                       desc.name, "', and one step needs only ", formatShape(shape),
+                       ", run several steps with --steps");
     if (inputs.batches > 1 && count != inputs.batches)
-      return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches and '", first, "' ",
-                       inputs.batches, ", give as many of each");
+      return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches and '", first,
+                       "' holds ", inputs.batches, ", give as many batches in each file");
     inputs.batches = count;
     first = given[i].origin;
     HostTensor batch = *given[i].tensor;

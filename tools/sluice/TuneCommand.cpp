@@ -34,9 +34,10 @@ struct TuneOptions {
 
 /// Options of compilation that change no measurement, and why.
 constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
-    {"--tuning", "a tuning is what 'sluice tune' writes: name the file with -o, what it has already is not measured "
-                 "again"},
-    {"--threads", "kernels are measured with all threads of the CPU: give a machine file whose CPU has fewer"},
+    {"--tuning", "'sluice tune' writes the tuning file, which '--tuning' would read: name the file with -o, which also "
+                 "keeps earlier measurements"},
+    {"--threads",
+     "'sluice tune' measures kernels with all threads of the CPU: give a machine file whose CPU has fewer threads"},
     {"--least-gain", nullptr},
     {"--memory", nullptr},
     {"--search-time", nullptr},
@@ -91,15 +92,15 @@ Expected<Device> findCpu(const CompilerOptions &resolved) {
       return device;
   }
   return makeError(ErrorCode::InvalidInput, "no CPU ", resolved.device.empty() ? "" : "'" + resolved.device + "' ",
-                   "computes in machine '", machine.name, "', whose kernels could be measured, give --machine host");
+                   "to measure computes in machine '", machine.name, "', option '--machine', give --machine host");
 }
 
 Status checkOptions(const CLI::App &command) {
   for (const auto &[name, reason] : kWithoutEffect)
     if (command.get_option(name)->count() > 0)
       return makeError(ErrorCode::InvalidInput,
-                       reason ? reason : "one CPU runs every operator, and the plan changes no kernel", ", option '",
-                       name, "', leave it out");
+                       reason ? reason : "'sluice tune' measures kernels of one CPU, on which the plan has no effect",
+                       ", option '", name, "', leave it out");
   return {};
 }
 
@@ -130,8 +131,8 @@ Expected<Tuning> readEarlier(const TuneOptions &options, const Tuning &fresh) {
                      earlier.error().message,
                      "), so nothing can be added to it, give another file with -o, or --again to replace it");
   if (Status same = checkTuning(*earlier, fresh.origin, fresh.device, options.output); !same)
-    return makeError(ErrorCode::InvalidInput, "the file has another machine's or compiler's tuning, '", options.output,
-                     "', give another file with -o, or --again to replace it: ", same.error().message);
+    return makeError(ErrorCode::InvalidInput, "the file has the tuning of another machine or compiler, '",
+                     options.output, "', give another file with -o, or --again to replace it: ", same.error().message);
   return earlier;
 }
 
@@ -257,8 +258,8 @@ Status runTune(const TuneOptions &options) {
   std::optional<Tuning> beside;
   if (!options.beside.empty()) {
     if (options.only == "thresholds")
-      return makeError(ErrorCode::InvalidInput, "no kernel is measured with '--only thresholds', option '--beside', "
-                                                "leave one of them out");
+      return makeError(ErrorCode::InvalidInput, "'--only thresholds' measures no kernels, which '--beside' would "
+                                                "compare, option '--beside', leave one of the two out");
     SLUICE_ASSIGN_OR_RETURN(beside, readTuning(options.beside));
     SLUICE_RETURN_IF_ERROR(checkTuning(*beside, fresh.origin, fresh.device, options.beside));
   }

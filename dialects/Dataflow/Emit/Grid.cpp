@@ -62,7 +62,7 @@ std::string gridProblem(Operation *op) {
             math::CopySignOp>(inner))
       return;
     if (getElementTypeOrSelf(inner->getResult(0).getType()).isF64())
-      problem = "computes '" + inner->getName().getStringRef().str() + "' of f64, which a GPU has no function for";
+      problem = "computes '" + inner->getName().getStringRef().str() + "' of f64, for which GPUs have no function";
   });
   return problem;
 }

@@ -86,8 +86,9 @@ static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const
   if (group && style.form == KernelForm::Chunks)
     for (OpOperand &operand : anchor->getOpOperands())
       if (!isFound(operand))
-        return op->emitError("member '") << anchor->getName()
-                                         << "' reads from memory what another member computes, give it as an operand";
+        return op->emitError("member '")
+               << anchor->getName()
+               << "' reads a value from memory that another member computes, pass the value as an operand";
   return modelOf<EmitKernelOpInterface>(anchor).checkKernel(target, style);
 }
 
@@ -111,19 +112,19 @@ static LogicalResult checkExtents(Operation *op) {
     members.push_back(op);
   for (Operation *member : members)
     if (!takes(member))
-      return member->emitOpError("its kernel needs sizes that are known when compiling, give dimension ")
-             << symbols.getNames()[0] << " one value";
+      return member->emitOpError("has a kernel that needs sizes known at compile time, give dimension ")
+             << symbols.getNames()[0] << " one size";
   return success();
 }
 
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, const KernelStyle &style) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
-    return op->emitOpError(
-        "has no kernel, let dataflow-simplify replace it or compute its operands from constants alone");
+    return op->emitOpError("has no kernel, run dataflow-simplify, which replaces the operator, or compute the operands "
+                           "from constants only");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
-      return op->emitError("kernel of dynamic shape, bind every dimension first");
+      return op->emitError("has an operand or result of dynamic shape, bind every dimension first");
   if (failed(checkAddressable(op)) || failed(checkExtents(op)) || failed(checkLoops(op, target, style)))
     return failure();
   KernelEmitter emitter(op, target, style, module, symbol);
@@ -140,16 +141,18 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   if (emitter.hasFailedMember)
     return failure();
   if (emitter.readsExpression)
-    return op->emitError("member '") << emitter.anchor->getName()
-                                     << "' reads from memory what another member computes, give it as an operand";
+    return op->emitError("member '")
+           << emitter.anchor->getName()
+           << "' reads a value from memory that another member computes, pass the value as an operand";
   if (emitter.mostBlocks > std::numeric_limits<int32_t>::max())
     return op->emitError("needs ") << emitter.mostBlocks << " blocks of threads, and a GPU launches at most "
-                                   << std::numeric_limits<int32_t>::max() << ", run it on a CPU";
+                                   << std::numeric_limits<int32_t>::max() << ", run the operator on a CPU";
   // 4 KiB, a tensor's address or an extent in 8 bytes.
   constexpr int64_t kMostWords = 512;
   if (emitter.mostWords > kMostWords)
-    return op->emitError("has ") << emitter.mostWords << " operands and extents, and a GPU's kernel takes at most "
-                                 << kMostWords << ", run it on a CPU";
+    return op->emitError("has ") << emitter.mostWords
+                                 << " operands and extents, and a kernel of a GPU can have at most " << kMostWords
+                                 << ", run the operator on a CPU";
   return success();
 }
 

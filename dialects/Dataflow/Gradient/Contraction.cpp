@@ -19,7 +19,7 @@ static LogicalResult differentiateMatmul(MatmulOp op, TensorBuilder &build, Arra
   Value a = op.getLhs(), c = op.getRhs(), g = results[0];
   bool ta = op.getTransposeLhs(), tc = op.getTransposeRhs();
   if (op.getPackedN())
-    return op.emitOpError("has a packed operand, and no gradient then: differentiate before layouts are assigned");
+    return op.emitOpError("has a packed operand and therefore no gradient, differentiate before layouts are assigned");
   // The rows of all batches times one matrix: one product, no sum over batches after it.
   if (typeOf(c).getRank() == 2 && typeOf(a).getRank() > 2 && !ta) {
     a = asMatrix(build, a);

@@ -12,7 +12,7 @@ static LogicalResult differentiatePool(PoolOp op, TensorBuilder &build, ArrayRef
                                        Gradients operands) {
   if (op.getLayout() != Layout::channels_first)
     return op.emitOpError(
-        "is laid out for a device, and has no gradient then: differentiate before layouts are assigned");
+        "has a layout for a device and therefore no gradient, differentiate before layouts are assigned");
   // Each element of the gradient looks at every tap, and at every other one where a maximum is chosen.
   constexpr int64_t kMostTaps = 1 << 24;
   if (product(op.getKernel()) > kMostTaps)

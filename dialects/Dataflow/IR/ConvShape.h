@@ -40,22 +40,23 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
   const int64_t channels = input[window.last ? spatial + 1 : 1];
   if (window.groups < 1 || channels % window.groups || window.outChannels < 0 || window.outChannels % window.groups)
     return mlir::emitOptionalError(loc, "conv of ", channels, " to ", window.outChannels, " channels in ",
-                                   window.groups, " groups does not match its weight");
+                                   window.groups, " groups does not match the shape of the weight");
   llvm::SmallVector<int64_t> shape{input[0]};
   if (!window.last)
     shape.push_back(window.outChannels);
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t extent = input[i + (window.last ? 1 : 2)];
     if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1)
-      return mlir::emitOptionalError(loc, "conv strides, dilations and kernel extents are at least 1");
+      return mlir::emitOptionalError(loc, "conv strides, dilations and kernel extents must be at least 1");
     // Below 2^62, so that with an extent of the same size nothing overflows.
     int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
     if (extent > (int64_t(1) << 60))
-      return mlir::emitOptionalError(loc, "conv input of ", extent, " elements in spatial dimension ", i);
+      return mlir::emitOptionalError(loc, "conv input of ", extent, " elements in spatial dimension ", i,
+                                     " exceeds 2^60");
     int64_t room = extent + pads[i] + pads[spatial + i] - reach;
     if (room < 0)
       return mlir::emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,
-                                     ", the padded input has ", room + reach);
+                                     ", and the padded input has ", room + reach);
     shape.push_back(room / strides[i] + 1);
   }
   if (window.last)

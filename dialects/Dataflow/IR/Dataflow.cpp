@@ -159,19 +159,19 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   constexpr int64_t kMostRanks = 1 << 20;
   auto is = [&](bool valid, StringRef form) { return std::pair(valid, form); };
   if (name == DataflowDialect::RanksAttrHelper::getNameStr())
-    return is(isNumber(value, 1, kMostRanks), "a number of ranks from 1 to 1048576, 4 : i64");
+    return is(isNumber(value, 1, kMostRanks), "a number of ranks from 1 to 1048576, such as 4 : i64");
   if (name == DataflowDialect::RankAttrHelper::getNameStr())
-    return is(isNumber(value, 0, kMostRanks - 1), "the number of a rank from 0 to 1048575, 2 : i64");
+    return is(isNumber(value, 0, kMostRanks - 1), "the number of a rank from 0 to 1048575, such as 2 : i64");
   if (name == DataflowDialect::OrderAttrHelper::getNameStr() ||
       name == DataflowDialect::PositionAttrHelper::getNameStr())
-    return is(isNumber(value, 0), "an operator's position, 0 : i64");
+    return is(isNumber(value, 0), "the position of an operator, such as 0 : i64");
   if (name == DataflowDialect::ChoicesAttrHelper::getNameStr() ||
       name == DataflowDialect::ExpertSlotsAttrHelper::getNameStr())
-    return is(isNumber(value, 1, INT32_MAX), "a number of at least 1, 2 : i64");
+    return is(isNumber(value, 1, INT32_MAX), "a number of at least 1, such as 2 : i64");
   if (name == DataflowDialect::ExpertHitRateAttrHelper::getNameStr()) {
     auto rate = dyn_cast<FloatAttr>(value);
     return is(rate && rate.getType().isF64() && rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() <= 1,
-              "a rate from 0 to 1, 0.5 : f64");
+              "a rate from 0 to 1, such as 0.5 : f64");
   }
   if (name == DataflowDialect::ExpertAttrHelper::getNameStr() ||
       name == DataflowDialect::MaterializedAttrHelper::getNameStr())
@@ -179,10 +179,11 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
   if (name == DataflowDialect::MeshAttrHelper::getNameStr()) {
     auto sizes = dyn_cast<DenseI64ArrayAttr>(value);
     return is(sizes && llvm::all_of(sizes.asArrayRef(), [](int64_t size) { return size > 0; }),
-              "the sizes of the mesh's axes, array<i64: 2, 4>");
+              "the sizes of the axes of the mesh, such as array<i64: 2, 4>");
   }
   if (name == DataflowDialect::RulesAttrHelper::getNameStr())
-    return is(isListOf<StringAttr>(value), "a list with a rule's name for each axis of the mesh, [\"rows\"]");
+    return is(isListOf<StringAttr>(value),
+              "a list with the name of a rule for each axis of the mesh, such as [\"rows\"]");
   if (name == DataflowDialect::PrunedAttrHelper::getNameStr())
     return is(isListOf<DictionaryAttr>(value), "a list with a dictionary for each pruned layer");
   // A string names the kernel of an operator in an exported program.
@@ -202,7 +203,7 @@ static std::optional<std::pair<bool, StringRef>> checkSimpleDecision(StringRef n
               "a string, or a list with a string for each result");
   if (name == DataflowDialect::SharedAttrHelper::getNameStr() ||
       name == DataflowDialect::ArchitectureAttrHelper::getNameStr())
-    return is(isNumber(value, 0, UINT32_MAX), "a number of at least 0, 0 : i64");
+    return is(isNumber(value, 0, UINT32_MAX), "a number of at least 0, such as 0 : i64");
   return std::nullopt;
 }
 
@@ -243,9 +244,9 @@ static LogicalResult verifyTuning(Operation *op, StringRef name, Attribute value
   auto tuning = dyn_cast<TuningAttr>(value);
   if (tunable && tuning && tuning.getTuning().algorithm != sluice::TunedAlgorithm::Any)
     return verifyDecision(op, name, value, tunable.allowsTunedAlgorithm(),
-                          "it without 'algorithm', which only convolutions have");
+                          "the attribute without 'algorithm', which only convolutions have");
   return verifyDecision(op, name, value, tunable && tuning,
-                        "#dataflow.tuning<kernel = \"KEY\", rows = 7>, of a conv or matmul alone");
+                        "#dataflow.tuning<kernel = \"KEY\", rows = 7>, only on a conv or matmul");
 }
 
 LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
@@ -262,7 +263,7 @@ LogicalResult DataflowDialect::verifyOperationAttribute(Operation *op, NamedAttr
     return verifyDecision(op, name, value,
                           list && list.size() == op->getNumResults() &&
                               llvm::all_of(list, [](Attribute each) { return isa<TilingAttr>(each); }),
-                          "a list with an entry for each result, [#dataflow.tiling<S0, R>]");
+                          "a list with an entry for each result, such as [#dataflow.tiling<S0, R>]");
   }
   if (auto checked = checkSimpleDecision(name, value))
     return verifyDecision(op, name, value, checked->first, checked->second);
@@ -375,7 +376,8 @@ Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
       return failure();
     const bool isFound = succeeded(parser.parseOptionalKeyword("found"));
     if (found > 0 && !isFound)
-      return parser.emitError(loc) << "symbol " << names.back() << " stands behind one that is found, write it before";
+      return parser.emitError(loc) << "symbol " << names.back()
+                                   << " follows a symbol that is marked 'found', write symbols of the caller first";
     found += isFound ? 1 : 0;
     return success();
   };

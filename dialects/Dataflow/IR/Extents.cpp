@@ -40,7 +40,7 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
 LogicalResult ExtentsAttr::verify(function_ref<InFlightDiagnostic()> emitError, AffineMap map, SymbolsAttr symbols) {
   if (map.getNumDims() != 0 || map.getNumSymbols() != symbols.size())
     return emitError() << "has extents of " << map.getNumDims() << " dimensions and " << map.getNumSymbols()
-                       << " symbols, and there are " << symbols.size() << " symbols";
+                       << " symbols, and must have no dimensions and " << symbols.size() << " symbols";
   if (llvm::all_of(map.getResults(), [](AffineExpr expr) { return isa<AffineConstantExpr>(expr); }))
     return emitError() << "has no extent that depends on a symbol";
   return success();
@@ -49,15 +49,17 @@ LogicalResult ExtentsAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
 LogicalResult ExtentsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                           function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getMap().getNumResults())
-    return emitError() << "tensor of rank " << shape.size() << " has " << getMap().getNumResults() << " extents";
+    return emitError() << "tensor of rank " << shape.size() << " has " << getMap().getNumResults()
+                       << " extents, both numbers must be equal";
   for (const Point &point : samplePoints(getSymbols()))
     for (auto [dim, expr] : llvm::enumerate(getMap().getResults())) {
       const std::optional<int64_t> value = valueAt(expr, point);
       const bool isUpper = llvm::equal(point, getSymbols().getMost());
       if (!value || *value < 0 || *value > shape[dim] || (isUpper && *value != shape[dim]))
-        return emitError() << "extent of dimension " << dim << " is " << shape[dim]
-                           << " at the symbols' upper bounds, and its expression is "
-                           << (value ? Twine(*value) : Twine("out of range")) << " at another point";
+        return emitError() << "expression of dimension " << dim << " is "
+                           << (value ? Twine(*value) : Twine("out of range"))
+                           << " at one point of the symbols, which must be from 0 to the extent " << shape[dim]
+                           << ", and equal to this extent at the upper bounds of the symbols";
     }
   return success();
 }

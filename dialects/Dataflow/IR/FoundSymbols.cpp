@@ -85,7 +85,7 @@ LogicalResult verifyFinders(Operation *op, Block &program) {
   for (Operation &member : program) {
     const SymbolSet found = symbolsFoundBy(&member);
     if (symbolsUsedBy(&member) & missing & ~found)
-      return op->emitOpError("member '") << member.getName() << "' computes with an extent that is found behind it";
+      return op->emitOpError("member '") << member.getName() << "' computes with an extent that a later member finds";
     missing &= ~found;
   }
   return success();

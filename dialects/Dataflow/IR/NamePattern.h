@@ -24,7 +24,7 @@ public:
     // Alone first: what has too many brackets must not close ours.
     if (!llvm::Regex(text).isValid(why))
       return makeError(ErrorCode::InvalidInput, "'", text, "' is not a regular expression of ", whose, ", ", why,
-                       ", correct it");
+                       ", correct the expression");
     pattern.regex = llvm::Regex("^(" + text + ")$");
     return pattern;
   }

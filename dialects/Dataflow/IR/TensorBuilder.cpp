@@ -82,7 +82,7 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
       return refuse("its result type is unknown");
     auto emitError = [&] { return mlir::emitError(location); };
     if (failed(operation.verifyInherentAttrs(state.attributes, emitError)))
-      return refuse("its attributes do not fit");
+      return refuse("its attributes are invalid for this operator");
     SmallVector<Type> inferred;
     if (operation.getOpPropertyByteSize()) {
       // Inference reads attributes from the operator's properties, which only exist with it: make some.
@@ -94,10 +94,10 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
                                                       {}, inferred));
       operation.destroyOpProperties(properties);
       if (!ok)
-        return refuse("its operands do not fit together");
+        return refuse("the shapes or types of its operands do not match");
     } else if (failed(inference->inferReturnTypes(builder.getContext(), location, operands, dictionary,
                                                   OpaqueProperties(nullptr), {}, inferred))) {
-      return refuse("its operands do not fit together");
+      return refuse("the shapes or types of its operands do not match");
     }
     state.addTypes(inferred);
   }
@@ -109,7 +109,7 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
   Operation *op = builder.create(state);
   if (failed(mlir::verify(op, /*verifyRecursively=*/false))) {
     discard(builder, op);
-    return refuse("its operands do not fit together");
+    return refuse("the shapes or types of its operands do not match");
   }
   SmallVector<Value> results;
   if (FoldLog *log = foldLog(); log && !log->decide(computesShape(op)))

@@ -92,8 +92,9 @@ struct StepRecord {
 
 struct BarrierTrace {
   std::vector<StepRecord> steps; ///< Sorted by passNs.
-  /// For each step, the sampled workers of the view with which the step passed the barrier; each step has the same
-  /// number of them. Empty if views have all other workers, or none.
+  /// For each step: the sampled workers of the view (the workers whose clocks a barrier compares, see Barrier.h) with
+  /// which the step passed the barrier. Each step has the same number of sampled workers. Empty if views have all other
+  /// workers, or none.
   std::vector<uint32_t> views;
 };
 

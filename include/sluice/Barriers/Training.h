@@ -69,7 +69,7 @@ public:
 struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
   int64_t passNs = 0;   ///< It passes the barrier.
-  int64_t readNs = 0;   ///< It begins to pull, and gets all gradients that were pushed before.
+  int64_t readNs = 0;   ///< It begins to pull; it receives all gradients pushed before.
   int64_t pushNs =
       0; ///< Just before the rank raises the counter by which other ranks see that its gradients are complete.
   int64_t tests = 0; ///< Tests of the barrier.

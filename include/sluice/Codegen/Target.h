@@ -30,11 +30,14 @@ struct TargetSpec {
   /// Size of a core's second-level cache, which determines the blocks of kernels: that of the host for "native", and
   /// 1 MiB for other targets.
   int64_t l2Bytes = 1 << 20;
-  /// The instructions that multiply bytes, as dataflow-assign-layout names them: "plain" products of 32 bits, "pairs"
-  /// of products of 16 bits, "quads" of bytes (VNNI, AArch64's dot products), or "tiles" of them (AMX).
+  /// How kernels multiply bytes. The names are those of dataflow-assign-layout:
+  ///  plain  in 32-bit arithmetic
+  ///  pairs  instructions multiply numbers that are widened to 16 bits
+  ///  quads  an instruction multiplies bytes and adds four products (VNNI, AArch64's dot products)
+  ///  tiles  an instruction multiplies tiles of bytes (AMX)
   std::string byteProducts = "pairs";
-  /// A product with a weight in blocks rounds its rows to bytes and multiplies bytes if the elements of the weight have
-  /// at most this number of bits: 0 (never), 4 or 8.
+  /// A matrix product with a block-quantized weight rounds the rows of its other operand to bytes and multiplies bytes
+  /// if the elements of the weight have at most this number of bits: 0 (never), 4 or 8.
   int64_t roundedBits = 0;
   /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
   std::string halfProducts = "none";

@@ -51,8 +51,9 @@ struct MeasuredMapping {
   bool kept = false;
 };
 
-/// How mappings are measured (the last step of HTF-MPR). The solver htf-mpr proposes its `count` best mappings, and
-/// each of them is planned. `run` compiles and runs a plan and returns the time of a step. The fastest mapping is used.
+/// How mappings are measured. This is the last step of the placement solver HTF-MPR (Placement/HtfMpr.h). The solver
+/// proposes its `count` best mappings, and each of them is planned. `run` compiles and runs a plan and returns the time
+/// of a step. The fastest mapping is used.
 struct MappingMeasurement {
   size_t count = 0; ///< 0: no mapping is measured.
   std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
@@ -64,7 +65,7 @@ struct BucketPlan {
   PlanFile file;
 };
 
-/// A program for the host that computes weights of another program, and its inputs.
+/// A program for the host that computes weights of another program, together with the inputs on which it must run.
 struct WeightProgram {
   std::unique_ptr<Compilation> compilation; ///< Must be linked.
   std::vector<HostTensor> inputs;
@@ -105,9 +106,9 @@ public:
   /// after link().
   std::string pipelineText() const;
 
-  /// A program that computes those weights which constant expressions define from little data. A machine that gets the
-  /// parameter file without these weights can run it. Its results are exactly the bytes of the file. Absent if these
-  /// weights have less than 1 MiB in total, or if the program runs on several ranks.
+  /// A program that computes those weights which constant expressions define from little data. A machine that receives
+  /// the parameter file without these weights can run this program to compute them. The results are exactly the bytes
+  /// of the complete file. Absent if these weights have less than 1 MiB in total, or if there are several ranks.
   Expected<std::optional<WeightProgram>> weightProgram();
 
   /// Writes the imported program as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model and

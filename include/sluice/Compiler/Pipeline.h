@@ -28,8 +28,8 @@ public:
   using Maker = std::function<std::unique_ptr<mlir::Pass>()>;
 
   /// Appends a pass on the module, or on each of its functions. If `make` is empty, the registry
-  /// creates the pass; otherwise `make` creates it, from a file that is already in memory instead
-  /// of the file that an option names.
+  /// creates the pass. Otherwise `make` creates it. Such a pass uses data that is already in memory,
+  /// whereas the printed text names a file with the same data in one of its options.
   Pipeline &onModule(std::string pass, Options options = {}, Maker make = {});
   Pipeline &onFunctions(std::string pass, Options options = {});
   Pipeline &append(const Pipeline &other);

@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-/// The properties that determine an operator's time. Bytes are those in memory.
+/// The properties that determine an operator's time. Bytes of tensors are Tensor::bytes: the size in memory, in the
+/// layout that the kernels read.
 struct OperatorShape {
   std::string kind; ///< Operator::kind; empty: unknown.
   int64_t flops = 0;

@@ -6,7 +6,8 @@
 // Facts about one operator or one tensor of a plan: why it is in this place, why it runs at
 // this time, what it waited for, and why it is copied. Each fact follows from the plan file
 // alone, whatever solver made the plan. Names are those of plan files (PlanNames). Times are
-// simulated, in nanoseconds.
+// simulated, in nanoseconds. A *stay* of a tensor is one of its residencies (Plan.h): an interval
+// in which the tensor is in one memory at one place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_EXPLAIN_EXPLAIN_H
@@ -46,7 +47,9 @@ struct Dependency {
     Order, ///< The command needs neither data nor bytes of the predecessor. The predecessor is the previous command of
            ///< the stream, or the plan has a wait for it that another command needs.
   };
-  /// Explains a wait that neither data nor bytes require: a third command requires it.
+  /// Explains a wait that neither data nor bytes require. The reason is a dependency that involves a third command: a
+  /// later command of the waiting stream depends on the predecessor, or the waiting command depends on an earlier
+  /// command of the predecessor's stream.
   struct Sake {
     CommandFact command; ///< The third command.
     /// True: `command` comes later on the waiting command's stream and depends on the predecessor. False: `command`
@@ -60,8 +63,8 @@ struct Dependency {
   std::string tensor;
   std::string tensorNoun; ///< As CommandFact::noun.
   bool onSameStream = false;
-  /// Set only if `why` is Order, the predecessor is on another stream, and such a command is near on one of the
-  /// streams.
+  /// Set only if `why` is Order, the predecessor is on another stream, and one of the next 256 commands of the waiting
+  /// stream, or of the previous 256 commands of the predecessor's stream, explains the wait.
   std::optional<Sake> sake;
 };
 
@@ -144,8 +147,8 @@ struct OperatorFacts {
   int64_t workspaceBytes = 0;
 };
 
-/// The result of a simulation in which the tensor stays in the memory, at AbsenceFact::freeOffset, during its absence.
-/// All other decisions are the same.
+/// The result of a simulation without an absence of the plan (AbsenceFact): the tensor stays in the memory, at
+/// AbsenceFact::freeOffset, for the time in which the plan removes it. All other decisions are the same.
 struct StayingFact {
   int64_t gainNs = 0; ///< The time by which the step is shorter; negative if it is longer.
   /// `reader`: the first launch that would read the copied-back tensor. `readerAfter`: the command that determines the
@@ -245,7 +248,7 @@ struct CopyFact {
   CommandFact readerAfter; ///< The command that ends last among those that `reader` must follow.
 };
 
-/// One stay of a tensor in one memory.
+/// One stay of a tensor, that is, one of its residencies.
 struct StayFact {
   std::string memory;
   bool isHome = false;

@@ -17,8 +17,8 @@ inline constexpr int64_t kFileBlockBytes = 4096;
 /// The name of the memory that attachDisk adds.
 inline constexpr const char *kDiskName = "disk";
 
-/// The file from which parameters stream into the host's memory: the first file with a link to this memory, if all
-/// devices that compute do so in the host's memory. Invalid otherwise.
+/// The file from which parameters stream into the host's memory: the first file with a link to this memory, if the
+/// host's memory is the memory of all devices that compute. Invalid otherwise.
 MemoryId fileBelowHost(const Machine &machine);
 
 /// Rates of a disk that only reads or only writes.

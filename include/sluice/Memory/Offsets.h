@@ -100,8 +100,9 @@ struct OffsetProgress {
 };
 
 struct OffsetParams {
-  /// A node of the exact search, or a step of the improvement, is one evaluation. In addition, every 64 buffers that a
-  /// greedy packing places or a step examines count as one evaluation.
+  /// Limit of the evaluations. A node of the exact search of solveOffsets (below), or a step in which it improves a
+  /// packing, is one evaluation. In addition, every 64 buffers that a greedy packing places or that a step examines
+  /// count as one evaluation.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.

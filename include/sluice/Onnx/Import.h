@@ -38,14 +38,15 @@ struct ImportOptions {
   /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
   /// Inputs whose data is known, by name; the program is specialised to this data. Inputs that determine shapes or axes
-  /// may need this, because all shapes are static. The arguments remain and are not read. Their attribute
-  /// `dataflow.fixed` has the value.
+  /// need this if the importer finds no bounds of the extents or cannot import all possible axes. The arguments remain
+  /// and are not read. Their attribute `dataflow.fixed` has the value.
   std::map<std::string, HostTensor> fixedInputs;
-  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds it. A loop that stacks tensors and
-  /// whose number of iterations depends on data needs the limit, because its stacks have room for this number.
+  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds it. A loop that stacks tensors
+  /// needs the limit if its number of iterations depends on data and nothing else bounds this number: its stacks have
+  /// room for the number of iterations that the limit allows.
   int64_t maxIterations = 0;
-  /// Unrolls loops and recurrences of known length, up to 100,000 nodes and 2,048 elements. Set it for devices that
-  /// cannot run loops.
+  /// Unrolls loops of known length, up to 100,000 nodes in total, and recurrences over sequences of at most 2,048
+  /// elements. Set it for devices that cannot run loops.
   bool unrollsLoops = false;
   /// True if a device runs grids. A grid cannot run the program of a single expert, so all experts of a `MoE` or `QMoE`
   /// are then computed in one batch.

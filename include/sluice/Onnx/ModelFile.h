@@ -33,8 +33,9 @@ class TensorProto;
 
 namespace sluice {
 
-/// The opsets of the default domain that the importer supports. All supported operators have entries from opset 7 on.
-/// Operators whose older versions have the same or nearly the same meaning have entries from older opsets on.
+/// The opsets of the default domain that the importer supports. Its table of converters (Import/OperatorTable.cpp) has
+/// all supported operators from opset 7 on. It has an operator from an older opset on if the older versions of the
+/// operator have the same or nearly the same meaning.
 inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
@@ -53,9 +54,9 @@ struct DeclaredTensor {
   int32_t elementType = 0;
   /// Absent if the model does not declare a rank.
   std::optional<std::vector<DeclaredDim>> dims;
-  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". A map that DictVectorizer or CastMap
-  /// reads counts as a tensor if it is an input: the list of its values, in the order of the vocabulary for
-  /// DictVectorizer, of the positions for a sparse CastMap, and otherwise of ascending keys.
+  /// "tensor", "sequence", "map", "optional", "sparse tensor" or "undeclared". If DictVectorizer or CastMap reads an
+  /// input that is a map, the input counts as a tensor with the values of the map. The values are in the order of the
+  /// vocabulary (DictVectorizer), of the positions (a sparse CastMap), or of ascending keys (any other CastMap).
   std::string kind;
 };
 

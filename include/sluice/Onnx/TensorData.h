@@ -84,8 +84,8 @@ struct TensorData {
 /// The bytes of a number of elements; the number must come from checkedElementCount.
 int64_t tensorByteCount(int32_t elementType, int64_t elementCount);
 
-/// The data, where elements of packed types of 4 and 2 bits are unpacked to one byte each, with sign extension. Data of
-/// other types is unchanged.
+/// The data, with elements of packed types of 4 and 2 bits unpacked to one byte each. Int4 and Int2 are sign-extended,
+/// and other packed types are zero-extended. Data of all other types is unchanged.
 std::vector<std::byte> unpackedBytes(const TensorData &data);
 
 /// Decodes the typed or raw fields of a TensorProto and checks them against its dims. `owner` keeps `tensor` alive.

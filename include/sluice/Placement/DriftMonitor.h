@@ -43,8 +43,8 @@ public:
   /// must have the same number of devices.
   bool observe(int64_t ns, const std::vector<int64_t> &deviceNs);
   /// Per device, the factor by which it is slower than in the first window (medians); 1 for a
-  /// device without work. If several devices work, factors are relative to that of the device
-  /// that changed least, because a common slowdown needs no other plan. Call it after
+  /// device without work. If several devices work, each factor is divided by the factor of the device
+  /// that changed least, because a slowdown of all devices together needs no other plan. Call it after
   /// observe() returned true.
   std::vector<double> slowdowns() const;
   /// Call it after observe() returned true to observe another quarter of a window. After this

@@ -114,7 +114,7 @@ std::vector<std::string> placementSolverNames();
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params);
 
 /// Checks a solution independently of the solvers, and names the first rule that is broken.
-/// Beside the rules of the problem, operators must not start before their data can have
+/// In addition to the rules of the problem, operators must not start before their data can have
 /// arrived, and all times must be those of the simulator.
 Status validatePlacement(const PlacementProblem &problem, const PlacementSolution &solution);
 

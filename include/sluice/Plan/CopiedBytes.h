@@ -21,8 +21,8 @@ CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);
 /// The direction of a copy of the plan.
 CopyDirection copyDirection(const Machine &machine, const Plan &plan, const Command &copy);
 
-/// Bytes that copies move. A copy counts with the size of its tensor, not with that of its residencies, which may be
-/// larger. Sums saturate.
+/// Bytes that copies move. Each copy counts with the size of its tensor (Tensor::bytes), even if the address range that
+/// holds the tensor (Residency::bytes) is larger. Sums saturate.
 struct CopiedBytes {
   int64_t in = 0;      ///< From the host's memory to accelerators.
   int64_t out = 0;     ///< From accelerators to the host's memory.

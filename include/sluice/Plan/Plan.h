@@ -26,8 +26,10 @@ namespace sluice {
 enum class Segment : uint8_t {
   Arena, ///< The plan chooses the address: [offset, offset + bytes) of the memory's arena.
   Home,  ///< Outside of the arena: the parameter file or its mapping, a caller's input or
-         ///< output buffer, or the state store. Homes are in the host's memory; homes of
-         ///< parameters and states may be in a file. The offset is 0.
+         ///< output buffer, or the state store. The homes of inputs and outputs are in the
+         ///< host's memory. The homes of parameters and states are in the host's memory or in
+         ///< a file. Plans with states in files can be simulated, but not compiled. The offset
+         ///< is 0.
 };
 
 /// One interval in which one tensor's data is in one memory at one place. The address range
@@ -118,8 +120,8 @@ struct Plan {
 /// - all operators that communicate are on one stream, so that all ranks that run the plan
 ///   reach them in the same order. With Graph::keepsOrder, this is the order of their ids;
 /// - a copy moves one tensor between the two memories of its link. If one end is a file, it is
-///   on a file stream. Otherwise it is on a stream of a device whose memory is one of the ends;
-///   if one end is the host's memory, it is the device of the other end;
+///   on a file stream. Otherwise the copy is on a stream of a device whose memory is one of the
+///   ends. If one end is the host's memory, this device is one whose memory is the other end;
 /// - every residency is written at most once, an initial one never, and every read happens
 ///   after the write;
 /// - an initial residency is the home of a tensor that no operator writes, or a parameter or

@@ -62,8 +62,8 @@ enum sluice_string_function {
   SLUICE_STRING_CONCAT = 2,   /* text, text -> text */
   /* text -> int64, the index of the text among the keys; if no key is equal, the number of keys: list of keys */
   SLUICE_STRING_FIND = 3,
-  /* text -> text, int64 number of texts (if all are removed: 1, an empty text): case (0 unchanged, 1 lower, 2 upper),
-   * whether texts that differ from a word to remove only in their case stay, list of words to remove */
+  /* text -> text, int64 number of texts that remain (one empty text if none remains): case (0 unchanged, 1 lower,
+   * 2 upper), whether the comparison with words to remove distinguishes case, list of words to remove */
   SLUICE_STRING_NORMALIZE = 4,
   /* text -> parts of each text, int64 number of parts of each text, int64 largest of these numbers: most parts of a
    * text, delimiter (empty: white space); since minor version 9 also whether a text with more parts is an error.
@@ -169,8 +169,8 @@ typedef struct sluice_kernel_env {
 } sluice_kernel_env;
 
 /* A host kernel. args are pointers to its inputs, then its outputs, then its workspace if it
- * has one. It returns 0, or non-zero for a failure at run time such as an index out of
- * range. The step then fails, and its error names the operator. */
+ * has one. It returns 0, or a non-zero number for a failure at run time, such as one of the
+ * following. The step then fails, and its error names the operator. */
 #define SLUICE_KERNEL_ENDLESS 1001   /* a loop would exceed its limit of iterations */
 #define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent found in the data is above its bound */
@@ -287,8 +287,8 @@ typedef struct sluice_stream_desc {
   uint32_t kind;
 } sluice_stream_desc;
 
-/* A step with a plan for all steps in which no symbol exceeds its bound. Each bound is a possible value of its symbol.
- * Since minor version 12. */
+/* A bucket: a step function and a plan for those steps in which no symbol exceeds its bound. Each bound is a possible
+ * value of its symbol. Since minor version 12. */
 typedef struct sluice_bucket_desc {
   size_t size;
   const int64_t *bounds;      /* per symbol */
@@ -306,9 +306,9 @@ typedef struct sluice_bucket_desc {
 typedef struct sluice_expert_desc {
   size_t size;
   uint32_t op;      /* the operator, in sluice_model.op_names */
-  uint32_t mask;    /* the operator's slot that has a byte for each element of the group: non-zero if it is chosen */
+  uint32_t mask;    /* the operator's slot with a byte for each expert of the layer, non-zero if the expert is chosen */
   uint32_t group;   /* the number of the group */
-  uint32_t element; /* the expert's byte in the mask */
+  uint32_t element; /* the index of the expert's byte in the mask */
   /* The range of the parameter file with the expert's weights. `offset` and `bytes` are multiples of 4096, except that
    * the last range may end with the file. If the expert is chosen, the runtime reads the range into memory and gives
    * the kernel, for each of its parameters in the range, the address in this memory. If the expert is not chosen, the
@@ -362,8 +362,9 @@ typedef struct sluice_model {
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
-  /* Computes `sluice_tensor_desc.range` for values below the upper bounds: three numbers for each input that has a
-   * range, one input after the other. Null if no range depends on symbols. Since minor version 12. */
+  /* Computes `sluice_tensor_desc.range` for the current values of the symbols, which may be below their upper bounds:
+   * three numbers for each input that has a range, one input after the other. Null if no range depends on symbols.
+   * Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
   /* Steps with smaller plans than `step`. A step uses the first bucket in which no symbol exceeds its bound; symbols
    * whose values the step finds are not compared. If there is no such bucket, `step` is used. Tensors that an init has

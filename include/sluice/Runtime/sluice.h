@@ -144,7 +144,7 @@ int32_t sluice_reset(sluice_session *session);
 typedef struct sluice_sampling {
   size_t size;
   uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
-  double top_p;       /* draw from the fewest greatest logits whose probability is at least top_p; 1: from all */
+  double top_p;       /* draw from the fewest greatest logits with total probability of at least top_p; 1: from all */
   double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;
@@ -210,7 +210,7 @@ void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 /* Statistics of experts since the session was opened. A use is a step's choice of an expert; it is a hit if the expert
  * was already in memory. The first `recorded_uses` uses were recorded. `recorded_hits` of them were hits; `best_hits`
  * is the greatest number of hits that any cache with `slots` slots could have had on them (Belady's rule). All numbers
- * are 0 if the session reads no experts when they are chosen. Since minor version 17. */
+ * are 0 if the plan has no slots for experts. Since minor version 17. */
 typedef struct sluice_expert_stats {
   size_t size;
   uint32_t experts, slots;

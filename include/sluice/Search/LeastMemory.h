@@ -30,9 +30,9 @@ struct LeastMemoryResult {
 /// Finds the least memory limit for which the search finds a plan of at most `slowdown`
 /// times the ideal; `slowdown` is finite and at least 1. The problem's own capacities are
 /// tried first, and the placement of their plan is kept. Up to seven smaller limits follow, in
-/// all limitableMemories() at once. The first of them is the minimum. Each other one is the
-/// middle between the last limit that was too small and the bytes that the last plan within
-/// `slowdown` uses. Each of the eight limits gets an eighth of the budget in `params`. If the
+/// all limitableMemories() at once. The first of these smaller limits is the minimum. Each further
+/// limit is the mean of the last limit that was too small and the number of bytes that the last
+/// plan within `slowdown` uses. Each of the eight limits gets an eighth of the budget in `params`. If the
 /// user stops the search, the least limit so far is the result.
 ///
 /// This is a heuristic: a longer search may find plans for less memory. If lowerBoundNs of a

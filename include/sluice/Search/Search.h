@@ -96,9 +96,9 @@ struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
   /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy
-  /// orders. With a single device, only orders whose liveness peak fits the capacities count; if none
-  /// fits, only the first order counts. This is a reference and not a bound: another order may be
-  /// faster.
+  /// orders. With a single device, where orders hardly change the time, only orders whose liveness
+  /// peak fits the capacities are tried, or the first order if none fits. The makespan is a reference
+  /// and not a bound: another order may be faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
@@ -122,7 +122,7 @@ struct SearchResult {
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
 ///  no-recompute as default, but every operator runs once
-///  greedy       four orders x all eviction policies, plans by stays, and three pools
+///  greedy       four orders x all eviction policies, plans of planSwapStays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               as swapadvisor, but results overwrite operands that are not read later
@@ -133,8 +133,8 @@ struct SearchResult {
 ///               SwapAdvisor's search over pools only; the order is that of the best
 ///               greedy plan
 ///  swapadvisor-free-classes
-///               as swapadvisor, but any size may be in any class of a pool, which
-///               SwapAdvisor restricts
+///               as swapadvisor, but without SwapAdvisor's restriction of the sizes that
+///               a class of a pool may have
 ///  random       the best of random orders with random pools
 ///  odswap       on-demand swapping, whose copies are then prefetched (SwapAdvisor's
 ///               baseline)

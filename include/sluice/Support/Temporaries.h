@@ -46,8 +46,9 @@ private:
   std::unique_ptr<Record> record;
 };
 
-/// A new folder in TMPDIR, by default /tmp. Put only files into it, and no folders: to remove a folder with its files,
-/// the process has to open it, which the system may refuse.
+/// A new folder in TMPDIR, by default /tmp. Put only files into it, and no folders. The object keeps its folder open,
+/// so its files can always be removed. To remove a folder within it that is not empty, the process has to open that
+/// folder, which the system may refuse.
 class TemporaryDirectory {
 public:
   /// Its name begins with `prefix`.

@@ -27,7 +27,8 @@ struct TensorComparison {
   double maxAbsReference = 0;
   /// If the reference is all zeros, this is maxAbsDiff.
   double ratio = 0;
-  double cosine = 1; ///< Computed on elements that are finite in both tensors. If both are all zeros: 1; if one is: 0.
+  /// The cosine of the elements that are finite in both tensors. 1 if both tensors are all zeros, 0 if only one is.
+  double cosine = 1;
   /// Number of elements that are NaN or infinite in one tensor and differ in the other tensor.
   /// If there is one, the tensors do not match. NaN equals NaN, and an infinity equals the same
   /// infinity.

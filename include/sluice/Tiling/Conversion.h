@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// Slice cuts a part out of a tensor that the device has whole and sends nothing (`shard` in the dialect and in
-/// services.h). The other kinds have the same names there.
+/// Slice sends nothing: each device cuts its part out of a tensor of which it has a complete copy. The dialect and
+/// services.h call this kind `shard`. The other kinds have the same names there.
 enum class CollectiveKind : uint8_t { Slice, AllGather, ReduceScatter, AllReduce, AllToAll, Halo };
 /// For example "all-gather".
 std::string_view collectiveName(CollectiveKind kind);
@@ -53,14 +53,14 @@ int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh);
 
 /// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices:
 /// the bytes of the part that a device needs after the conversion, without those that are in the part
-/// that it has before. If `from` is partial, the partial results first become parts, in the way that
-/// makes the sum smallest.
+/// that it has before. If `from` is partial, the partial results are first reduced and scattered along
+/// the dimension that makes the sum smallest.
 int64_t ghostBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 /// The bytes of a conversion as the example of SoyBean's paper counts them, summed over all
 /// devices. The count is 0 if every device already has the part that it needs, and otherwise the bytes
-/// of all parts that are needed. If `from` is partial, the partial results first become parts, which
-/// adds the bytes of all partial results.
+/// of all parts that are needed. If `from` is partial, the partial results are first reduced and
+/// scattered, which adds the bytes of all partial results.
 int64_t paperBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 

@@ -57,7 +57,7 @@ struct TensorProgram {
   /// outputs must have one producer, before their consumers, and other tensors must have none. Rules
   /// must fit the operands and results and have distinct names. The divisor of a rule must divide
   /// each extent that the rule splits, or the extent of each block if the split is strided. If the
-  /// parts of the rule may be uneven, the extent must be equal to the divisor.
+  /// parts of the rule may be uneven (TilingRule::uneven), its divisor is the extent itself.
   Status check() const;
 };
 
@@ -99,8 +99,8 @@ bool tilingsCombine(const std::vector<AxisTiling> &tilings);
 /// Whether tilingsCombine() holds for each operand and result of an operator. `rules` has the operator's rule per axis.
 bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules);
 
-/// The shape of the largest part, for which every device has memory. Several axes may split one dimension, the outer
-/// axis first.
+/// The shape of the largest part. Every device reserves memory for this shape, even if its own part is smaller. Several
+/// axes may split one dimension, the outer axis first.
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh);
 

@@ -47,8 +47,8 @@ struct AxisTiling {
   uint32_t dim = 0;
   PartialKind reduction = PartialKind::Sum;
   /// Split: the dimension consists of this many equal blocks, and a part has its share of each, one behind the other.
-  /// With one block a part is contiguous. With more it is strided, and parts are equal. For example, of the columns
-  /// 0 to 5 in 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
+  /// With one block a part is contiguous. With more blocks it is strided, and parts are equal. For example, if the
+  /// columns 0 to 5 are 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
   uint32_t blocks = 1;
 
   static AxisTiling replicated() { return {}; }

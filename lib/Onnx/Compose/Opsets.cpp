@@ -95,7 +95,7 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
     return makeError(ErrorCode::Unsupported, "service '", service.id, "' has version ", versions.from, " and service '",
                      newest, "' version ", versions.to, " of the operators of '",
                      versions.domain.empty() ? "ai.onnx" : excerpt(versions.domain), "', and '", excerpt(node.type),
-                     "' ", why, ", give models of the same version, such as by onnx.version_converter");
+                     "' ", why, ", convert one of the models with onnx.version_converter");
   };
   if (const int64_t known = newestKnown(versions.domain); versions.to > known)
     return refuse(*changed, known ? concat("may differ between them: definitions up to ", known, " are known")

@@ -109,7 +109,7 @@ Status PipelineReader::readService(const JsonReader &reader) {
   }
   if (reader.has("opset")) {
     if (reader.has("model"))
-      return makeError(ErrorCode::InvalidInput, "service '", service.id, "' has the opset of its model, at '",
+      return makeError(ErrorCode::InvalidInput, "service '", service.id, "' takes the opset from the model, at '",
                        reader.where(), "', remove 'opset'");
     SLUICE_ASSIGN_OR_RETURN(service.opset, reader.integer("opset"));
   }
@@ -142,11 +142,13 @@ Status PipelineReader::checkName(const std::string &name, const JsonReader &read
   if (name.empty())
     return makeError(ErrorCode::InvalidInput, "a name is empty, at '", reader.where(), "', give one");
   if (findService(std::string_view(name).substr(0, name.find('.'))) && name.find('.') != std::string::npos)
-    return makeError(ErrorCode::InvalidInput, "the name '", excerpt(name), "' is that of a value of a service, at '",
-                     reader.where(), "', give another one");
+    return makeError(ErrorCode::InvalidInput, "the name '", excerpt(name),
+                     "' begins with the id of a service and a dot, as ports do, at '", reader.where(),
+                     "', give another one");
   if (!names.insert(name).second)
-    return makeError(ErrorCode::InvalidInput, "'", excerpt(name), "' names an input and an output, at '",
-                     reader.where(), "', give each a name of its own");
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(name),
+                     "' names both an input and an output of the pipeline, at '", reader.where(),
+                     "', give each a name of its own");
   return {};
 }
 
@@ -160,8 +162,8 @@ Status PipelineReader::readInputs(const JsonReader &reader) {
     if (value.is_array()) {
       SLUICE_ASSIGN_OR_RETURN(ports, member.elements());
       if (ports.empty())
-        return makeError(ErrorCode::InvalidInput, "input '", excerpt(name), "' feeds nothing, at '", member.where(),
-                         "', name an input of a service");
+        return makeError(ErrorCode::InvalidInput, "input '", excerpt(name), "' of the pipeline feeds no service, at '",
+                         member.where(), "', list an input SERVICE.PORT");
     }
     for (const JsonReader &port : ports) {
       SLUICE_ASSIGN_OR_RETURN(PortName read, readPort(port));
@@ -198,9 +200,9 @@ Status PipelineReader::read(const JsonReader &root) {
     SLUICE_ASSIGN_OR_RETURN(JsonReader member, root.member(key));
     SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, member.elements());
     if (elements.size() > most)
-      return makeError(ErrorCode::Unsupported, "a pipeline has at most ", most, " ", key, ", at '", member.where(),
-                       "', which has ", elements.size(),
-                       ", compose parts of it first and use the composed models as services");
+      return makeError(ErrorCode::Unsupported, "the pipeline has ", elements.size(), " ", key, ", at most ", most,
+                       " are supported, at '", member.where(),
+                       "', compose parts of it first and use the composed models as services");
     return elements;
   };
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> services, elementsOf("services", kMostServices));

@@ -53,11 +53,10 @@ Status denote(Port &port, const Denotation &denotation, const std::string &where
   auto *shape = port.type.mutable_tensor_type()->mutable_shape();
   if (!port.declared.dims || port.declared.kind != "tensor" ||
       static_cast<size_t>(shape->dim_size()) != denotation.dims.size())
-    return makeError(ErrorCode::InvalidInput, "there are ", denotation.dims.size(), " denotations of dimensions for ",
-                     where, ", which has ",
-                     port.declared.dims ? concat(port.declared.dims->size(), " dimensions")
-                                        : std::string("an unknown number of dimensions"),
-                     ", give one for each dimension, and an empty text for a dimension without one");
+    return makeError(ErrorCode::InvalidInput, "the number of denotations is ", denotation.dims.size(),
+                     " and the number of dimensions is ",
+                     port.declared.dims ? concat(port.declared.dims->size()) : std::string("unknown"), ", for port ",
+                     where, ", give one denotation for each dimension, and an empty text for a dimension without one");
   for (size_t axis = 0; axis < denotation.dims.size(); ++axis)
     if (!denotation.dims[axis].empty())
       shape->mutable_dim(static_cast<int>(axis))->set_denotation(denotation.dims[axis]);
@@ -73,8 +72,7 @@ Status denoteAll(const Pipeline &pipeline, const PipelineService &from, Service 
         if (candidate.declared.name == name)
           port = &candidate;
     if (!port)
-      return makeError(ErrorCode::NotFound, "denotations are given for ", where,
-                       ", which is neither an input nor an output, correct the name");
+      return makeError(ErrorCode::NotFound, "no input or output for the denotations of ", where, ", correct the name");
     SLUICE_RETURN_IF_ERROR(denote(*port, denotation, where));
   }
   return {};

@@ -15,8 +15,9 @@ using sluice::onnxtensor::shapeOf;
 namespace sluice::onnxexport {
 namespace {
 
-constexpr const char *kLaidOut = "it was laid out for a machine, export an earlier phase";
-constexpr const char *kBeyondBytes = "ONNX's zero points have the type of the bytes, use one that they can hold";
+constexpr const char *kLaidOut = "its layout was chosen for a machine, export an earlier phase";
+constexpr const char *kBeyondBytes =
+    "its zero point is outside the range of the quantized type, which ONNX does not allow, use one inside";
 
 LogicalResult matmul(MatmulOp op, NodeWriter &writer) {
   if (op.getPackedN())
@@ -154,7 +155,7 @@ LogicalResult roundBlocks(RoundBlocksOp op, NodeWriter &writer) {
     auto product = dyn_cast<BlockMatmulOp>(user);
     return product && product.getLhs() == op.getResult() && product.getBlock() == op.getBlock();
   });
-  return isInput ? success() : writer.refuse("rounded blocks are read by something other than a product");
+  return isInput ? success() : writer.refuse("an operator other than a product reads the quantized blocks");
 }
 
 LogicalResult blockMatmul(BlockMatmulOp op, NodeWriter &writer) {
@@ -183,8 +184,8 @@ LogicalResult convTranspose(ConvTransposeOp op, NodeWriter &writer) {
     // What is cut off at the end; a result longer than the windows reach goes on with zeros.
     const int64_t high = whole.most() - to[2 + i].most();
     if (!isSameExtent(whole, to[2 + i] + high))
-      return writer.refuse("the number of elements that it cuts off depends on sizes with ranges, give one size for "
-                           "each dimension with --dim");
+      return writer.refuse(
+          "the number of cropped elements depends on sizes with ranges, give one size for each dimension with --dim");
     pads.push_back(std::max<int64_t>(high, 0));
     extra.push_back(std::max<int64_t>(-high, 0));
   }

@@ -40,10 +40,10 @@ bool runsAll(LoopOp op) {
 LogicalResult repeat(LoopOp op, NodeWriter &writer) {
   const size_t carried = op.getCarried().size();
   if (!op.getResults().back().use_empty())
-    return writer.refuse("its number of iterations is used as a result, which a Loop of ONNX does not return");
+    return writer.refuse("an operator reads the number of iterations, which a Loop of ONNX does not return");
   if (op.getNumStacked() > 0 && !runsAll(op))
     return writer.refuse(
-        "its stacked results have room for iterations that do not run, which a Loop of ONNX does not allow");
+        "its stacked results are larger than the iterations that run, which a Loop of ONNX does not allow");
   std::vector<std::string> operands{writer.name(op.getTrips()), writer.name(op.getCondition())};
   for (Value value : op.getCarried())
     operands.push_back(writer.name(value));

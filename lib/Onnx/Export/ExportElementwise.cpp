@@ -55,7 +55,7 @@ LogicalResult binary(BinaryOp op, NodeWriter &writer) {
   if (isShift && !type.isUnsignedInteger())
     return writer.refuse("ONNX shifts unsigned integers only");
   if (op.getKind() == BinaryKind::prelu && shapeOf(op.getResult()) != shapeOf(op.getLhs()))
-    return writer.refuse("ONNX's PRelu broadcasts its slope only");
+    return writer.refuse("ONNX's PRelu broadcasts only the slope, and here the input broadcasts too");
   if (op.getKind() == BinaryKind::mod && isa<FloatType>(type)) {
     floatMod(writer, type);
     return success();
@@ -112,7 +112,7 @@ LogicalResult saturatingCast(CastOp op, NodeWriter &writer) {
     return success();
   }
   if (width > 32 || (width > 16 && !from.isF64()))
-    return writer.refuse("the range of its result is not exact in its operand's type");
+    return writer.refuse("the limits of the result's type have no exact value in the operand's type");
   double top = std::ldexp(1.0, static_cast<int>(to.isUnsignedInteger() ? width : width - 1)) - 1;
   double bottom = to.isUnsignedInteger() ? 0 : -top - 1;
   std::string number =

@@ -74,7 +74,7 @@ LogicalResult slice(SliceOp op, NodeWriter &writer) {
       // Behind the end of the operand is its end.
       ends.push_back(to[axis] * step + start);
     } else {
-      return writer.refuse("it walks backwards over an extent that a step gives");
+      return writer.refuse("it slices backwards along an extent that is known only when the model runs");
     }
     axes.push_back(static_cast<int64_t>(axis));
     steps.push_back(step);
@@ -141,7 +141,7 @@ LogicalResult scatterNd(ScatterNdOp op, NodeWriter &writer) {
 LogicalResult insert(InsertOp op, NodeWriter &writer) {
   constexpr int64_t kSince = 24;
   if (op.getDim() == 0 || shapeOf(op.getInto())[0] != 1)
-    return writer.refuse("it inserts into a batch of several, or along the batch");
+    return writer.refuse("it inserts along the batch dimension, or the batch has more than one element");
   Node start = writer.step("Reshape", {writer.name(op.getStart()), writer.integers("one", {1})}, kSince);
   if (elementTypeOf(op.getStart()).isInteger(32)) {
     start = writer.step("Cast", {start.output()}, kSince);
@@ -163,10 +163,10 @@ LogicalResult oneHot(OneHotOp op, NodeWriter &writer) {
 /// One whose length or start a step gives ends at start + length * delta.
 LogicalResult rangeOfStep(RangeOp op, const Extent &count, NodeWriter &writer) {
   if (!isa<IntegerType>(elementTypeOf(op.getResult())))
-    return writer.refuse("its length is known only in the step, and its elements are not integers");
+    return writer.refuse("its length is known only when the model runs, and its elements are not integers");
   // A delta of 0 is an error in ONNX, of a range without elements too.
   if (auto delta = getIntegers(op.getDelta()); !delta || delta->front() == 0)
-    return writer.refuse("its delta is not known");
+    return writer.refuse("its delta is not a known nonzero constant");
   std::string length = writer.step("Squeeze", {writer.extents("count", {count})}).output();
   if (Type type = elementTypeOf(op.getResult()); !type.isSignlessInteger(64)) {
     Node cast = writer.step("Cast", {length});
@@ -193,26 +193,26 @@ LogicalResult range(RangeOp op, NodeWriter &writer) {
     if (!start && delta && op.getStart().getDefiningOp<ExtentsOp>())
       return rangeOfStep(op, extent, writer);
     if (!start || !delta)
-      return writer.refuse("its start and delta are not known");
+      return writer.refuse("its start and delta are not known constants");
     if (delta->front() == 0 || llvm::MulOverflow(count - 1, delta->front(), walked) ||
         llvm::AddOverflow(start->front(), walked, last) ||
         llvm::AddOverflow(last, delta->front() > 0 ? int64_t(1) : int64_t(-1), last))
-      return writer.refuse("its end is out of range");
+      return writer.refuse("its end does not fit 64 bits");
     if (count == 0)
       last = start->front();
     int64_t width = type.getIntOrFloatBitWidth();
     bool fits = type.isUnsignedInteger() ? last >= 0 && llvm::isUIntN(width, last) : llvm::isIntN(width, last);
     if (!fits || std::abs(static_cast<double>(last)) > 9e15)
-      return writer.refuse("its end is out of its type's range");
+      return writer.refuse("its end does not fit the type of its elements");
     limit = writer.scalar("limit", type, static_cast<double>(last));
   } else {
     std::optional<double> start = getSplat(op.getStart()), delta = getSplat(op.getDelta());
     if (!start || !delta)
-      return writer.refuse("its start and delta are not known");
+      return writer.refuse("its start and delta are not known constants");
     double last = *start + (static_cast<double>(count) - 0.5) * *delta;
     double rounded = type.isF64() ? last : static_cast<float>(last);
     if (std::max(0.0, std::ceil((rounded - *start) / *delta)) != static_cast<double>(count))
-      return writer.refuse("its end cannot be told from its elements");
+      return writer.refuse("no end gives the same number of elements after rounding");
     limit = writer.scalar("limit", type, last);
   }
   writer.node("Range", {writer.name(op.getStart()), limit, writer.name(op.getDelta())});

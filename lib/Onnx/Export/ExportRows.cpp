@@ -81,7 +81,7 @@ LogicalResult batchNorm(BatchNormOp op, NodeWriter &writer) {
 
 LogicalResult lrn(LrnOp op, NodeWriter &writer) {
   if (op.getChannelAxis() != 1)
-    return writer.refuse("it was laid out for a machine, export an earlier phase");
+    return writer.refuse("its layout was chosen for a machine, export an earlier phase");
   writer.node("LRN", writer.operands())
       .set("size", static_cast<int64_t>(op.getSize()))
       .set("alpha", op.getAlpha())

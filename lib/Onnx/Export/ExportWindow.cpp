@@ -45,11 +45,11 @@ SmallVector<SpatialSizes> spatialSizes(Value operand, Value result) {
 }
 
 constexpr const char *kOtherWindows =
-    "it has other windows at other sizes, give one size of each dimension, option --dim";
+    "its padding depends on sizes with ranges, give one size for each dimension with --dim";
 
 LogicalResult pool(PoolOp op, NodeWriter &writer) {
   if (op.getLayout() != Layout::channels_first)
-    return writer.refuse("it was laid out for a machine, export an earlier phase");
+    return writer.refuse("its layout was chosen for a machine, export an earlier phase");
   const SmallVector<SpatialSizes> sizes = spatialSizes(op.getInput(), op.getResult());
   ArrayRef<int64_t> from = sizes[0].from, to = sizes[0].to;
   SmallVector<int64_t> high(op.getPadsHigh());
@@ -63,7 +63,7 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
     }
   if (!floorFits && !ceilFits) {
     if (op.getCountIncludePad())
-      return writer.refuse("ONNX's padding gives another number of windows");
+      return writer.refuse("no padding of ONNX gives the same number of windows");
     if (sizes.size() > 1)
       return writer.refuse(kOtherWindows);
     // Padding is not looked at: as much as the windows reach.
@@ -71,7 +71,7 @@ LogicalResult pool(PoolOp op, NodeWriter &writer) {
       int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1;
       high[i] = (to[i] - 1) * op.getStrides()[i] + reach - from[i] - op.getPadsLow()[i];
       if (high[i] < 0)
-        return writer.refuse("ONNX has no windows that leave the end of their input out");
+        return writer.refuse("its windows ignore the end of the input, which ONNX cannot express");
     }
     floorFits = true;
   }
@@ -110,7 +110,7 @@ LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
       const int64_t high = pads[rank + i];
       if (countWindows(inside + high - reach, op.getStrides()[i], inside, false) != at.to[i])
         return writer.refuse(symbolsOf(op) ? kOtherWindows
-                                           : "ONNX has no windows that leave the end of their input out");
+                                           : "its windows ignore the end of the input, which ONNX cannot express");
     }
   writer.nodeOfSecond("MaxPool", writer.operands())
       .set("kernel_shape", op.getKernel())
@@ -125,7 +125,8 @@ LogicalResult poolIndex(PoolIndexOp op, NodeWriter &writer) {
 LogicalResult gridSample(GridSampleOp op, NodeWriter &writer) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   if (llvm::any_of(ArrayRef(extentsOf(op.getInput())).drop_front(2), [](const Extent &e) { return !e.isConstant(); }))
-    return writer.refuse("ONNX's positions are fractions of the image, whose size a step gives");
+    return writer.refuse(
+        "ONNX gives positions as fractions of the image, and the size of the image is known only when the model runs");
   bool corners = !op.getAtEdges();
   if (!onnxtensor::elementTypeOf(op.getPositions()).isF32())
     return writer.refuse("its positions are not of 32 bits");
@@ -133,7 +134,7 @@ LogicalResult gridSample(GridSampleOp op, NodeWriter &writer) {
   for (size_t axis = shape.size(); axis-- > 2;) {
     auto extent = static_cast<double>(shape[axis]);
     if (extent == (corners ? 1 : 0))
-      return writer.refuse("it samples no more than one element");
+      return writer.refuse("it samples along a dimension of at most one element");
     factors.push_back(static_cast<float>(2 / (corners ? extent - 1 : extent)));
     offsets.push_back(static_cast<float>((corners ? 0 : 1 / extent) - 1));
   }
@@ -178,9 +179,9 @@ LogicalResult resize(ResizeOp op, NodeWriter &writer) {
       scalesGiveSizes &= std::floor(before * part * static_cast<float>(scale)) == after;
     }
   if (!bySizes && !scalesGiveSizes)
-    return writer.refuse("its scales rounded to 32 bits do not give its sizes, and its sizes do not give its scales");
+    return writer.refuse("neither its scales, rounded to 32 bits, nor its sizes alone describe the result");
   if (crops && !op.getRoi())
-    return writer.refuse("it crops, and its region is not given");
+    return writer.refuse("it crops, and the region is missing");
   std::vector<std::string> inputs = writer.operands();
   inputs.push_back(crops ? writer.numbers("roi", *op.getRoi()) : "");
   if (bySizes) {

@@ -601,8 +601,8 @@ void ProgramWriter::addOperators(Block &block) {
     if (isInput || (convert && missing.empty() && succeeded(convert(writer))))
       continue;
     if (convert && !missing.empty())
-      (void)writer.refuse("nothing before it has extent '" + missing +
-                          "', give one size of each dimension, option --dim");
+      (void)writer.refuse("no earlier operator has the extent '" + missing +
+                          "', give one size for each dimension with --dim");
     ++numRefused;
     refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(),
                       "): ", convert ? writer.reason : "ONNX has no such operator");

@@ -56,7 +56,7 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
   if (rankOf(one) != rankOf(other) || elementTypeOf(one) != elementTypeOf(other)) {
     std::string types;
     llvm::raw_string_ostream(types) << one.getType() << " and " << other.getType();
-    return fail("they are " + types);
+    return fail("their types are " + types);
   }
   const int64_t rank = rankOf(one);
   SmallVector<Value> counts(rank);
@@ -77,8 +77,7 @@ Value Alternatives::chooseTensor(Value condition, Value one, Value other) {
     const int64_t room = build.roomOf(std::max(extent, otherExtent)),
                   larger = build.roomOf(extent > otherExtent ? 1 : 0);
     if (extent > room || otherExtent > room)
-      return fail("dimension " + std::to_string(d) +
-                  " is smaller in one alternative at some sizes of the ranges, and larger at others");
+      return fail("which one is larger in dimension " + std::to_string(d) + " depends on the sizes within the ranges");
     if (larger == 0 || build.keepsAll())
       a = a ? padded(a, d, room) : Value();
     if (larger != 0 || build.keepsAll())
@@ -132,7 +131,7 @@ Value Alternatives::choose(Value condition, Value one, Value other) {
   if (isAbsent(one) || isAbsent(other) || isPossible(one) || isPossible(other))
     return chooseOptional(condition, one, other);
   if (isList(one) != isList(other))
-    return fail("one is a sequence and one is a tensor");
+    return fail("one is a sequence and the other is a tensor");
   return isList(one) ? chooseList(condition, one, other) : chooseTensor(condition, one, other);
 }
 

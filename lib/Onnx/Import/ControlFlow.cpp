@@ -50,7 +50,8 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   if (inputs.size() != 1 || !inputs[0] || !isTensor(inputs[0]) || elementCount(inputs[0].getType()) != 1 ||
       !thenBranch || !elseBranch || thenBranch->output_size() < node.output_size() ||
       elseBranch->output_size() < node.output_size())
-    return malformed(node, "its condition is not a single value, or its branches do not fit its outputs");
+    return malformed(node,
+                     "its condition must be a single value, and each branch must have as many outputs as the node");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(inputs[0])) {
     SLUICE_ASSIGN_OR_RETURN(SmallVector<Value> results, importBody(known->front() ? *thenBranch : *elseBranch, {}));
     return bindOutputs(node, results);
@@ -61,8 +62,9 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   auto ifFalse = ifTrue ? importProgram(*elseBranch, {}, noArguments, locationOf(node), /*mayNotRun=*/true)
                         : Expected<Program>(propagate(ifTrue));
   if (!ifFalse) {
-    reportUnsupported(node, concat("its condition is not known before the model runs, and a branch does not fit: ",
-                                   ifFalse.error().message));
+    reportUnsupported(node,
+                      concat("its condition is not known before the model runs, and a branch cannot be imported: ",
+                             ifFalse.error().message));
     return {};
   }
   for (int i = 0; i < node.output_size(); ++i) {
@@ -85,8 +87,9 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
     results.push_back(alternatives.choose(condition, ifTrue->results[i], ifFalse->results[i]));
     if (results.back())
       continue;
-    reportUnsupported(node, concat("its condition is not known before the model runs, and its branches' results ", i,
-                                   " are not alternatives: ", alternatives.problem()));
+    reportUnsupported(
+        node, concat("its condition is not known before the model runs, and the two branches have different results ",
+                     i, ": ", alternatives.problem()));
     return {};
   }
   return bindOutputs(node, results);
@@ -114,17 +117,19 @@ SmallVector<Value> GraphImporter::countInputs(const ::onnx::NodeProto &node, con
 Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> given) {
   const ::onnx::GraphProto *body = subgraph(node, "body");
   if (!body || given.size() < 2 || body->input_size() != static_cast<int>(given.size()))
-    return malformed(node, "its body does not fit its inputs");
+    return malformed(node, "its body must have as many inputs as the node");
   size_t carried = given.size() - 2;
   int stacked = body->output_size() - 1 - static_cast<int>(carried);
   if (stacked < 0 || node.output_size() > body->output_size() - 1)
-    return malformed(node, "its body does not fit its outputs");
+    return malformed(
+        node,
+        "its body must return a condition and a value for each loop-carried input and for each output of the node");
   auto known = [](Value value) -> std::optional<int64_t> {
     std::optional<SmallVector<int64_t>> values = value ? getIntegers(value) : std::nullopt;
     return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
   };
   if ((given[0] && !isTensor(given[0])) || (given[1] && !isTensor(given[1])))
-    return malformed(node, "its trip count or its condition is a sequence");
+    return malformed(node, "its trip count or its condition is a sequence instead of a tensor");
   Trips count;
   const SmallVector<Value> inputs = countInputs(node, *body, given, count);
   std::optional<int64_t> trips = inputs[0] ? known(inputs[0]) : std::optional(INT64_MAX);
@@ -157,7 +162,7 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
   }
   for (SmallVector<Value> &stack : stacks) {
     if (stack.empty()) {
-      reportUnsupported(node, "it stacks the values of no iteration");
+      reportUnsupported(node, "it stacks the values of its iterations, and it has no iteration");
       return {};
     }
     SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(build, node, stack, 0));
@@ -183,7 +188,7 @@ Expected<Value> GraphImporter::stackValues(onnximport::Builder &build, const ::o
   for (Value value : values) {
     Dims dims(shapeOf(value));
     if (rankOf(value) != rank - 1 || axis < -rank || axis >= rank) {
-      Status status = malformed(node, "the values it stacks do not fit together");
+      Status status = malformed(node, "the values that it stacks differ in rank, or the axis is out of range");
       return propagate(status);
     }
     dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), 1);
@@ -208,7 +213,7 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
   if (!body || scanned < 1 || carried < 0 || body->input_size() != static_cast<int>(inputs.size()) ||
       body->output_size() < carried || body->output_size() < node.output_size() ||
       llvm::is_contained(inputs, Value()) || !llvm::all_of(inputs, isTensor))
-    return wrong("its body does not fit its inputs and outputs");
+    return wrong("its body must have as many inputs and outputs as the node, which must all be tensors");
   size_t stacked = body->output_size() - carried;
   Dims inputAxes = context.integersAt("scan_input_axes").value_or(Dims(scanned, 0));
   Dims outputAxes = context.integersAt("scan_output_axes").value_or(Dims(stacked, 0));
@@ -219,17 +224,17 @@ Expected<SmallVector<Value>> GraphImporter::scan(const ::onnx::NodeProto &node, 
     return wrong(context.mistyped);
   if (inputAxes.size() != static_cast<size_t>(scanned) || inputReversed.size() != static_cast<size_t>(scanned) ||
       outputAxes.size() != stacked || outputReversed.size() != stacked)
-    return wrong("it does not have one axis and direction for each sequence");
+    return wrong("its lists of axes and directions must have one entry for each scanned input or output");
   ScanForm form{0, static_cast<size_t>(carried), inputAxes, outputAxes, inputReversed, outputReversed};
   for (int64_t i = 0; i < scanned; ++i) {
     Value sequence = inputs[carried + i];
     int64_t rank = rankOf(sequence);
     if (inputAxes[i] < -rank || inputAxes[i] >= rank)
-      return wrong("an axis is out of range");
+      return wrong("the axis of a scanned input is out of range");
     form.inputAxes[i] += inputAxes[i] < 0 ? rank : 0;
     int64_t extent = shapeOf(sequence)[form.inputAxes[i]];
     if (i > 0 && extent != form.trips)
-      return wrong("its sequences differ in length");
+      return wrong("its scanned inputs differ in length");
     form.trips = extent;
   }
   SmallVector<Value> results;
@@ -250,7 +255,7 @@ Expected<SmallVector<Value>> GraphImporter::scanUnrolled(const ::onnx::NodeProto
   std::vector<SmallVector<Value>> stacks(form.outputAxes.size());
   for (int64_t trip = 0; trip < form.trips; ++trip) {
     if (++unrolledNodes > kMostUnrolledNodes) {
-      reportUnsupported(node, "it runs too often");
+      reportUnsupported(node, concat("its unrolled iterations have more than ", kMostUnrolledNodes, " nodes"));
       return SmallVector<Value>();
     }
     SmallVector<Value> arguments(state);
@@ -269,7 +274,7 @@ Expected<SmallVector<Value>> GraphImporter::scanUnrolled(const ::onnx::NodeProto
   }
   for (size_t i = 0; i < stacks.size(); ++i) {
     if (stacks[i].empty()) {
-      reportUnsupported(node, "its sequences are empty");
+      reportUnsupported(node, "its scanned inputs are empty");
       return SmallVector<Value>();
     }
     SLUICE_ASSIGN_OR_RETURN(Value value, stackValues(build, node, stacks[i], form.outputAxes[i]));

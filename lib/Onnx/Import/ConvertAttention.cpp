@@ -17,7 +17,7 @@ namespace sluice::onnximport {
 
 Value splitHeads(NodeContext &node, Value x, int64_t heads) {
   if (!x || heads < 1 || rankOf(x) != 3 || shapeOf(x)[2] % heads != 0) {
-    (void)node.invalid("its " + Twine(heads) + " heads do not divide an operand");
+    (void)node.invalid("an operand must have 3 dimensions, the last one a multiple of the " + Twine(heads) + " heads");
     return {};
   }
   ArrayRef<int64_t> shape = shapeOf(x);
@@ -92,7 +92,8 @@ FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Ty
   auto add = [&](Value term) { bias = bias ? node.add(bias, term) : term; };
   if (Value mask = node.input(3)) {
     if (rankOf(mask) < 1 || shapeOf(mask).back() > keys)
-      return node.invalid("its mask is longer than its keys");
+      return node.invalid("the last dimension of its mask is " + Twine(rankOf(mask) < 1 ? 0 : shapeOf(mask).back()) +
+                          ", at most the number of keys, " + Twine(keys) + ", is allowed");
     Value term = elementTypeOf(mask).isInteger(1) ? node.select(mask, zero, hidden) : node.cast(mask, type);
     if (term && shapeOf(term).back() < keys) {
       // What the mask does not reach is hidden.
@@ -108,7 +109,7 @@ FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Ty
   Type index = node.mlir().getI64Type();
   Value lengths = node.input(6);
   if (lengths && rankOf(lengths) != 1)
-    return node.invalid("its nonpad_kv_seqlen is not a list");
+    return node.invalid("its nonpad_kv_seqlen must have one dimension");
   Value column = node.iota(index, keys, 3, 4);
   if (lengths)
     lengths = node.cast(node.reshape(lengths, {shapeOf(lengths)[0], 1, 1, 1}), index);
@@ -149,7 +150,7 @@ LogicalResult attention(NodeContext &node) {
   if (!query || !key || !value)
     return failure();
   if (rankOf(query) != 4 || rankOf(key) != 4 || rankOf(value) != 4)
-    return node.invalid("its operands have neither three dimensions nor four");
+    return node.invalid("its query, key and value must have 3 or 4 dimensions");
   int64_t past = 0;
   if (node.has(4) && node.has(5)) {
     past = shapeOf(node.input(4))[2];
@@ -160,7 +161,8 @@ LogicalResult attention(NodeContext &node) {
   }
   Value presentKey = key, presentValue = value;
   if (shapeOf(key)[1] == 0 || shapeOf(query)[1] % shapeOf(key)[1] != 0)
-    return node.invalid("its key's heads do not divide its query's");
+    return node.invalid("the number of heads of its query, " + Twine(shapeOf(query)[1]) +
+                        ", must be a multiple of that of its key, " + Twine(shapeOf(key)[1]));
   int64_t times = shapeOf(query)[1] / shapeOf(key)[1];
   key = repeatHeads(node, key, times);
   value = repeatHeads(node, value, times);
@@ -187,7 +189,8 @@ LogicalResult attention(NodeContext &node) {
   if (int64_t number = node.integerOr("softmax_precision", 0))
     precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!precision || !isa<FloatType>(precision) || !biased)
-    return node.invalid("its softmax_precision is not a floating-point type, or its mask does not fit");
+    return node.invalid(
+        "its softmax_precision must be a floating-point type, and its mask must broadcast to the scores");
   Value weights = node.cast(node.softmax(node.cast(biased, precision), 3, false), type);
   if (*bias) {
     // A query that sees nothing has no weights, rather than NaN.
@@ -201,7 +204,7 @@ LogicalResult attention(NodeContext &node) {
     Value steps[] = {raw, capped, biased, weights};
     int64_t mode = node.integerOr("qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3)
-      return node.invalid("its qk_matmul_output_mode is " + Twine(mode));
+      return node.invalid("its qk_matmul_output_mode is " + Twine(mode) + ", ONNX defines 0 to 3");
     outputs.push_back(steps[mode]);
   }
   return node.results(outputs);
@@ -214,7 +217,8 @@ LogicalResult flexAttention(NodeContext &node) {
   Value query = node.input(0), key = node.input(1), value = node.input(2);
   if (rankOf(query) != 4 || rankOf(key) != 4 || rankOf(value) != 4 || shapeOf(key)[1] == 0 ||
       shapeOf(query)[1] % shapeOf(key)[1] != 0)
-    return node.invalid("its operands do not have four dimensions, or its key's heads do not divide its query's");
+    return node.invalid("its operands must have 4 dimensions, and the number of heads of its query must be a multiple "
+                        "of that of its key");
   int64_t times = shapeOf(query)[1] / shapeOf(key)[1];
   Type type = elementTypeOf(query);
   Value root =
@@ -226,7 +230,7 @@ LogicalResult flexAttention(NodeContext &node) {
   if (int64_t number = node.integerOr("softmax_precision", 0))
     precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!precision || !isa<FloatType>(precision))
-    return node.invalid("its softmax_precision is not a floating-point type");
+    return node.invalid("its softmax_precision must be a floating-point type");
   auto modified = [&](StringRef name, Value x) -> FailureOr<Value> {
     const ::onnx::AttributeProto *body = node.find(name, ::onnx::AttributeProto::GRAPH);
     if (!body)
@@ -235,7 +239,7 @@ LogicalResult flexAttention(NodeContext &node) {
     if (failed(results))
       return failure();
     if (results->size() != 1 || !results->front() || !x || results->front().getType() != x.getType())
-      return node.invalid("its " + name + " does not fit its scores");
+      return node.invalid("its " + name + " must return a tensor with the type and the shape of the scores");
     return results->front();
   };
   FailureOr<Value> changed = modified("score_mod", node.cast(scores, precision));
@@ -258,11 +262,12 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
   if (!x)
     return failure();
   if (rankOf(x) != 4)
-    return node.invalid("its input has neither three dimensions nor four");
+    return node.invalid("its input has " + Twine(rankOf(x)) + " dimensions, 3 or 4 are allowed");
   int64_t size = shapeOf(x)[3], rotated = node.integerOr("rotary_embedding_dim", 0);
   rotated = rotated == 0 ? size : rotated;
   if (rotated < 2 || rotated > size || rotated % 2 != 0)
-    return node.invalid("it rotates " + Twine(rotated) + " of " + Twine(size) + " elements");
+    return node.invalid("its rotary_embedding_dim is " + Twine(rotated) + ", an even number from 2 to " + Twine(size) +
+                        " is allowed");
   auto angles = [&](size_t index) -> Value {
     Value cache = node.input(index);
     if (node.has(3))
@@ -273,7 +278,7 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
   };
   Value cosine = angles(1), sine = angles(2);
   if (!cosine || !sine)
-    return node.invalid("its caches do not fit its input");
+    return node.invalid("the shapes of its sine and cosine caches do not match the input");
   Value turned = rotateHeads(node, x, cosine, sine, node.integerOr("interleaved", 0) != 0);
   return node.result(flat ? joinHeads(node, turned) : turned);
 }
@@ -286,12 +291,12 @@ LogicalResult linearAttention(NodeContext &node) {
   std::string rule = node.stringOr("update_rule", "gated_delta");
   bool decays = rule == "gated" || rule == "gated_delta", corrects = rule == "delta" || rule == "gated_delta";
   if (!decays && !corrects && rule != "linear")
-    return node.invalid("its update_rule is '" + rule + "', which ONNX does not define");
+    return node.invalid("its update_rule is '" + rule + "', ONNX defines 'linear', 'gated', 'delta' and 'gated_delta'");
   if ((decays && !node.has(4)) || (corrects && !node.has(5)))
-    return node.invalid("its update_rule needs an operand that it lacks");
+    return node.invalid("its update_rule is '" + rule + "' and the operand for this rule is missing");
   for (size_t i = 0; i < 3; ++i)
     if (rankOf(node.input(i)) != 3)
-      return node.invalid("its operands do not have three dimensions");
+      return node.invalid("input " + Twine(i) + " has " + Twine(rankOf(node.input(i))) + " dimensions instead of 3");
   int64_t batch = shapeOf(node.input(0))[0], steps = shapeOf(node.input(0))[1];
   constexpr int64_t kMostSteps = 2048;
   if (steps < 1 || (node.unrollsLoops && steps > kMostSteps))
@@ -299,7 +304,8 @@ LogicalResult linearAttention(NodeContext &node) {
         "its sequence has " + Twine(steps) + " elements" +
         (steps < 1 ? Twine() : ", 1 to " + Twine(kMostSteps) + " are supported in training and on GPUs"));
   if (heads < 1 || stateHeads < 1 || heads % stateHeads != 0)
-    return node.invalid("its heads do not fit together");
+    return node.invalid("the number of heads of its key and value, " + Twine(stateHeads) +
+                        ", must divide that of its query, " + Twine(heads));
   // All is computed in f32.
   Type type = elementTypeOf(node.input(0)), wide = Float32Type::get(node.context());
   auto perStep = [&](size_t index, int64_t count) {
@@ -366,7 +372,7 @@ LogicalResult causalConvWithState(NodeContext &node) {
     return failure();
   Value x = node.input(0), weight = node.input(1);
   if (rankOf(x) != 3 || rankOf(weight) != 3)
-    return node.invalid("its input or weight does not have three dimensions");
+    return node.invalid("its input and its weight must have 3 dimensions");
   int64_t channels = shapeOf(x)[1], before = shapeOf(weight)[2] - 1;
   Type type = elementTypeOf(x);
   Value past = node.has(3) ? node.input(3) : node.splat(type, 0, {shapeOf(x)[0], channels, before});
@@ -380,7 +386,7 @@ LogicalResult causalConvWithState(NodeContext &node) {
   if (activation == "silu" || activation == "swish")
     y = node.unary(UnaryKind::swish, y, 1);
   else if (activation != "none" && !activation.empty())
-    return node.unsupported("its activation is '" + activation + "'");
+    return node.unsupported("its activation is '" + activation + "', 'none' and 'silu' are supported");
   Value present = node.sliceAxis(padded, 2, before > 0 ? shapeOf(padded)[2] - before : 0, before);
   return node.results({y, present});
 }
@@ -394,7 +400,7 @@ LogicalResult tensorScatter(NodeContext &node) {
   if (failed(axis))
     return failure();
   if (*axis == 0 || rankOf(update) != rankOf(cache) || shapeOf(cache)[*axis] == 0)
-    return node.invalid("its update does not fit its cache");
+    return node.invalid("its update must have the shape of its cache, except along the axis");
   std::string mode = node.stringOr("mode", "linear");
   if (mode != "linear" && mode != "circular")
     return node.invalid("its mode is '" + mode + "', not 'linear' or 'circular'");

@@ -26,7 +26,7 @@ Numbers numbersAt(NodeContext &node, StringRef name) { return node.numbersAt(nam
 LogicalResult requireEntries(NodeContext &node, StringRef name, size_t entries, int64_t wanted) {
   if (static_cast<int64_t>(entries) == wanted)
     return success();
-  return node.invalid("its " + name + " have " + Twine(entries) + " entries, not " + Twine(wanted));
+  return node.invalid("its " + name + " have " + Twine(entries) + " entries instead of " + Twine(wanted));
 }
 
 /// x * rows^T + offsets of f32, where `rows` holds `count` lists of as many numbers as x has features.
@@ -50,7 +50,7 @@ LogicalResult linearRegressor(NodeContext &node) {
     return failure();
   const int64_t targets = node.integerOr("targets", 1);
   if (targets < 1)
-    return node.invalid("its targets are " + Twine(targets));
+    return node.invalid("its targets is " + Twine(targets) + ", at least 1 is allowed");
   Value scores = linear(node, model->x, numbersAt(node, "coefficients"), "coefficients", targets);
   if (!scores)
     return failure();
@@ -131,7 +131,7 @@ LogicalResult svmRegressor(NodeContext &node) {
   if (rho.empty())
     return node.invalid("it has no rho");
   if (count < 0)
-    return node.invalid("its n_supports is " + Twine(count));
+    return node.invalid("its n_supports is " + Twine(count) + ", at least 0 is allowed");
   Value alike = count > 0 ? similarities(node, model->x, count) : model->x;
   Value scores = alike ? linear(node, alike, coefficients, "coefficients", 1) : Value();
   if (!scores)
@@ -188,7 +188,7 @@ private:
     Dims starts;
     for (int64_t vectors : perClass) {
       if (vectors < 0) {
-        (void)node.invalid("its vectors_per_class are negative");
+        (void)node.invalid("a number in its vectors_per_class is negative");
         return {};
       }
       starts.push_back(total);
@@ -251,7 +251,8 @@ LogicalResult svmClassifier(NodeContext &node) {
   constexpr int64_t kMostClasses = 256;
   if (llvm::any_of(perClass, [](int64_t vectors) { return vectors != 0; })) {
     if (labels.count < 2 || labels.count > kMostClasses)
-      return node.unsupported("it has " + Twine(labels.count) + " classes, not 2 to " + Twine(kMostClasses));
+      return node.unsupported("it has " + Twine(labels.count) + " classes, 2 to " + Twine(kMostClasses) +
+                              " are supported");
     return PairwiseMachine(node).convert(model->x, labels, model->transform, perClass);
   }
   const Numbers rho = numbersAt(node, "rho");

@@ -18,7 +18,8 @@ namespace {
 
 LogicalResult constant(NodeContext &node) {
   if (node.proto.attribute_size() != 1)
-    return node.invalid("it has " + Twine(node.proto.attribute_size()) + " values, it needs one");
+    return node.invalid("it has " + Twine(node.proto.attribute_size()) +
+                        " attributes with a value, exactly 1 is allowed");
   const ::onnx::AttributeProto &attribute = node.proto.attribute(0);
   OpBuilder &builder = node.mlir();
   auto dense = [&](auto values, Type elementType, bool scalar) -> Value {
@@ -49,7 +50,7 @@ LogicalResult constant(NodeContext &node) {
                           isScalar ? Dims() : Dims{static_cast<int64_t>(texts.size())});
     return node.result(StringConstantOp::create(builder, node.loc(), type, builder.getStrArrayAttr(texts)));
   }
-  return node.unsupported("its value is given as '" + name + "'");
+  return node.unsupported("its value is in the attribute '" + name + "'");
 }
 
 LogicalResult shape(NodeContext &node) {
@@ -75,7 +76,7 @@ LogicalResult size(NodeContext &node) {
     return failure();
   Value x = node.whole(node.input(0));
   if (node.extents->isBounded(x))
-    return node.unsupported("how much of its operand holds is known only when the model runs");
+    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
   return node.result(node.reshape(node.integers({elementCount(x.getType())}), {}));
 }
 
@@ -200,7 +201,7 @@ LogicalResult range(NodeContext &node) {
   Type type = elementTypeOf(node.input(0));
   for (size_t i = 0; i < 3; ++i)
     if (elementCount(node.input(i).getType()) != 1 || elementTypeOf(node.input(i)) != type)
-      return node.invalid("its operands are not three scalars of one type");
+      return node.invalid("its operands must be three scalars of one type");
   int64_t count = 0;
   if (isa<IntegerType>(type)) {
     std::optional<SmallVector<int64_t>> start = getIntegers(node.input(0)), limit = getIntegers(node.input(1)),
@@ -211,7 +212,7 @@ LogicalResult range(NodeContext &node) {
       return rangeOfStep(node);
     int64_t span, step = delta->front();
     if (step == 0 || step == INT64_MIN || llvm::SubOverflow(limit->front(), start->front(), span) || span == INT64_MIN)
-      return node.invalid("its limits or its delta are out of range");
+      return node.invalid("its start, limit or delta is out of range");
     if (step < 0)
       span = -span, step = -step;
     count = span <= 0 ? 0 : (span - 1) / step + 1;
@@ -224,7 +225,7 @@ LogicalResult range(NodeContext &node) {
       return failure();
     double steps = std::ceil((limit->front() - start->front()) / delta->front());
     if (!(std::abs(steps) < 1e15))
-      return node.invalid("its limits or its delta are out of range");
+      return node.invalid("its start, limit or delta is out of range");
     count = std::max<int64_t>(0, static_cast<int64_t>(steps));
   }
   return node.result(node.create<RangeOp>({node.reshape(node.input(0), {}), node.reshape(node.input(2), {})}, {},
@@ -236,12 +237,12 @@ LogicalResult eyeLike(NodeContext &node) {
     return failure();
   Value x = node.input(0);
   if (rankOf(x) != 2)
-    return node.invalid("its input is not a matrix");
+    return node.invalid("its input must be a matrix");
   Type type = elementTypeOf(x);
   if (node.find("dtype"))
     type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", 0)));
   if (!type)
-    return node.unsupported("its dtype is " + Twine(node.integerOr("dtype", 0)));
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
   int64_t diagonal = std::clamp<int64_t>(node.integerOr("k", 0), -shapeOf(x)[0], shapeOf(x)[1]);
   Type index = node.mlir().getI64Type();
   const Value offset = node.splat(index, static_cast<double>(diagonal));

@@ -63,12 +63,13 @@ Value attend(NodeContext &node, Attended of) {
     return {};
   for (Value x : {of.query, of.key, of.value})
     if (rankOf(x) != 4) {
-      (void)node.invalid("its operands do not have four dimensions");
+      (void)node.invalid("its operands must have 4 dimensions");
       return {};
     }
   const int64_t heads = shapeOf(of.query)[1], keyHeads = shapeOf(of.key)[1];
   if (keyHeads == 0 || heads % keyHeads != 0) {
-    (void)node.invalid("its " + Twine(keyHeads) + " heads of keys do not divide its " + Twine(heads) + " of queries");
+    (void)node.invalid("the number of heads of its query, " + Twine(heads) +
+                       ", must be a multiple of that of its key, " + Twine(keyHeads));
     return {};
   }
   const Dims shape(shapeOf(of.query));
@@ -157,7 +158,7 @@ LogicalResult addMask(NodeContext &node, Value mask, Attended &of) {
     else
       return node.unsupported("its mask has a shape that is not supported");
     if (!mask)
-      return node.invalid("its mask does not fit its keys");
+      return node.invalid("the type or the shape of its mask does not match its keys");
     isSeen = node.compare(ComparePredicate::gt, mask, node.splat(elementTypeOf(mask), 0));
   }
   const Value term = node.select(isSeen, zero, hidden);
@@ -186,7 +187,7 @@ Projected cutProjection(NodeContext &node, Value x, ArrayRef<int64_t> sizes, int
 LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value past, Value bias) {
   const int64_t heads = node.integerOr("num_heads", 0);
   if (!product || rankOf(product) != 3)
-    return node.invalid("its input does not have three dimensions");
+    return node.invalid("its input must have 3 dimensions");
   Dims sizes = node.integersAt("qkv_hidden_sizes").value_or(Dims());
   const int64_t total = shapeOf(product)[2];
   if (sizes.empty() && total % 3 == 0)
@@ -194,7 +195,8 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
   // Sizes above the total would overflow their sum.
   if (sizes.size() != 3 || llvm::any_of(sizes, [&](int64_t size) { return size < 1 || size > total; }) ||
       sizes[0] + sizes[1] + sizes[2] != total || sizes[0] != sizes[1])
-    return node.invalid("its hidden sizes do not fit its weights");
+    return node.invalid("its qkv_hidden_sizes must be three positive numbers with the sum " + Twine(total) +
+                        ", the first two of them equal");
   Projected cut = cutProjection(node, product, sizes, heads, heads);
   if (!cut.query || !cut.key || !cut.value)
     return failure();
@@ -202,7 +204,7 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
   if (past) {
     Dims shape(shapeOf(past));
     if (shape.size() != 5 || shape[0] != 2)
-      return node.invalid("its past does not have five dimensions, the first one of two");
+      return node.invalid("its past must have 5 dimensions, the first of extent 2");
     Dims one(ArrayRef<int64_t>(shape).drop_front());
     of.past = shape[3];
     of.key = node.concat({node.reshape(node.sliceAxis(past, 0, 0, 1), one), of.key}, 2);
@@ -221,7 +223,7 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
   Dims one{1};
   one.append(shapeOf(of.key).begin(), shapeOf(of.key).end());
   if (shapeOf(of.key) != shapeOf(of.value))
-    return node.invalid("its keys and values differ in size, and its second output holds both");
+    return node.invalid("its second output holds keys and values in one tensor, and their sizes differ");
   const Value values = node.reshape(of.value, one);
   return node.results({y, node.concat({node.reshape(of.key, one), values}, 0)});
 }
@@ -280,7 +282,7 @@ FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
       return node.unsupported("its query is packed and has a bias");
     read = {packedPart(node, query, 0), packedPart(node, query, 1), packedPart(node, query, 2)};
   } else if (!key || rankOf(query) != 3) {
-    return node.invalid("its query has neither three dimensions nor five");
+    return node.invalid("its query must have 3 dimensions, or 5 if key and value are packed into it");
   } else {
     const int64_t hidden = shapeOf(query)[2];
     read.query = splitHeads(node, biasPart(node, query, 0), heads);
@@ -294,11 +296,12 @@ FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
       read.value = value;
     } else if (value && rankOf(key) == 3 && rankOf(value) == 3) {
       if (node.has(3) && elementCount(node.input(3).getType()) != Count(hidden) + shapeOf(key)[2] + shapeOf(value)[2])
-        return node.invalid("its bias does not have an element for each of its query's, key's and value's");
+        return node.invalid(
+            "its bias must have as many elements as the last dimensions of query, key and value together");
       read.key = splitHeads(node, biasPart(node, key, hidden), heads);
       read.value = splitHeads(node, biasPart(node, value, 2 * hidden), heads);
     } else {
-      return node.invalid("its key and its value do not fit together");
+      return node.invalid("the numbers of dimensions of its key and its value do not match");
     }
   }
   if (!read.query || !read.key || !read.value)
@@ -315,10 +318,10 @@ LogicalResult multiHeadAttention(NodeContext &node) {
     return failure();
   Attended of{read->query, read->key, read->value};
   if (node.has(6) != node.has(7))
-    return node.invalid("it has a past key or a past value and not both");
+    return node.invalid("one of its past key and past value is missing");
   if (node.has(6)) {
     if (rankOf(node.input(6)) != 4)
-      return node.invalid("its past key does not have four dimensions");
+      return node.invalid("its past key must have 4 dimensions");
     of.past = shapeOf(node.input(6))[2];
     of.key = node.concat({node.input(6), of.key}, 2);
     of.value = node.concat({node.input(7), of.value}, 2);
@@ -357,7 +360,7 @@ LogicalResult decoderMaskedMultiHeadAttention(NodeContext &node) {
   const int64_t heads = node.integerOr("num_heads", 0);
   Value query = node.input(0), key = node.input(1), value = node.input(2), bias = node.input(10);
   if (rankOf(query) != 3 || shapeOf(query)[1] != 1)
-    return node.invalid("its query is not one position of three dimensions");
+    return node.invalid("its query must have 3 dimensions, the second of extent 1");
   const int64_t hidden = shapeOf(query)[2];
   auto headsOf = [&](Value x, int64_t from) {
     if (bias && x)
@@ -380,15 +383,14 @@ LogicalResult decoderMaskedMultiHeadAttention(NodeContext &node) {
       of.key = node.concat({node.input(5), of.key}, 2);
       of.value = node.concat({node.input(6), of.value}, 2);
     } else if (node.has(5)) {
-      return node.unsupported(
-          "its attribute 'past_present_share_buffer' is 1, and its keys lie in another order there");
+      return node.unsupported("its attribute 'past_present_share_buffer' is 1, only 0 is supported");
     }
   }
   if (!of.query || !of.key || !of.value)
     return node.result({});
   for (Value x : {of.key, of.value})
     if (rankOf(x) != 4)
-      return node.invalid("its key or its value does not have three dimensions or four");
+      return node.invalid("its key and its value must have 3 or 4 dimensions");
   of.past = shapeOf(of.key)[2] - 1;
   if (node.has(3) && failed(addMask(node, node.input(3), of)))
     return failure();
@@ -412,11 +414,11 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
   Value x = node.input(0), positions = node.input(1), cosine = node.input(2), sine = node.input(3);
   const bool isFlat = rankOf(x) == 3;
   if (rankOf(cosine) != 2 || rankOf(sine) != 2 || shapeOf(cosine) != shapeOf(sine))
-    return node.invalid("its caches are not matrices of one shape");
+    return node.invalid("its two caches must be matrices of the same shape");
   const int64_t rotated = node.integerOr("rotary_embedding_dim", 0), size = 2 * shapeOf(cosine)[1];
   if (rotated != 0 && rotated != size)
-    return node.invalid("its caches have " + Twine(size / 2) + " columns, and it rotates " + Twine(rotated) +
-                        " elements");
+    return node.invalid("its caches have " + Twine(size / 2) + " columns, which rotate " + Twine(size) +
+                        " elements, and its rotary_embedding_dim is " + Twine(rotated));
   if (isFlat) {
     int64_t heads = node.integerOr("num_heads", 0);
     if (heads == 0 && size > 0)
@@ -424,7 +426,8 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
     x = splitHeads(node, x, heads);
   }
   if (!x || rankOf(x) != 4 || shapeOf(x)[3] < size || size < 2)
-    return node.invalid("its caches do not fit its input");
+    return node.invalid("its input must have 4 dimensions after it is split into heads, the last of at least the " +
+                        Twine(size) + " elements that its caches rotate");
   const int64_t length = shapeOf(x)[2], most = shapeOf(cosine)[0];
   const Type index = node.mlir().getI64Type();
   const bool isFirst = elementCount(positions.getType()) == 1;
@@ -435,7 +438,7 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
     positions = node.add(node.iota(index, length, 1, 2), first);
   }
   if (!positions || rankOf(positions) != 2 || shapeOf(positions)[1] != length)
-    return node.invalid("its positions do not fit its input");
+    return node.invalid("its position_ids must have the shape batch x sequence, or a single element");
   const Value sines = anglesAt(node, sine, positions);
   Value turned = rotateHeads(node, x, anglesAt(node, cosine, positions), sines, node.integerOr("interleaved", 0) != 0);
   return node.result(isFlat ? joinHeads(node, turned) : turned);
@@ -458,12 +461,13 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
   Value query = node.input(0);
   // More heads than elements would overflow their sum.
   if (rankOf(query) != 3 || heads < 1 || heads > shapeOf(query)[2] || keyHeads < 1 || heads % keyHeads != 0)
-    return node.invalid("its heads do not fit together, or its query does not have three dimensions");
+    return node.invalid("its query must have 3 dimensions, and its num_heads must be a multiple of its kv_num_heads");
   Grouped read;
   if (!node.has(1)) {
     const int64_t size = shapeOf(query)[2] / (heads + 2 * keyHeads);
     if (size * (heads + 2 * keyHeads) != shapeOf(query)[2])
-      return node.invalid("its heads do not divide its packed query");
+      return node.invalid("the last dimension of its packed query, " + Twine(shapeOf(query)[2]) +
+                          ", must be a multiple of num_heads plus twice kv_num_heads, " + Twine(heads + 2 * keyHeads));
     read.heads = cutProjection(node, query, {heads * size, keyHeads * size, keyHeads * size}, heads, keyHeads);
   } else {
     read.heads = {splitHeads(node, query, heads), splitHeads(node, node.input(1), keyHeads),
@@ -479,12 +483,15 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
   constexpr int64_t kMost = int64_t(1) << 31;
   if (total->size() != 1 || elementCount(node.input(5).getType()) != read.batch || total->front() < read.length ||
       total->front() > kMost)
-    return node.invalid("its lengths do not fit its query");
+    return node.invalid("its seqlens_k must have one element for each element of the batch, and its "
+                        "total_sequence_length must be one number of at least the length of the query, " +
+                        Twine(read.length));
   read.total = total->front();
   const int64_t pastRows = node.has(3) && rankOf(node.input(3)) == 4 ? shapeOf(node.input(3))[2] : 0;
   if (pastRows < read.total - read.length)
-    return node.invalid("its past has " + Twine(pastRows) + " positions, and " + Twine(read.total - read.length) +
-                        " come before its query");
+    return node.invalid("its past has " + Twine(pastRows) +
+                        " positions, and its total_sequence_length needs at least " + Twine(read.total - read.length) +
+                        " before the query");
   const int64_t least = read.isPrompt() ? 0 : read.length - 1;
   if (failed(node.limit(node.input(5), AllowedIndices{least, read.total - 1, std::nullopt})))
     return failure();
@@ -523,16 +530,16 @@ Value groupedMask(NodeContext &node, const Grouped &read, int64_t keys, Type typ
 FailureOr<Value> rotaryPositions(NodeContext &node, const Grouped &read) {
   Value cache = node.input(7), given = node.input(9);
   if (!cache || !node.has(8) || rankOf(cache) != 2 || rankOf(node.input(8)) != 2)
-    return node.invalid("it rotates and has no caches of angles that are matrices");
+    return node.invalid("its do_rotary is not 0, and its cos_cache and sin_cache must then be matrices");
   const int64_t most = shapeOf(cache)[0];
   if (!given) {
     if (most < read.total)
-      return node.invalid("its caches of angles have " + Twine(most) + " positions, and its total_sequence_length is " +
-                          Twine(read.total));
+      return node.invalid("its cos_cache has " + Twine(most) + " positions, and its total_sequence_length, " +
+                          Twine(read.total) + ", needs as many");
     return read.positions;
   }
   if (rankOf(given) != 2 || elementCount(given.getType()) != Count(read.batch) * read.length)
-    return node.invalid("its position_ids do not fit its query");
+    return node.invalid("its position_ids must have the shape batch x sequence of its query");
   if (failed(node.limit(given, AllowedIndices{0, most - 1, std::nullopt})))
     return failure();
   if (!read.isPrompt())
@@ -555,7 +562,8 @@ LogicalResult groupQueryAttention(NodeContext &node) {
     return failure();
   for (StringRef name : {"k_quant_type", "v_quant_type"})
     if (node.stringOr(name, "NONE") != "NONE")
-      return node.unsupported("its attribute '" + name + "' is '" + node.stringOr(name, "") + "'");
+      return node.unsupported("its attribute '" + name + "' is '" + node.stringOr(name, "") +
+                              "', only 'NONE' is supported");
   if (!node.has(5) || !node.has(6))
     return node.invalid("it has no input " + Twine(node.has(5) ? 6 : 5));
   FailureOr<Grouped> read = readGrouped(node);
@@ -568,7 +576,7 @@ LogicalResult groupQueryAttention(NodeContext &node) {
       return failure();
     const Value cosine = anglesAt(node, node.input(7), *positions), sine = anglesAt(node, node.input(8), *positions);
     if (!cosine || !sine || shapeOf(cosine)[2] * 2 > shapeOf(heads.query)[3])
-      return node.invalid("its caches of angles do not fit its heads");
+      return node.invalid("its cos_cache and sin_cache do not match the sizes of its heads");
     const bool isInterleaved = node.integerOr("rotary_interleaved", 0) != 0;
     heads.query = rotateHeads(node, heads.query, cosine, sine, isInterleaved);
     heads.key = rotateHeads(node, heads.key, cosine, sine, isInterleaved);
@@ -595,7 +603,7 @@ LogicalResult groupQueryAttention(NodeContext &node) {
   for (size_t index : {3, 4})
     if (Value past = node.input(index);
         past && (rankOf(past) != 4 || shapeOf(past)[0] != read->batch || shapeOf(past)[1] != keyHeads))
-      return node.invalid("its past does not fit its key");
+      return node.invalid("its past must have 4 dimensions, the first two being batch and kv_num_heads");
   Attended of{heads.query, cached(3, heads.key), cached(4, heads.value)};
   if (!of.key || !of.value)
     return node.result({});
@@ -606,7 +614,8 @@ LogicalResult groupQueryAttention(NodeContext &node) {
   if (Value bias = node.input(10)) {
     Dims shape(shapeOf(bias));
     if (shape.size() != 4 || shape[3] != read->total)
-      return node.invalid("its attention_bias is not as long as its total_sequence_length");
+      return node.invalid("its attention_bias must have 4 dimensions, the last of its total_sequence_length, " +
+                          Twine(read->total));
     // The mask hides the rest of the cache.
     shape[3] = capacity - read->total;
     if (shape[3] > 0)

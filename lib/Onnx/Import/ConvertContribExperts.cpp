@@ -132,7 +132,9 @@ Value swiGlu(NodeContext &node, Value gate, Value up) {
 FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, const Layer &third) {
   const std::string kind = node.stringOr("activation_type", "relu");
   if (kind != "swiglu" && hasWeights(third))
-    return node.unsupported("it has a third layer and its activation_type is '" + kind + "'");
+    return node.unsupported("it has a third layer, which is supported only with the activation_type 'swiglu', and its "
+                            "activation_type is '" +
+                            kind + "'");
   if (kind == "relu")
     return node.unary(UnaryKind::relu, x);
   if (kind == "gelu")
@@ -142,7 +144,7 @@ FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, const Layer
   if (kind == "identity")
     return x;
   if (kind != "swiglu")
-    return node.unsupported("its activation_type is '" + kind + "'");
+    return node.unsupported("its activation_type '" + kind + "' is not supported");
   const int64_t fusion = node.integerOr("swiglu_fusion", 0);
   if (fusion == 0) {
     if (!hasWeights(third))
@@ -150,7 +152,8 @@ FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, const Layer
     return swiGlu(node, x, apply(node, tokens, third));
   }
   if (hasWeights(third) || (fusion != 1 && fusion != 2) || shapeOf(x)[2] % 2 != 0)
-    return node.invalid("its swiglu_fusion does not fit its layers");
+    return node.invalid("its swiglu_fusion must be 1 or 2, without a third layer and with an even number of outputs of "
+                        "the first layer");
   Dims half(shapeOf(x)), starts(3, 0), steps(3, 1);
   half[2] /= 2;
   if (fusion == 1)
@@ -239,22 +242,24 @@ FailureOr<Value> sumOfChosen(NodeContext &node, Value flat, Value weights, Value
 LogicalResult mixture(NodeContext &node, const Layer (&layers)[3], Value mixing, bool normalizes) {
   for (StringRef name : {"use_sparse_mixer", "swiglu_limit_after_activation"})
     if (node.integerOr(name, 0) != 0)
-      return node.unsupported("its attribute '" + name + "' is not 0");
+      return node.unsupported("its attribute '" + name + "' is " + Twine(node.integerOr(name, 0)) +
+                              ", only 0 is supported");
   Value x = node.input(0), logits = node.input(1);
   const Value first = layers[0].weight, second = layers[1].weight;
   if (!first || !second)
     return node.result({});
   if ((rankOf(x) != 2 && rankOf(x) != 3) || rankOf(logits) != 2 || rankOf(first) != 3 || rankOf(second) != 3)
-    return node.invalid("its operands do not have the dimensions that they should");
+    return node.invalid("its input must have 2 or 3 dimensions, its router 2 and its weights 3");
   const int64_t hidden = shapeOf(x).back(), tokens = shapeOf(logits)[0], experts = shapeOf(logits)[1];
   const int64_t k = node.integerOr("k", 1);
   if (k < 1 || k > experts || hidden < 1 || elementCount(x.getType()) != Count(tokens) * hidden)
-    return node.invalid("its router does not fit its input, or its k is out of range");
+    return node.invalid("its router must have a row for each token of its input, and its k, " + Twine(k) +
+                        ", must be from 1 to its " + Twine(experts) + " experts");
   for (const Layer &layer : layers)
     for (auto [part, rank] : {std::pair(layer.weight, 3), {layer.bias, 2}})
       if (part && (rankOf(part) != rank || shapeOf(part)[0] != experts))
-        return node.invalid("its layers are not tensors of as many experts as its router has, with 3 dimensions for "
-                            "weights and 2 for biases");
+        return node.invalid("its weights must have 3 dimensions and its biases 2, the first of extent " +
+                            Twine(experts) + ", the number of experts of the router");
   const Value flat = node.reshape(x, {1, tokens, hidden});
   const auto [shares, isChosen] = routes(node, logits, mixing, k, normalizes);
   if (!shares)
@@ -293,7 +298,7 @@ FailureOr<Value> dequantizedExperts(NodeContext &node, Value bytes, Value scales
   if (bits != 2 && bits != 4 && bits != 8)
     return node.unsupported("its weights have " + Twine(bits) + " bits, 2, 4 and 8 are supported");
   if (!elementTypeOf(bytes).isUnsignedInteger(8) || rankOf(bytes) != 3)
-    return node.unsupported("its weights are not bytes of three dimensions");
+    return node.unsupported("its weights must be of type uint8 and have 3 dimensions");
   const int64_t block = node.integerOr("block_size", 0);
   const Type wide = Float32Type::get(node.context());
   Value numbers = unpackBits(node, bytes, bits);
@@ -301,17 +306,19 @@ FailureOr<Value> dequantizedExperts(NodeContext &node, Value bytes, Value scales
     return failure();
   Dims shape(shapeOf(numbers));
   if (shape[2] < 1 || block < 0 || (block > 0 && shape[2] % block != 0))
-    return node.invalid("its block_size does not divide its weights");
+    return node.invalid("its block_size is " + Twine(block) +
+                        ", which must divide the last dimension of its weights, " + Twine(shape[2]));
   const int64_t blocks = block > 0 ? shape[2] / block : 1;
   if (elementCount(scales.getType()) != Count(shape[0]) * shape[1] * blocks)
-    return node.invalid("its scales do not fit its weights");
+    return node.invalid("its scales must have " + Twine((Count(shape[0]) * shape[1] * blocks).value()) +
+                        " elements, one for each block of weights");
   Value zero = node.splat(wide, static_cast<double>(int64_t(1) << (bits - 1)));
   if (zeros) {
     const bool isBlocked = rankOf(zeros) == 3;
     const int64_t row = isBlocked ? blocks : shape[1];
     zeros = unpackBits(node, zeros, bits);
     if (!zeros || shapeOf(zeros).back() < row)
-      return node.invalid("its zero points do not fit its weights");
+      return node.invalid("its zero points do not match the blocks of its weights");
     zeros = node.sliceAxis(zeros, rankOf(zeros) - 1, 0, row);
     zero = node.cast(node.reshape(zeros, {shape[0], shape[1], blocks, 1}), wide);
   }
@@ -347,9 +354,11 @@ LogicalResult quantizedMixtureOfExperts(NodeContext &node) {
                         1)))
     return failure();
   if (node.stringOr("quant_type", "int") != "int")
-    return node.unsupported("its attribute 'quant_type' is '" + node.stringOr("quant_type", "") + "'");
+    return node.unsupported("its attribute 'quant_type' is '" + node.stringOr("quant_type", "") +
+                            "', only 'int' is supported");
   if (node.integerOr("weights_prepacked", -1) > 0)
-    return node.unsupported("its attribute 'weights_prepacked' is " + Twine(node.integerOr("weights_prepacked", -1)));
+    return node.unsupported("its attribute 'weights_prepacked' is " + Twine(node.integerOr("weights_prepacked", -1)) +
+                            ", only 0 and -1 are supported");
   for (size_t i = 15; i < node.inputCount(); ++i)
     if (node.has(i))
       return node.unsupported("its input " + Twine(i) + " is not supported");

@@ -19,12 +19,12 @@ namespace {
 Value skipSum(NodeContext &node, size_t bias) {
   Value x = node.input(0), skip = node.input(1);
   if (rankOf(x) < 2 || rankOf(skip) > rankOf(x)) {
-    (void)node.invalid("its operands do not have two dimensions or three");
+    (void)node.invalid("its input must have 2 or 3 dimensions, and its skip at most as many");
     return {};
   }
   Value sum = node.add(x, skip);
   if (sum && shapeOf(sum) != shapeOf(x)) {
-    (void)node.invalid("its second operand is larger than its first");
+    (void)node.invalid("its second operand must broadcast to the shape of the first");
     return {};
   }
   return node.has(bias) ? node.add(sum, node.input(bias)) : sum;
@@ -76,7 +76,7 @@ LogicalResult embedLayerNormalization(NodeContext &node) {
       return node.invalid("it has no input " + Twine(i));
   Value words = node.input(0), positions = node.input(8);
   if (rankOf(words) != 2 || rankOf(node.input(2)) != 2 || rankOf(node.input(3)) != 2)
-    return node.invalid("its ids or embeddings do not have two dimensions");
+    return node.invalid("its ids and its embeddings must have 2 dimensions");
   const int64_t batch = shapeOf(words)[0], length = shapeOf(words)[1];
   auto rowsOf = [&](Value table, Value ids) -> Value {
     if (failed(node.limit(ids, AllowedIndices{0, shapeOf(table)[0] - 1, std::nullopt})))
@@ -85,14 +85,15 @@ LogicalResult embedLayerNormalization(NodeContext &node) {
   };
   if (!positions) {
     if (shapeOf(node.input(3))[0] < length)
-      return node.invalid("its positions are fewer than its words");
+      return node.invalid("its position embeddings have " + Twine(shapeOf(node.input(3))[0]) +
+                          " rows, and its sequence of " + Twine(length) + " words needs as many");
     positions = node.iota(node.mlir().getI64Type(), length, 1, 2);
   }
   Value embedded = rowsOf(node.input(2), words);
   const Value placed = rowsOf(node.input(3), positions);
   embedded = node.add(embedded, placed);
   if (node.has(1) != node.has(4))
-    return node.invalid("it has segment ids or segment embeddings and not both");
+    return node.invalid("one of its segment ids and segment embeddings is missing");
   if (node.has(1)) {
     const Value segments = rowsOf(node.input(4), node.input(1));
     embedded = node.add(embedded, segments);
@@ -136,7 +137,7 @@ LogicalResult biasSplitGelu(NodeContext &node) {
     return failure();
   Value x = biased(node);
   if (!x || rankOf(x) != 3 || shapeOf(x)[2] % 2 != 0)
-    return node.invalid("its input does not have three dimensions, the last one even");
+    return node.invalid("its input must have 3 dimensions, the last of even extent");
   const int64_t half = shapeOf(x)[2] / 2;
   const Value gate = node.unary(UnaryKind::gelu, node.sliceAxis(x, 2, half, half));
   return node.result(node.mul(node.sliceAxis(x, 2, 0, half), gate));

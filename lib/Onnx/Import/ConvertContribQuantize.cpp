@@ -63,7 +63,7 @@ LogicalResult matmulIntegerToFloat(NodeContext &node) {
   if (failed(node.require(4)) || failed(node.knows({}, 1)))
     return failure();
   if (elementCount(node.input(2).getType()) != 1)
-    return node.unsupported("its input 'a_scale' is not one number");
+    return node.unsupported("its input 'a_scale' has several numbers, only one is supported");
   Value product =
       scaledProduct(node, {node.input(0), node.input(4)}, {node.input(1), node.input(5)}, node.input(2), node.input(3));
   return node.result(node.has(6) ? node.add(product, node.input(6)) : product);
@@ -76,12 +76,12 @@ FailureOr<Value> blockZeroPoints(NodeContext &node, Value given, int64_t rows, i
     return node.splat(wide, static_cast<double>(int64_t(1) << (bits - 1)));
   if (isa<FloatType>(elementTypeOf(given))) {
     if (elementCount(given.getType()) != rows * blocks)
-      return node.invalid("its zero_points do not fit its blocks");
+      return node.invalid("its zero_points must have one number for each block");
     return node.cast(node.reshape(given, {rows, blocks}), wide);
   }
   const int64_t bytes = (blocks * bits + 7) / 8;
   if (!elementTypeOf(given).isUnsignedInteger(8) || elementCount(given.getType()) != rows * bytes)
-    return node.invalid("its zero_points do not fit its blocks");
+    return node.invalid("its zero_points must be bytes with one packed number for each block");
   Value all = unpackBits(node, node.reshape(given, {rows, bytes}), bits);
   return node.cast(node.sliceAxis(all, 1, 0, blocks), wide);
 }
@@ -105,7 +105,8 @@ FailureOr<BlockWeight> blockWeight(NodeContext &node) {
                      node.input(3),
                      node.input(4)};
   if (node.integerOr("weight_prepacked", 0) != 0)
-    return node.unsupported("its attribute 'weight_prepacked' is " + Twine(node.integerOr("weight_prepacked", 0)));
+    return node.unsupported("its attribute 'weight_prepacked' is " + Twine(node.integerOr("weight_prepacked", 0)) +
+                            ", only 0 is supported");
   if (!isByteCount(weight.bits))
     return node.unsupported("its attribute 'bits' is " + Twine(weight.bits) + ", 2, 4 and 8 are supported");
   constexpr int64_t kMost = int64_t(1) << 31;
@@ -116,9 +117,10 @@ FailureOr<BlockWeight> blockWeight(NodeContext &node) {
       elementCount(weight.bytes.getType()) != Count(weight.rows) * weight.rowBytes() ||
       elementCount(weight.scales.getType()) != Count(weight.rows) * weight.blocks() || rankOf(x) < 1 ||
       shapeOf(x).back() != weight.depth)
-    return node.invalid("its operands do not fit its K, N and block_size");
+    return node.invalid("the shapes of its operands do not match K " + Twine(weight.depth) + ", N " +
+                        Twine(weight.rows) + " and block_size " + Twine(weight.block));
   if (weight.group && shapeOf(weight.group) != ArrayRef<int64_t>{weight.depth})
-    return node.invalid("its g_idx is not a list of K numbers");
+    return node.invalid("its g_idx must be a list of K = " + Twine(weight.depth) + " numbers");
   return weight;
 }
 
@@ -184,7 +186,7 @@ FailureOr<Value> packedProduct(NodeContext &node, Value x, const BlockWeight &we
     const bool isFloat = isa<FloatType>(elementTypeOf(zeros));
     const int64_t row = isFloat ? weight.blocks() : (weight.blocks() * weight.bits + 7) / 8;
     if (elementCount(zeros.getType()) != Count(weight.rows) * row)
-      return node.invalid("its zero_points do not fit its blocks");
+      return node.invalid("its zero_points must have one number for each block");
     operands.push_back(node.reshape(zeros, {weight.rows, row}));
   }
   Value product =
@@ -237,13 +239,13 @@ LogicalResult gatherBlockQuantized(NodeContext &node) {
     return failure();
   const bool isPacked = elementTypeOf(data).isUnsignedInteger(8);
   if (!isa<IntegerType>(elementTypeOf(data)))
-    return node.unsupported("its data is not a list of integers");
+    return node.unsupported("its data must be integers");
   if (isPacked && !isByteCount(bits))
     return node.unsupported("its attribute 'bits' is " + Twine(bits) + ", 2, 4 and 8 are supported");
   if (*axis == *along)
-    return node.unsupported("its attributes 'gather_axis' and 'quantize_axis' are the same");
+    return node.unsupported("its attributes 'gather_axis' and 'quantize_axis' name the same axis");
   if (!isBlock(block) || rankOf(scales) != rank || (zeros && rankOf(zeros) != rank) || (isPacked && *axis != 0))
-    return node.invalid("its block_size is out of range, or its operands do not fit together");
+    return node.invalid("its block_size is out of range, or the ranks of its data, scales and zero points differ");
   const int64_t extent = shapeOf(data)[*axis];
   // Rows are chosen while they are packed. An index out of range has zeros.
   auto chosen = [&](Value table) -> Value {

@@ -128,7 +128,7 @@ LogicalResult prelu(NodeContext &node) {
   }
   Value result = node.binary(BinaryKind::prelu, node.input(0), slope);
   if (result && shapeOf(result) != shapeOf(node.input(0)))
-    return node.invalid("its slope does not broadcast to its input");
+    return node.invalid("its slope must broadcast to the shape of its input");
   return node.result(result);
 }
 
@@ -148,7 +148,7 @@ LogicalResult equal(NodeContext &node) {
     return compare<ComparePredicate::eq>(node);
   FailureOr<Dims> shape = broadcastShapes({shapeOf(lhs), shapeOf(rhs)});
   if (failed(shape))
-    return node.invalid("its operands do not broadcast");
+    return node.invalid("the shapes of its operands do not broadcast to each other");
   return node.result(node.create<StringEqualOp>({node.expand(lhs, *shape), node.expand(rhs, *shape)}, {},
                                                 {node.type(node.mlir().getI1Type(), *shape)}));
 }
@@ -187,7 +187,7 @@ LogicalResult castTo(NodeContext &node, Type type) {
   if (isString(type) != isString(elementTypeOf(node.input(0))))
     return node.result(castAny(node, node.input(0), type));
   if (isa<Float8E8M0FNUType>(type) && node.stringOr("round_mode", "up") != "up")
-    return node.unsupported("it rounds other than up");
+    return node.unsupported("its round_mode is '" + node.stringOr("round_mode", "up") + "', only 'up' is supported");
   bool saturates = isSmallFloat(type) && node.integerOr("saturate", 1) != 0;
   return node.result(node.cast(node.input(0), type, saturates));
 }
@@ -198,7 +198,7 @@ LogicalResult cast(NodeContext &node) {
   auto to = static_cast<int32_t>(node.integerOr("to", 0));
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
-    return node.unsupported("it casts to element type " + Twine(to));
+    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX");
   return castTo(node, type);
 }
 
@@ -214,7 +214,7 @@ LogicalResult bitCast(NodeContext &node) {
   auto to = static_cast<int32_t>(node.integerOr("to", 0));
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
-    return node.unsupported("it casts to element type " + Twine(to));
+    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX");
   Value x = node.input(0);
   return node.result(node.create<BitcastOp>({x}, {}, {node.type(type, shapeOf(x))}));
 }
@@ -226,11 +226,11 @@ LogicalResult trainDropout(NodeContext &node) {
     if (failed(given))
       return failure();
     if (given->size() != 1)
-      return node.invalid("its ratio is not one number");
+      return node.invalid("its ratio must be one number");
     ratio = given->front();
   }
   if (!(ratio >= 0 && ratio < 1))
-    return node.invalid("its ratio is not in [0, 1)");
+    return node.invalid("its ratio must be at least 0 and below 1");
   Value x = node.input(0);
   auto type = RankedTensorType::get(shapeOf(x), IntegerType::get(node.context(), 1));
   Value mask = node.create<DropoutMaskOp>(
@@ -251,13 +251,13 @@ LogicalResult randomDropout(NodeContext &node, Value isTraining = {}) {
   Value ratio = node.splat(wide, 0.5);
   if (node.has(1)) {
     if (elementCount(node.input(1).getType()) != 1)
-      return node.invalid("its ratio is not one number in [0, 1)");
+      return node.invalid("its ratio must be one number, at least 0 and below 1");
     if (getConstant(node.input(1))) {
       FailureOr<SmallVector<double>> given = node.constantNumbers(1, "ratio");
       if (failed(given))
         return failure();
       if (!(given->front() >= 0 && given->front() < 1))
-        return node.invalid("its ratio is not one number in [0, 1)");
+        return node.invalid("its ratio must be one number, at least 0 and below 1");
     }
     ratio = node.cast(node.reshape(node.input(1), {}), wide);
   }
@@ -296,7 +296,7 @@ LogicalResult dropout(NodeContext &node) {
     if (failed(training))
       return failure();
     if (training->size() != 1)
-      return node.invalid("its training mode is not one value");
+      return node.invalid("its training_mode must be one value");
     if (training->front() != 0)
       return randomDropout(node);
   }
@@ -326,7 +326,8 @@ LogicalResult imageScaler(NodeContext &node) {
   Type type = elementTypeOf(x);
   SmallVector<double> bias = node.numbersAt("bias").value_or(SmallVector<double>());
   if (rankOf(x) != 4 || static_cast<int64_t>(bias.size()) != shapeOf(x)[1])
-    return node.invalid("its bias has " + Twine(bias.size()) + " values, it needs one per channel of an image");
+    return node.invalid("its bias has " + Twine(bias.size()) +
+                        " values, and its input must have 4 dimensions with as many channels");
   SmallVector<Value> channels;
   for (double value : bias)
     channels.push_back(node.splat(type, value, {1, 1, 1, 1}));

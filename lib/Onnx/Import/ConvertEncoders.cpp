@@ -61,7 +61,7 @@ Value encodedValues(NodeContext &node) {
           isString(type) ? textConstant(node, {"_Unused"}) : node.splat(type, isa<FloatType>(type) ? -0.0 : -1.0, {1});
     }
     if (!other || shapeOf(other)[0] != 1 || elementTypeOf(other) != elementTypeOf(known)) {
-      (void)node.invalid("its default_tensor is not one element of the type of its values_tensor");
+      (void)node.invalid("its default_tensor must have one element, of the type of values_tensor");
       return {};
     }
     return node.concat({known, other}, 0);
@@ -129,11 +129,12 @@ LogicalResult encode(NodeContext &node, Value x, Keys keys, Value values, bool l
   if (!values)
     return node.invalid("it has no values");
   if (shapeOf(values)[0] != count + 1)
-    return node.invalid("it has " + Twine(count) + " keys and " + Twine(shapeOf(values)[0] - 1) + " values");
+    return node.invalid("it has " + Twine(count) + " keys and " + Twine(shapeOf(values)[0] - 1) +
+                        " values, both numbers must be equal");
   if (count == 0)
     return node.invalid("it has no keys");
   if (areWords != isString(elementTypeOf(x)) || (!areWords && elementTypeOf(keys.numbers) != elementTypeOf(x)))
-    return node.invalid("its keys are not of its input's type");
+    return node.invalid("the types of its keys and its input must be equal");
   std::optional<Dims> counting;
   if (areWords)
     counting = positionsOf(ArrayRef(keys.words), lastCounts);
@@ -142,7 +143,7 @@ LogicalResult encode(NodeContext &node, Value x, Keys keys, Value values, bool l
   else if (std::optional<SmallVector<double>> numbers = NodeContext::numbersOf(getConstant(keys.numbers)))
     counting = positionsOfNumbers(*numbers, lastCounts);
   else
-    return node.unsupported("the data of its keys is not there");
+    return node.unsupported("the data of its keys is missing");
   if (counting) {
     Words kept;
     for (int64_t position : *counting)
@@ -183,7 +184,7 @@ LogicalResult encodeWords(NodeContext &node, const Words &words, ArrayRef<int64_
     return encode(node, x, Keys{words, {}}, node.integers(values), false);
   }
   if (!isa<IntegerType>(elementTypeOf(x)))
-    return node.invalid("its input holds neither texts nor integers");
+    return node.invalid("the elements of its input must be strings or integers");
   Words values(words);
   values.push_back(node.stringOr("default_string", "_Unused"));
   x = node.cast(x, node.mlir().getI64Type());
@@ -208,8 +209,8 @@ LogicalResult categoryMapper(NodeContext &node) {
   const Words words = node.stringsAt("cats_strings").value_or(Words());
   const Dims numbers = node.integersAt("cats_int64s").value_or(Dims());
   if (words.size() != numbers.size())
-    return node.invalid("its cats_strings have " + Twine(words.size()) + " entries, its cats_int64s " +
-                        Twine(numbers.size()));
+    return node.invalid("its cats_strings have " + Twine(words.size()) + " entries and its cats_int64s have " +
+                        Twine(numbers.size()) + ", both must have as many");
   return encodeWords(node, words, numbers);
 }
 
@@ -230,7 +231,7 @@ LogicalResult oneHotEncoder(NodeContext &node) {
   const Dims numbers = node.integersAt("cats_int64s").value_or(Dims());
   const bool areWords = isString(elementTypeOf(x));
   if (words.empty() == numbers.empty() || areWords == words.empty())
-    return node.invalid("it has not one list of categories, of its input's type");
+    return node.invalid("it must have one list of categories, cats_strings or cats_int64s, of the type of its input");
   const auto count = static_cast<int64_t>(areWords ? words.size() : numbers.size());
   Type index = node.mlir().getI64Type();
   Dims wide(shapeOf(x));
@@ -294,14 +295,14 @@ LogicalResult imputer(NodeContext &node) {
   Value x = node.input(0);
   Type type = elementTypeOf(x);
   if (rankOf(x) < 1 || isString(type))
-    return node.invalid("its input has no features");
+    return node.invalid("its input must have a dimension of features, of numbers");
   const bool areFloats = isa<FloatType>(type);
   const SmallVector<double> numbers = node.numbersAt("imputed_value_floats").value_or(SmallVector<double>());
   const Dims integers = node.integersAt("imputed_value_int64s").value_or(Dims());
   const auto count = static_cast<int64_t>(areFloats ? numbers.size() : integers.size());
   if (count != 1 && count != shapeOf(x).back())
     return node.invalid("it has " + Twine(count) + " imputed values for " + Twine(shapeOf(x).back()) +
-                        " features, in the attribute for its input's type");
+                        " features, give one for each or one for all");
   Value values, isMissing;
   if (areFloats) {
     const double replaced = node.numberOr("replaced_value_float", 0);
@@ -322,7 +323,7 @@ LogicalResult featureVectorizer(NodeContext &node) {
     return failure();
   if (extents.size() != node.inputCount())
     return node.invalid("its inputdimensions have " + Twine(extents.size()) + " entries for " +
-                        Twine(node.inputCount()) + " inputs");
+                        Twine(node.inputCount()) + " inputs, one for each is needed");
   Type type = Float32Type::get(node.context());
   SmallVector<Value> columns;
   for (auto [i, wanted] : llvm::enumerate(extents)) {
@@ -331,7 +332,7 @@ LogicalResult featureVectorizer(NodeContext &node) {
       x = node.reshape(x, {1, shapeOf(x)[0]});
     if (!x || rankOf(x) != 2 || wanted < 1)
       return node.invalid("input " + Twine(i) +
-                          " is neither a list nor a matrix, or its inputdimensions are not positive");
+                          " must be a list or a matrix, and its entry of inputdimensions must be positive");
     // An input has as many features as are declared: more are left out, missing ones are 0.
     const int64_t have = shapeOf(x)[1];
     columns.push_back(have > wanted ? node.sliceAxis(x, 1, 0, wanted) : x);
@@ -350,7 +351,8 @@ LogicalResult zipMap(NodeContext &node) {
     return failure();
   Value x = node.input(0);
   if (rankOf(x) < 1 || rankOf(x) > 2 || shapeOf(x).back() != labels->count)
-    return node.invalid("it has " + Twine(labels->count) + " class labels, and its input not as many columns");
+    return node.invalid("its input must be a list or a matrix with " + Twine(labels->count) +
+                        " columns, one for each class label");
   return node.result(x);
 }
 
@@ -362,7 +364,8 @@ LogicalResult dictVectorizer(NodeContext &node) {
   const auto words = static_cast<int64_t>(node.stringsAt("string_vocabulary").value_or(Words()).size() +
                                           node.integersAt("int64_vocabulary").value_or(Dims()).size());
   if (rankOf(x) != 1 || shapeOf(x)[0] != words)
-    return node.invalid("its input has not the " + Twine(words) + " entries of its vocabulary");
+    return node.invalid("its input must be a list of " + Twine(words) +
+                        " elements, one for each entry of the vocabulary");
   return node.result(node.reshape(x, {1, words}));
 }
 
@@ -377,7 +380,7 @@ LogicalResult castMap(NodeContext &node) {
   if (failed(type))
     return failure();
   if (rankOf(x) != 1)
-    return node.invalid("its input is not a list of a map's values");
+    return node.invalid("its input must be a list, the values of a map");
   return node.result(castAny(node, node.reshape(x, {1, shapeOf(x)[0]}), *type));
 }
 

@@ -67,7 +67,7 @@ LogicalResult gatherNd(NodeContext &node) {
   int64_t batch = node.integerOr("batch_dims", 0);
   int64_t least = std::min(rankOf(node.input(0)), rankOf(node.input(1)));
   if (batch < 0 || batch >= least)
-    return node.invalid("its batch_dims is " + Twine(batch) + ", out of range");
+    return node.invalid("its batch_dims is " + Twine(batch) + ", 0 to " + Twine(least - 1) + " is allowed");
   if (failed(limitTuples(node, batch)))
     return failure();
   return node.result(node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));
@@ -117,7 +117,7 @@ LogicalResult oneHot(NodeContext &node) {
   if (failed(depth))
     return failure();
   if (!(depth->room >= (depth->count ? 0 : 1) && depth->room < int64_t(1) << 40))
-    return node.invalid("its depth is not one positive number");
+    return node.invalid("its depth must be one positive number");
   Value indices = node.input(0);
   if (depth->count) {
     // Those that are negative count from the depth of the step; none else may mean a position beyond it.

@@ -21,7 +21,7 @@ static Value numpyProduct(NodeContext &node, Value lhs, Value rhs, function_ref<
   if (!lhs || !rhs)
     return {};
   if (rankOf(lhs) == 0 || rankOf(rhs) == 0) {
-    (void)node.invalid("an operand is a scalar");
+    (void)node.invalid("one of its operands is a scalar instead of a vector or a matrix");
     return {};
   }
   // A vector is a row on the left, a column on the right; its dimension leaves the result.
@@ -191,7 +191,7 @@ LogicalResult gemm(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   if (rankOf(node.input(0)) != 2 || rankOf(node.input(1)) != 2)
-    return node.invalid("an operand is not a matrix");
+    return node.invalid("its operands must be matrices");
   const bool transposeA = node.integerOr("transA", 0) != 0, transposeB = node.integerOr("transB", 0) != 0;
   Type type = elementTypeOf(node.input(0));
   double alpha = node.numberOr("alpha", 1), beta = node.numberOr("beta", 1);
@@ -211,7 +211,7 @@ LogicalResult gemm(NodeContext &node) {
     addend = node.mul(addend, node.splat(type, beta));
   Value sum = node.add(product, addend);
   if (sum && product && shapeOf(sum) != shapeOf(product))
-    return node.invalid("its third operand does not broadcast to the product");
+    return node.invalid("its third operand must broadcast to the shape of the product");
   return node.result(sum);
 }
 
@@ -234,7 +234,7 @@ LogicalResult fusedMatmul(NodeContext &node) {
   if (failed(node.require(2)) || failed(node.knows({"alpha", "transA", "transB", "transBatchA", "transBatchB"}, 1)))
     return failure();
   if (rankOf(node.input(0)) < 2 || rankOf(node.input(1)) < 2)
-    return node.unsupported("an operand is a vector");
+    return node.unsupported("one of its operands is a vector, only matrices are supported");
   // The first dimension becomes a matrix's, and those that were before the last become batches.
   auto operand = [&](size_t index, StringRef movesBatches) {
     Value x = node.input(index);
@@ -291,7 +291,7 @@ FailureOr<SmallVector<std::string>> einsumTerms(NodeContext &node) {
     auto [before, after] = text.split("...");
     for (StringRef part : {before, after})
       if (!llvm::all_of(part, [](char letter) { return llvm::isAlpha(letter); }))
-        return node.invalid("its equation has other than letters, ',', '...' and '->'");
+        return node.invalid("its equation has a character other than letters, ',', '...' and '->'");
     letters = before.str();
     for (size_t i = text.contains("...") ? hidden : 0; i-- > 0;)
       letters += static_cast<char>('0' + i);
@@ -301,7 +301,8 @@ FailureOr<SmallVector<std::string>> einsumTerms(NodeContext &node) {
   for (auto [i, text] : llvm::enumerate(texts)) {
     size_t rank = static_cast<size_t>(rankOf(node.input(i))), shown = text.size() - (text.contains("...") ? 3 : 0);
     if (shown > rank || (shown < rank && !text.contains("...")) || rank - shown > kMostHidden)
-      return node.invalid("a term of its equation does not fit its operand's rank");
+      return node.invalid("a term of its equation has " + Twine(shown) + " letters, and the operand has " +
+                          Twine(rank) + " dimensions");
     FailureOr<std::string> letters = spelled(text, rank - shown);
     if (failed(letters))
       return failure();
@@ -344,7 +345,8 @@ FailureOr<Term> diagonals(NodeContext &node, Term term) {
       continue;
     Dims shape(shapeOf(term.x)), order, kept;
     if (shape[i] != shape[other])
-      return node.invalid(Twine("the extents of '") + Twine(term.letters[i]) + "' in its equation differ");
+      return node.invalid(Twine("the extents of '") + Twine(term.letters[i]) +
+                          "' of its equation differ between operands");
     std::string letters;
     for (size_t d = 0; d < shape.size(); ++d)
       if (d != i && d != other) {
@@ -391,7 +393,7 @@ FailureOr<Term> contracted(NodeContext &node, const Term &lhs, const Term &rhs,
   Dims dims;
   for (char letter : batch + inner)
     if (lhs.extent(letter) != rhs.extent(letter))
-      return node.invalid(Twine("the extents of '") + Twine(letter) + "' in its equation differ");
+      return node.invalid(Twine("the extents of '") + Twine(letter) + "' of its equation differ between operands");
   for (char letter : batch + rows)
     dims.push_back(lhs.extent(letter));
   for (char letter : columns)
@@ -436,7 +438,7 @@ LogicalResult einsum(NodeContext &node) {
   for (char letter : result)
     if (llvm::count(result, letter) > 1 ||
         llvm::none_of(terms, [&](const Term &term) { return term.letters.find(letter) != std::string::npos; }))
-      return node.invalid("the result of its equation repeats or invents a letter");
+      return node.invalid("each letter in the result of its equation must be unique and must occur in an operand");
   // A broadcast extent of 1 is no dimension of its operand.
   for (Term &term : terms) {
     Term own = term;
@@ -495,7 +497,7 @@ LogicalResult det(NodeContext &node) {
   int64_t rank = rankOf(x);
   constexpr int64_t kLargest = 4;
   if (rank < 2 || shapeOf(x)[rank - 1] != shapeOf(x)[rank - 2])
-    return node.invalid("its input is not a square matrix");
+    return node.invalid("the last two dimensions of its input must be equal");
   if (shapeOf(x)[rank - 1] < 1 || shapeOf(x)[rank - 1] > kLargest)
     return node.unsupported("its matrices have " + Twine(shapeOf(x)[rank - 1]) + " rows, 1 to " + Twine(kLargest) +
                             " are supported");

@@ -17,7 +17,7 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   Type type = elementTypeOf(logProbability), index = elementTypeOf(target);
   Dims column(shapeOf(target));
   if (rankOf(logProbability) < 2 || rankOf(target) + 1 != rankOf(logProbability)) {
-    (void)node.invalid("its target does not fit its input");
+    (void)node.invalid("its target must have the shape of its input without the class dimension");
     return {};
   }
   column.insert(column.begin() + 1, 1);
@@ -56,7 +56,7 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   if (reduction == "sum")
     return node.reduce(ReduceKind::sum, loss, all, false);
   if (reduction != "mean") {
-    (void)node.invalid("its reduction is '" + reduction + "', which ONNX does not define");
+    (void)node.invalid("its reduction is '" + reduction + "', ONNX defines 'none', 'mean' and 'sum'");
     return {};
   }
   if (!factor)
@@ -89,7 +89,7 @@ struct Step {
 LogicalResult optimize(NodeContext &node, size_t states, llvm::function_ref<SmallVector<Value>(const Step &)> update) {
   size_t kinds = 2 + states;
   if (node.inputCount() < 2 + kinds || (node.inputCount() - 2) % kinds != 0 || failed(node.require(node.inputCount())))
-    return node.invalid("its operands are not a rate, a step and " + Twine(kinds) + " for each tensor");
+    return node.invalid("its operands must be a rate, a step and " + Twine(kinds) + " for each tensor");
   size_t tensors = (node.inputCount() - 2) / kinds;
   SmallVector<Value> results(tensors * (1 + states));
   for (size_t i = 0; i < tensors; ++i) {

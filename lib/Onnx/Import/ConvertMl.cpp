@@ -43,7 +43,7 @@ LogicalResult binarizer(NodeContext &node) {
   // An integer is above the threshold where it is above the greatest integer that is not. Bounds of 64 bits are beyond
   // those of every type but themselves.
   if (type.getIntOrFloatBitWidth() < 32 || isUnsignedElement(type))
-    return node.invalid("its input is none of double, float, int32 and int64");
+    return node.invalid("the elements of its input must be double, float, int32 or int64");
   const double bound = std::ldexp(1.0, static_cast<int>(type.getIntOrFloatBitWidth()) - 1),
                below = std::floor(threshold);
   if (std::isnan(threshold) || below >= bound)
@@ -98,11 +98,12 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
       words && isString(elementTypeOf(x)))
     pool = numberWords(node, *words, x);
   if (!pool || !starts || !places || pool->empty() || places->empty())
-    return node.unsupported("its pool is not of its input's type");
+    return node.unsupported("its pool must have elements of the type of its input");
   constexpr int64_t kMost = 4096;
   if (rankOf(x) < 1 || rankOf(x) > 2 || least < 1 || longest < least || longest > kMost || skips < 0 ||
       longest * (Count(skips) + 1) > kMost || static_cast<int64_t>(places->size()) > kMost * kMost)
-    return node.invalid("its input is not a list or matrix, or its gram lengths are out of range");
+    return node.invalid("its input must be a list or a matrix, and its min_gram_length, max_gram_length and "
+                        "max_skip_count must be in range");
   Type index = node.mlir().getI64Type(), wide = Float32Type::get(node.context());
   int64_t length = shapeOf(x).back(), rows = rankOf(x) == 2 ? shapeOf(x)[0] : 1;
   x = node.cast(node.reshape(x, {rows, length}), index);
@@ -111,7 +112,8 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
   for (int64_t n = 1; n <= static_cast<int64_t>(starts->size()); ++n) {
     int64_t start = (*starts)[n - 1], end = n < static_cast<int64_t>(starts->size()) ? (*starts)[n] : pool->size();
     if (start < 0 || end < start || end > static_cast<int64_t>(pool->size()) || (end - start) % n != 0)
-      return node.invalid("its ngram_counts do not fit its pool");
+      return node.invalid("its ngram_counts must be ascending positions in the pool, each range a multiple of the "
+                          "length of its n-grams");
     int64_t number = (end - start) / n;
     grams += number;
     if (number == 0)
@@ -135,7 +137,8 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
     counts.push_back(sum);
   }
   if (grams != static_cast<int64_t>(places->size()))
-    return node.invalid("it has " + Twine(places->size()) + " ngram_indexes for " + Twine(grams) + " n-grams");
+    return node.invalid("it has " + Twine(places->size()) + " ngram_indexes for " + Twine(grams) +
+                        " n-grams, one for each is needed");
   int64_t columns = *llvm::max_element(*places) + 1;
   if (*llvm::min_element(*places) < 0 || columns > kMost * kMost)
     return node.invalid("its ngram_indexes are out of range");
@@ -144,7 +147,8 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
   if (mode == "IDF" || mode == "TFIDF") {
     SmallVector<double> weights = node.numbersAt("weights").value_or(SmallVector<double>(grams, 1.0));
     if (static_cast<int64_t>(weights.size()) != grams)
-      return node.invalid("it has " + Twine(weights.size()) + " weights for " + Twine(grams) + " n-grams");
+      return node.invalid("it has " + Twine(weights.size()) + " weights for " + Twine(grams) +
+                          " n-grams, one for each is needed");
     SmallVector<Value> entries;
     for (double weight : weights)
       entries.push_back(node.splat(wide, weight, {1, 1}));
@@ -152,7 +156,7 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
       all = node.binary(BinaryKind::min, all, node.splat(wide, 1));
     all = node.mul(all, node.concat(entries, 1));
   } else if (mode != "TF") {
-    return node.invalid("its mode is '" + mode + "', which ONNX does not define");
+    return node.invalid("its mode is '" + mode + "', ONNX defines 'TF', 'IDF' and 'TFIDF'");
   }
   // Columns that no n-gram has come from one of zeros behind the others.
   Dims sources(columns, grams);

@@ -47,25 +47,27 @@ LogicalResult reshape(NodeContext &node) {
   for (auto [i, dim] : llvm::enumerate(*wanted)) {
     if (dim == 0 && !allowZero) {
       if (static_cast<int64_t>(i) >= rankOf(x))
-        return node.invalid("its shape copies dimension " + Twine(i) + ", which its input does not have");
+        return node.invalid("its shape has a 0 for dimension " + Twine(i) + ", and its input has only " +
+                            Twine(rankOf(x)) + " dimensions");
       dim = shapeOf(x)[i];
     }
     if (dim == -1) {
       if (inferred >= 0)
-        return node.invalid("its shape leaves two dimensions open");
+        return node.invalid("its shape has -1 for two dimensions, only one is allowed");
       inferred = static_cast<int>(i);
       continue;
     }
     if (dim < 0 || llvm::MulOverflow(known, dim, known))
-      return node.invalid("its shape has the dimension " + Twine(dim));
+      return node.invalid("its shape has the extent " + Twine(dim) + ", which is out of range");
   }
   int64_t count = product(shapeOf(x));
   if (inferred >= 0) {
     if (known == 0 || count % known != 0)
-      return node.invalid("its " + Twine(count) + " elements do not fill its shape");
+      return node.invalid("its input has " + Twine(count) + " elements, and the known extents of its shape, " +
+                          Twine(known) + " elements, must divide this number");
     (*wanted)[inferred] = count / known;
   } else if (known != count) {
-    return node.invalid("its " + Twine(count) + " elements do not fill a shape of " + Twine(known));
+    return node.invalid("its input has " + Twine(count) + " elements, and its shape has " + Twine(known));
   }
   return node.result(node.reshape(x, *wanted));
 }
@@ -76,7 +78,8 @@ LogicalResult flatten(NodeContext &node) {
   Value x = node.input(0);
   int64_t axis = node.integerOr("axis", 1), rank = rankOf(x);
   if (axis < -rank || axis > rank)
-    return node.invalid("axis " + Twine(axis) + " is out of range");
+    return node.invalid("axis " + Twine(axis) + " is out of range, " + Twine(-rank) + " to " + Twine(rank) +
+                        " is allowed");
   if (axis < 0)
     axis += rank;
   return node.result(node.reshape(x, {product(shapeOf(x).take_front(axis)), product(shapeOf(x).drop_front(axis))}));
@@ -108,7 +111,8 @@ LogicalResult squeeze(NodeContext &node) {
     if (!llvm::is_contained(axes, axis))
       dims.push_back(shapeOf(x)[axis]);
     else if (shapeOf(x)[axis] != 1)
-      return node.invalid("dimension " + Twine(axis) + " is " + Twine(shapeOf(x)[axis]) + ", only 1 can be removed");
+      return node.invalid("dimension " + Twine(axis) + " has extent " + Twine(shapeOf(x)[axis]) +
+                          ", only dimensions of extent 1 can be removed");
   }
   return node.result(node.reshape(x, dims));
 }
@@ -147,7 +151,7 @@ LogicalResult transpose(NodeContext &node) {
   llvm::sort(sorted);
   std::reverse(reversed.begin(), reversed.end());
   if (sorted != reversed)
-    return node.invalid("its perm is not a permutation of its input's dimensions");
+    return node.invalid("its perm must have each dimension of its input once");
   return node.result(node.transpose(node.input(0), permutation));
 }
 
@@ -178,11 +182,12 @@ LogicalResult expand(NodeContext &node) {
   Dims wanted;
   for (auto [i, size] : llvm::enumerate(*sizes)) {
     if (size.room < 0)
-      return node.invalid("its shape has the dimension " + Twine(size.room));
+      return node.invalid("its shape has the extent " + Twine(size.room) + ", which is negative");
     const int64_t from = static_cast<int64_t>(i) - given + own, extent = from < 0 ? 1 : shapeOf(x)[from];
     if (size.count && extent != 1) {
       if (node.extents->of(x, from))
-        return node.unsupported("its shape is not known before the model runs, in a dimension that its input has");
+        return node.unsupported("its shape is known only when the model runs, in a dimension whose extent in the input "
+                                "is known only then, too");
       // The result has the operand's extent, and the entry must be that extent or 1.
       Value isExtent = step.isEqual(size.count, extent), isOne = step.isEqual(size.count, 1);
       if (failed(step.require(node.binary(BinaryKind::logical_or, isExtent, isOne))))
@@ -193,7 +198,7 @@ LogicalResult expand(NodeContext &node) {
   }
   FailureOr<SmallVector<int64_t>> dims = broadcastShapes({shapeOf(x), wanted});
   if (failed(dims))
-    return node.invalid("its input does not broadcast to its shape");
+    return node.invalid("its input must broadcast to its shape");
   Value result = node.expand(x, *dims);
   for (auto [i, size] : llvm::enumerate(*sizes))
     result = node.held(result, rank - given + static_cast<int64_t>(i), size.count);
@@ -211,10 +216,11 @@ LogicalResult tile(NodeContext &node) {
     return failure();
   Dims dims(shapeOf(x));
   if (repeats->size() != dims.size())
-    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(dims.size()) + " dimensions");
+    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(dims.size()) +
+                        " dimensions, one for each is needed");
   for (auto [dim, repeat] : llvm::zip(dims, *repeats))
     if (repeat < 0 || llvm::MulOverflow(dim, repeat, dim))
-      return node.invalid("its repeats are out of range");
+      return node.invalid("one of its repeats is negative, or the result is too large");
   if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x))
     return node.result(x);
   return node.result(node.create<TileOp>({x}, {}, {node.type(elementTypeOf(x), dims)}));
@@ -230,7 +236,7 @@ LogicalResult concat(NodeContext &node) {
   SmallVector<Value> values;
   for (size_t i = 0; i < node.inputCount(); ++i) {
     if (rankOf(node.input(i)) != rankOf(node.input(0)))
-      return node.invalid("its operands' ranks differ");
+      return node.invalid("the ranks of its operands differ");
     if (node.roomOf(shapeOf(node.input(i))[*axis], i) != 0)
       values.push_back(node.input(i));
   }
@@ -261,7 +267,9 @@ LogicalResult split(NodeContext &node) {
     sizes = **given;
   } else {
     if (node.integerOr("num_outputs", parts) != parts || (node.opset < 18 && extent % parts != 0))
-      return node.invalid("its " + Twine(extent) + " elements do not split evenly into " + Twine(parts) + " outputs");
+      return node.invalid("the extent of the split axis, " + Twine(extent) +
+                          ", must be a multiple of the number of outputs, " + Twine(parts) +
+                          ", which must equal num_outputs if that is given");
     // The last part may be smaller.
     int64_t size = (extent + parts - 1) / parts, left = extent;
     for (int64_t i = 0; i < parts; ++i, left -= sizes.back())
@@ -270,9 +278,10 @@ LogicalResult split(NodeContext &node) {
   int64_t sum = 0;
   for (int64_t size : sizes)
     if (size < 0 || llvm::AddOverflow(sum, size, sum))
-      return node.invalid("its split has the size " + Twine(size));
+      return node.invalid("its split has the size " + Twine(size) + ", which is out of range");
   if (static_cast<int64_t>(sizes.size()) != parts || sum != extent)
-    return node.invalid("its split does not add up to " + Twine(extent) + " in " + Twine(parts) + " outputs");
+    return node.invalid("its split must have " + Twine(parts) + " sizes, one for each output, with the sum " +
+                        Twine(extent));
   SmallVector<Value> results;
   int64_t start = 0;
   for (int64_t size : sizes) {
@@ -294,7 +303,7 @@ LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int6
   }
   Dims given = givenSteps.value_or(Dims(starts.size(), 1));
   if (ends.size() != starts.size() || givenAxes->size() != starts.size() || given.size() != starts.size())
-    return node.invalid("its starts, ends, axes and steps differ in length");
+    return node.invalid("its starts, ends, axes and steps must have as many elements as each other");
   if (failed(node.axes(*givenAxes, rank)))
     return failure();
   Dims from(rank, 0), steps(rank, 1), dims(shapeOf(x));
@@ -358,7 +367,8 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
   if (failed(mode))
     return failure();
   if (pads.size() != 2 * axes.size())
-    return node.invalid("it has " + Twine(pads.size()) + " pads for " + Twine(axes.size()) + " dimensions");
+    return node.invalid("it has " + Twine(pads.size()) + " pads for " + Twine(axes.size()) +
+                        " dimensions, two for each are needed");
   Dims low(rankOf(x), 0), dims(shapeOf(x));
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t axis = axes[i], before = pads[i], after = pads[axes.size() + i], extent = dims[axis];
@@ -368,7 +378,7 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
     low[axis] = before;
     dims[axis] = extent + before + after;
     if (dims[axis] < 0)
-      return node.invalid("its negative pads remove more than there is");
+      return node.invalid("its negative pads remove more elements than dimension " + Twine(axis) + " has");
     if (*mode == PadMode::constant || (before <= 0 && after <= 0))
       continue;
     int64_t most = *mode == PadMode::reflect ? extent - 1 : limit;
@@ -422,13 +432,13 @@ LogicalResult crop(NodeContext &node) {
   std::optional<Dims> border = node.integersAt("border"), scale = node.integersAt("scale");
   Value x = node.input(0);
   if (!border || border->size() != 4 || rankOf(x) != 4 || (scale && scale->size() != 2))
-    return node.invalid("its border is not four numbers, or its input no image");
+    return node.invalid("its border must be four numbers, and its input must have 4 dimensions");
   Dims starts{(*border)[1], (*border)[0]}, ends;
   for (int i = 0; i < 2; ++i) {
     int64_t extent = shapeOf(x)[2 + i], end = 0;
     if (llvm::SubOverflow(extent, (*border)[3 - i], end) || (scale && llvm::AddOverflow(starts[i], (*scale)[i], end)) ||
         starts[i] < 0 || end > extent || end < starts[i])
-      return node.invalid("its border is larger than its input");
+      return node.invalid("its border and scale reach beyond its input");
     ends.push_back(end);
   }
   return sliceBy(node, starts, ends, Dims{2, 3}, std::nullopt);
@@ -447,12 +457,13 @@ LogicalResult centerCropPadOfStep(NodeContext &node) {
   if (failed(sizes))
     return failure();
   if (axes.size() != sizes->size())
-    return node.invalid("its shape does not fit its axes");
+    return node.invalid("its shape has " + Twine(sizes->size()) + " sizes for " + Twine(axes.size()) +
+                        " axes, one for each is needed");
   if (node.extents->isBounded(x))
-    return node.unsupported("how much of its operand holds is known only when the model runs");
+    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
   for (auto [axis, size] : llvm::zip(axes, *sizes)) {
     if (!x || size.room < 0)
-      return node.invalid("its shape has the dimension " + Twine(size.room));
+      return node.invalid("its shape has the extent " + Twine(size.room) + ", which is out of range");
     Value extent = integer.scalar(shapeOf(x)[axis]), two = integer.scalar(2);
     Value beyond = node.sub(extent, integer.countOf(size));
     x = integer.cut(x, axis, node.div(beyond, two), size);
@@ -475,12 +486,13 @@ LogicalResult centerCropPad(NodeContext &node) {
   Dims axes = node.integersAt("axes").value_or(trailingAxes(0, rankOf(x))), starts(rankOf(x), 0), low(rankOf(x), 0),
        kept(shapeOf(x));
   if (axes.size() != shape->size() || failed(node.axes(axes, rankOf(x))))
-    return node.invalid("its shape does not fit its axes");
+    return node.invalid("its shape has " + Twine(shape->size()) + " sizes for " + Twine(axes.size()) +
+                        " axes, one for each is needed");
   Dims result(kept);
   for (auto [axis, extent] : llvm::zip(axes, *shape)) {
     int64_t at = axis < 0 ? axis + rankOf(x) : axis;
     if (extent < 0)
-      return node.invalid("its shape has the dimension " + Twine(extent));
+      return node.invalid("its shape has the extent " + Twine(extent) + ", which is negative");
     starts[at] = std::max<int64_t>(0, kept[at] - extent) / 2;
     low[at] = std::max<int64_t>(0, extent - kept[at]) / 2;
     kept[at] = std::min(kept[at], extent);
@@ -506,7 +518,8 @@ LogicalResult reverseSequence(NodeContext &node) {
   if (failed(batch) || failed(time))
     return failure();
   if (*batch == *time || shapeOf(lengths) != ArrayRef<int64_t>(shapeOf(x)[*batch]))
-    return node.invalid("its lengths do not fit its input");
+    return node.invalid("its sequence_lens must have one length for each element of the batch, and its batch_axis and "
+                        "time_axis must differ");
   Dims along(rankOf(x), 1);
   along[*batch] = shapeOf(x)[*batch];
   Type index = node.mlir().getI64Type();
@@ -523,7 +536,8 @@ LogicalResult depthToSpace(NodeContext &node) {
   Value x = node.input(0);
   int64_t block = node.integerOr("blocksize", 0);
   if (rankOf(x) != 4 || block < 1 || block > (1 << 15) || shapeOf(x)[1] % (block * block) != 0)
-    return node.invalid("its blocksize of " + Twine(block) + " does not divide its input's channels");
+    return node.invalid("its input must have 4 dimensions, and the square of its blocksize, " + Twine(block) +
+                        ", must divide the channels");
   std::string mode = node.stringOr("mode", "DCR");
   int64_t n = shapeOf(x)[0], c = shapeOf(x)[1] / (block * block), h = shapeOf(x)[2], w = shapeOf(x)[3];
   bool depthFirst = mode == "DCR";
@@ -540,7 +554,8 @@ LogicalResult spaceToDepth(NodeContext &node) {
   Value x = node.input(0);
   int64_t block = node.integerOr("blocksize", 0);
   if (rankOf(x) != 4 || block < 1 || block > (1 << 15) || shapeOf(x)[2] % block != 0 || shapeOf(x)[3] % block != 0)
-    return node.invalid("its blocksize of " + Twine(block) + " does not divide its input's height and width");
+    return node.invalid("its input must have 4 dimensions, and its blocksize, " + Twine(block) +
+                        ", must divide the height and the width");
   int64_t n = shapeOf(x)[0], c = shapeOf(x)[1], h = shapeOf(x)[2] / block, w = shapeOf(x)[3] / block;
   Value split = node.reshape(x, {n, c, h, block, w, block});
   bool depthFirst = node.stringOr("mode", "DCR") == "DCR";
@@ -555,9 +570,9 @@ LogicalResult trilu(NodeContext &node) {
   Value x = node.input(0);
   int64_t rank = rankOf(x);
   if (rank < 2)
-    return node.invalid("its input is not a matrix");
+    return node.invalid("its input must have at least 2 dimensions");
   if (node.has(1) && (elementCount(node.input(1).getType()) != 1 || !isa<IntegerType>(elementTypeOf(node.input(1)))))
-    return node.invalid("its k is not one integer");
+    return node.invalid("its k must be one integer");
   Type index = node.mlir().getI64Type();
   StepIntegers step(node);
   Value offset = step.scalar(0);

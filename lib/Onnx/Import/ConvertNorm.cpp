@@ -51,7 +51,7 @@ LogicalResult hardmax(NodeContext &node) {
 /// By the batch's statistics; running ones that are initializers follow them.
 LogicalResult trainBatchNormalization(NodeContext &node) {
   if (node.opset < 7 || (node.opset < 9 && node.integerOr("spatial", 1) == 0))
-    return node.unsupported("this version of it is not trained");
+    return node.unsupported("this version of the operator cannot be trained");
   Value x = node.input(0);
   Type type = elementTypeOf(x);
   SmallVector<Value> results =
@@ -94,7 +94,7 @@ Standardised standardise(NodeContext &node, Value x, ArrayRef<int64_t> axes, dou
 LogicalResult batchStatistics(NodeContext &node) {
   Value x = node.input(0);
   if (rankOf(x) < 2)
-    return node.invalid("its input has fewer than two dimensions");
+    return node.invalid("its input must have at least 2 dimensions");
   Type type = elementTypeOf(x);
   Dims axes, channel(rankOf(x), 1);
   for (int64_t d = 0; d < rankOf(x); ++d)
@@ -161,7 +161,7 @@ LogicalResult layerNormalization(NodeContext &node) {
   // The statistics are in the type the node computes in: float, unless it says otherwise.
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
   if (!type || !isa<FloatType>(type))
-    return node.invalid("its stash_type is not a floating-point type");
+    return node.invalid("its stash_type must be a floating-point type");
   Standardised statistics = standardise(node, node.cast(x, type), trailingAxes(*axis, rankOf(x)), epsilon);
   return node.results({y, statistics.mean, statistics.inverseDeviation});
 }
@@ -176,7 +176,7 @@ LogicalResult rmsNormalization(NodeContext &node) {
     return failure();
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
   if (!type || !isa<FloatType>(type))
-    return node.invalid("its stash_type is not a floating-point type");
+    return node.invalid("its stash_type must be a floating-point type");
   Value wide = node.cast(x, type);
   Value square = node.reduce(ReduceKind::mean, node.mul(wide, wide), trailingAxes(*axis, rankOf(x)), true);
   Value root = node.unary(UnaryKind::sqrt, node.add(square, node.splat(type, node.numberOr("epsilon", 1e-5))));
@@ -194,7 +194,9 @@ LogicalResult groupNormalization(NodeContext &node) {
   Value x = node.input(0);
   int64_t groups = node.integerOr("num_groups", 0);
   if (rankOf(x) < 3 || groups < 1 || shapeOf(x)[1] % groups != 0)
-    return node.invalid("its " + Twine(groups) + " groups do not divide its input's channels");
+    return node.invalid(
+        "its input must have at least 3 dimensions, and the number of channels must be a multiple of its num_groups, " +
+        Twine(groups));
   Type type = elementTypeOf(x);
   Dims dims(shapeOf(x)), perChannel(rankOf(x), 1);
   int64_t channels = dims[1], spatial = 1;
@@ -259,7 +261,7 @@ LogicalResult lrn(NodeContext &node) {
     return failure();
   int64_t size = node.integerOr("size", 0);
   if (size < 1)
-    return node.invalid("its size is " + Twine(size));
+    return node.invalid("its size is " + Twine(size) + ", at least 1 is allowed");
   return node.result(node.create<LrnOp>({node.input(0)},
                                         {node.integer("size", size), node.number("alpha", node.numberOr("alpha", 1e-4)),
                                          node.number("beta", node.numberOr("beta", 0.75)),

@@ -55,13 +55,15 @@ private:
       } else {
         std::optional<uint8_t> test = testOf(modes[i]);
         if (!test)
-          return node.invalid("its nodes_modes hold '" + modes[i] + "', which ONNX does not define");
+          return node.invalid(
+              "entry " + Twine(i) + " of its nodes_modes is '" + modes[i] +
+              "', ONNX defines BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ and LEAF");
         const uint8_t nan = !missing.empty() && missing[i] != 0 ? IsNan : 0;
         place.index = static_cast<int64_t>(forest.nodes.size());
         forest.nodes.push_back({features[i], splits[i], static_cast<uint8_t>(*test | nan), {}, {}, i});
       }
       if (!places.try_emplace(identity, place).second)
-        return node.invalid("its nodes_nodeids hold " + text(identity) + " twice");
+        return node.invalid("its nodes_nodeids define " + text(identity) + " twice");
       identities.push_back(identity);
     }
     return success();
@@ -72,7 +74,7 @@ private:
     auto branch = [&](Identity to, StringRef name, Branch &result) -> LogicalResult {
       auto found = places.find(to);
       if (found == places.end())
-        return node.invalid("its " + name + " hold " + text(to) + ", which it does not have");
+        return node.invalid("its " + name + " refer to " + text(to) + ", which nodes_nodeids do not define");
       below.insert(to);
       result = found->second;
       return success();
@@ -90,7 +92,7 @@ private:
     for (auto [tree, count] : roots)
       if (count != 1)
         return node.invalid("tree " + Twine(tree) + " of its nodes_treeids has " + Twine(count) +
-                            " nodes that no other branches to, not one root");
+                            " roots (nodes that no other node branches to) instead of one");
     for (Identity identity : identities)
       if (below.count(identity) == 0)
         forest.roots.push_back(places.at(identity));
@@ -111,7 +113,8 @@ private:
         return node.invalid("entry " + Twine(i) + " of its " + kind + "_nodeids is " + text({trees[i], nodes[i]}) +
                             ", which is not a leaf of the tree");
       if (targets[i] < 0 || targets[i] >= forest.targets)
-        return node.invalid("its " + kind + "_ids hold " + Twine(targets[i]) + ", it has " + Twine(forest.targets) +
+        return node.invalid("its " + kind + "_ids have the value " + Twine(targets[i]) + ", values from 0 to " +
+                            Twine(forest.targets - 1) + " are allowed for its " + Twine(forest.targets) +
                             (kind == "class" ? " classes" : " targets"));
       forest.leaves[place->second.index].push_back({targets[i], values[i]});
     }
@@ -133,7 +136,7 @@ FailureOr<Numbers> baseValues(NodeContext &node, ArrayRef<int64_t> counts) {
     values = node.numbersIn("base_values_as_tensor");
   if (values.empty() || llvm::is_contained(counts, static_cast<int64_t>(values.size())))
     return values;
-  return node.invalid("its base_values have " + Twine(values.size()) + " entries, not " + Twine(counts.back()));
+  return node.invalid("its base_values have " + Twine(values.size()) + " entries instead of " + Twine(counts.back()));
 }
 
 LogicalResult treeEnsembleRegressor(NodeContext &node) {
@@ -143,11 +146,11 @@ LogicalResult treeEnsembleRegressor(NodeContext &node) {
   std::optional<Aggregate> aggregate = aggregateOf(node.stringOr("aggregate_function", "SUM"));
   if (!aggregate)
     return node.invalid("its aggregate_function is '" + node.stringOr("aggregate_function", "") +
-                        "', which ONNX does not define");
+                        "', ONNX defines SUM, AVERAGE, MIN and MAX");
   Forest forest;
   forest.targets = node.integerOr("n_targets", 1);
   if (forest.targets < 1)
-    return node.invalid("its n_targets is " + Twine(forest.targets));
+    return node.invalid("its n_targets is " + Twine(forest.targets) + ", at least 1 is allowed");
   FailureOr<Numbers> base = baseValues(node, {forest.targets});
   if (failed(base) || failed(OlderForest(node, forest, "target").read()))
     return failure();

@@ -31,7 +31,7 @@ Value perElement(NodeContext &node, Value parameter, ArrayRef<int64_t> shape, in
   int64_t blocks = split[axis];
   if (blocks < 1 || block > (int64_t(1) << 40) || blocks * static_cast<double>(block) > 1e15 ||
       blocks * block < shape[axis]) {
-    (void)node.invalid("its blocks do not cover its input");
+    (void)node.invalid("its scales and its block_size must cover the extent of its input along the axis");
     return {};
   }
   split.insert(split.begin() + axis + 1, 1);
@@ -146,8 +146,9 @@ FailureOr<Granularity> granularity(NodeContext &node) {
     return failure();
   result.axis = *axis;
   if (rankOf(scale) == 1 && result.block == 0 && shapeOf(scale)[0] != shapeOf(x)[*axis])
-    return node.invalid("it has " + Twine(shapeOf(scale)[0]) + " scales for " + Twine(shapeOf(x)[*axis]) +
-                        " positions of its axis");
+    return node.invalid("it has " + Twine(shapeOf(scale)[0]) +
+                        " scales, and the extent of its input along the axis is " + Twine(shapeOf(x)[*axis]) +
+                        ", both must be equal");
   return result;
 }
 
@@ -161,7 +162,7 @@ LogicalResult dequantizeLinear(NodeContext &node) {
   if (int64_t type = node.integerOr("output_dtype", 0)) {
     Type wanted = elementTypeFromOnnx(node.context(), static_cast<int32_t>(type));
     if (!wanted)
-      return node.unsupported("its output_dtype is " + Twine(type));
+      return node.unsupported("its output_dtype is element type " + Twine(type) + " of ONNX");
     y = node.cast(y, wanted);
   }
   if (y && node.dequantized && elementTypeOf(y) == elementTypeOf(node.input(1)))
@@ -291,7 +292,7 @@ LogicalResult quantizeLinear(NodeContext &node) {
                           : elementTypeFromOnnx(node.context(), number ? static_cast<int32_t>(number)
                                                                        : static_cast<int32_t>(onnxtype::UInt8));
   if (!type || (!isa<IntegerType>(type) && !isSmallFloat(type)))
-    return node.unsupported("it quantizes to another type than integers and floats of 8 bits or less");
+    return node.unsupported("it quantizes to a type other than integers and floats of at most 8 bits");
   if (isSmallFloat(type)) {
     // Floats round by themselves; their zero points are zero.
     Type wide = Float32Type::get(node.context());
@@ -400,14 +401,15 @@ LogicalResult qLinearLeakyRelu(NodeContext &node) {
 /// The result's scale and zero point, then tensor, scale and zero point of each part.
 LogicalResult qLinearConcat(NodeContext &node) {
   if (node.inputCount() < 5 || node.inputCount() % 3 != 2 || failed(node.require(node.inputCount())))
-    return node.invalid("its operands do not come in threes");
+    return node.invalid("its operands must be an output scale, an output zero point, and then a tensor, a scale and a "
+                        "zero point for each input");
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(node.input(2)));
   if (failed(axis))
     return failure();
   SmallVector<Value> parts;
   for (size_t i = 2; i < node.inputCount(); i += 3) {
     if (rankOf(node.input(i)) != rankOf(node.input(2)))
-      return node.invalid("its operands' ranks differ");
+      return node.invalid("the ranks of its operands differ");
     parts.push_back(dequantize(node, node.input(i), {node.input(i + 1), node.input(i + 2)}, -1));
   }
   return node.result(

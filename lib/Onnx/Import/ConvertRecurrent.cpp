@@ -94,7 +94,7 @@ LogicalResult Unroller::readSizes() {
   x = node.input(0);
   batchFirst = node.integerOr("layout", 0) != 0;
   if (rankOf(x) != 3 || rankOf(node.input(1)) != 3 || rankOf(node.input(2)) != 3)
-    return node.invalid("its input or weights do not have three dimensions");
+    return node.invalid("its input and its weights must have 3 dimensions");
   if (batchFirst)
     x = node.transpose(x, {1, 0, 2});
   if (!x)
@@ -105,20 +105,20 @@ LogicalResult Unroller::readSizes() {
   hidden = shapeOf(node.input(2))[hasBytes ? 1 : 2];
   std::string direction = node.stringOr("direction", "forward");
   if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || hidden > (int64_t(1) << 40))
-    return node.invalid("its weights do not fit its input and direction");
+    return node.invalid("the shapes of its weights do not match its input, hidden size and direction");
   auto isWeight = [&](Value weight, int64_t depth) {
     const int64_t rows = gates * hidden;
     return shapeOf(weight) == ArrayRef<int64_t>({directions, hasBytes ? depth : rows, hasBytes ? rows : depth});
   };
   if (!isWeight(node.input(1), inputs) || !isWeight(node.input(2), hidden))
-    return node.invalid("its weights do not fit its input and direction");
+    return node.invalid("the shapes of its weights do not match its input, hidden size and direction");
   auto fits = [&](size_t input, ArrayRef<int64_t> dims) {
     return !node.has(input) || shapeOf(node.input(input)) == dims;
   };
   Dims state = batchFirst ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   if (!fits(3, {directions, 2 * gates * hidden}) || !fits(5, state) || !fits(6, state) ||
       !fits(7, {directions, 3 * hidden}))
-    return node.invalid("its bias, initial state or peepholes do not fit its weights");
+    return node.invalid("the shapes of its bias, initial states and peepholes must match its weights");
   if (hasBytes && failed(checkBytes()))
     return failure();
   if (steps < 1 || (node.unrollsLoops && steps > kMostSteps))
@@ -130,7 +130,8 @@ LogicalResult Unroller::readSizes() {
   if (!node.has(4))
     return success();
   if (shapeOf(node.input(4)) != ArrayRef<int64_t>(batch))
-    return node.invalid("its sequence lengths do not fit its input");
+    return node.invalid("its sequence_lens must have one length for each of the " + Twine(batch) +
+                        " elements of the batch");
   std::optional<SmallVector<int64_t>> known = getIntegers(node.input(4));
   if (!known || llvm::any_of(*known, [&](int64_t length) { return length != steps; }))
     lengths = node.reshape(node.input(4), {batch, 1});
@@ -143,7 +144,7 @@ LogicalResult Unroller::checkBytes() {
   for (size_t weight : {1, 2}) {
     const size_t scale = 6 + 2 * weight;
     if (!isBytes(node.input(weight)) || !type.isF32())
-      return node.invalid("its input is not of type float, or its weights are no bytes");
+      return node.invalid("its input must be of type float and its weights of type int8 or uint8");
     auto fits = [&](Value value, Type element) {
       return value && elementTypeOf(value) == element &&
              (shapeOf(value) == ArrayRef<int64_t>(directions) ||
@@ -151,7 +152,7 @@ LogicalResult Unroller::checkBytes() {
     };
     if (!fits(node.input(scale), type) ||
         (node.has(scale + 1) && !fits(node.input(scale + 1), elementTypeOf(node.input(weight)))))
-      return node.invalid("its scales or zero points do not fit its weights");
+      return node.invalid("the shapes and types of its scales and zero points must match its weights");
   }
   return success();
 }

@@ -40,7 +40,8 @@ LogicalResult axesAsAttribute(NodeContext &node) {
 LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
   Value x = node.whole(node.input(0));
   if (node.extents->isBounded(x))
-    return node.unsupported("its axes are not known before the model runs, nor how much of its operand holds");
+    return node.unsupported(
+        "its axes and the number of valid elements of its operand are known only when the model runs");
   StepIntegers step(node);
   const int64_t rank = rankOf(x), count = elementCount(node.input(1).getType());
   const bool keepsDims = node.integerOr("keepdims", 1) != 0;
@@ -99,7 +100,7 @@ LogicalResult cumulate(NodeContext &node, bool product) {
     return failure();
   Value x = node.input(0);
   if (elementCount(node.input(1).getType()) != 1)
-    return node.invalid("its axis is not one number");
+    return node.invalid("its axis must be one number");
   auto along = [&](int64_t axis) {
     return node.create<CumsumOp>(
         {x}, {node.integer("axis", axis), node.flag("exclusive", node.integerOr("exclusive", 0) != 0),
@@ -123,7 +124,8 @@ LogicalResult topK(NodeContext &node, int64_t k, Value count) {
   if (failed(axis))
     return failure();
   if (k < 0 || k > shapeOf(x)[*axis])
-    return node.invalid("it asks for " + Twine(k) + " of " + Twine(shapeOf(x)[*axis]) + " elements");
+    return node.invalid("its k is " + Twine(k) + ", 0 to " + Twine(shapeOf(x)[*axis]) +
+                        ", the extent of the axis, is allowed");
   // Sorted results are a valid answer where any order is asked for.
   SmallVector<Value> results = node.createAll<TopkOp>({x}, {node.integer("k", k), node.integer("axis", *axis),
                                                             node.flag("largest", node.integerOr("largest", 1) != 0)});
@@ -145,7 +147,7 @@ LogicalResult topKInput(NodeContext &node) {
   if (failed(axis))
     return failure();
   if (elementCount(node.input(1).getType()) != 1)
-    return node.invalid("its k is not one number");
+    return node.invalid("its k must be one number");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(node.input(1)))
     return topK(node, known->front(), {});
   // All are sorted, and the first k hold: there are no more than elements.

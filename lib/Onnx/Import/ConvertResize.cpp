@@ -118,7 +118,7 @@ LogicalResult antialiased(NodeContext &node, const Resampling &resampling, Resiz
   Value x = node.input(0);
   Type type = elementTypeOf(x), wide = Float32Type::get(node.context());
   if (!isa<FloatType>(type) || resampling.coordinates == CoordinateMode::tf_crop_and_resize)
-    return node.unsupported("it asks for antialiasing of integers or of a cropped region");
+    return node.unsupported("its antialiasing is supported for floating-point elements without a cropped region only");
   constexpr int64_t kMostEntries = int64_t(1) << 26;
   for (size_t d = 0; d < resampling.output.size(); ++d) {
     if (!x)
@@ -128,7 +128,8 @@ LogicalResult antialiased(NodeContext &node, const Resampling &resampling, Resiz
     if (in == out && resampling.scales[d] == 1)
       continue;
     if (in == 0 || out > kMostEntries / in || 1 / resampling.scales[d] > static_cast<double>(in) * 4)
-      return node.unsupported("it resamples " + Twine(in) + " elements to " + Twine(out));
+      return node.unsupported("it resamples " + Twine(in) + " elements of dimension " + Twine(d) + " to " + Twine(out) +
+                              ", which needs too many weights");
     if (failed(node.spend(Count(out) * in * sizeof(float))))
       return failure();
     std::vector<float> rows = antialiasedRows(node, resampling, mode, d, in);
@@ -153,9 +154,9 @@ LogicalResult finish(NodeContext &node, Resampling &resampling) {
   bool same = true;
   for (int64_t i = 0; i < rankOf(x); ++i) {
     if (!std::isfinite(resampling.scales[i]) || resampling.scales[i] <= 0)
-      return node.invalid("a scale is not a positive number");
+      return node.invalid("each of its scales must be a positive number");
     if (shapeOf(x)[i] == 0 && resampling.output[i] != 0)
-      return node.invalid("its input is empty");
+      return node.invalid("its input has no elements");
     same &= resampling.output[i] == shapeOf(x)[i] && resampling.scales[i] == 1;
   }
   if (same && resampling.coordinates != CoordinateMode::tf_crop_and_resize)
@@ -179,7 +180,7 @@ LogicalResult finish(NodeContext &node, Resampling &resampling) {
 
 FailureOr<int64_t> extent(NodeContext &node, double value) {
   if (!(value >= 0 && value < kExtentLimit))
-    return node.invalid("its result's size is out of range");
+    return node.invalid("the size of its result is out of range");
   return static_cast<int64_t>(value);
 }
 
@@ -187,7 +188,8 @@ FailureOr<int64_t> extent(NodeContext &node, double value) {
 LogicalResult byScales(NodeContext &node, ArrayRef<double> scales) {
   Value x = node.input(0);
   if (static_cast<int64_t>(scales.size()) != rankOf(x))
-    return node.invalid("it has " + Twine(scales.size()) + " scales for " + Twine(rankOf(x)) + " dimensions");
+    return node.invalid("it has " + Twine(scales.size()) + " scales for " + Twine(rankOf(x)) +
+                        " dimensions, one for each is needed");
   Resampling resampling;
   resampling.scales.assign(scales.begin(), scales.end());
   bool shrinks = false;
@@ -274,7 +276,7 @@ FailureOr<ResizeForm> resizeForm(NodeContext &node) {
   auto isGiven = [&](size_t index) { return node.has(index) && elementCount(node.input(index).getType()) != 0; };
   if (form.crops()) {
     if (!isGiven(1))
-      return node.invalid("it has no roi");
+      return node.invalid("its roi is missing, which tf_crop_and_resize needs");
     form.region = 1;
   }
   if (isGiven(3))
@@ -291,7 +293,8 @@ FailureOr<SmallVector<double>> wholeRegion(NodeContext &node, const ResizeForm &
   const int64_t rank = rankOf(node.input(0));
   const size_t count = form.axes.size();
   if (given.size() != 2 * count)
-    return node.invalid("its roi has " + Twine(given.size()) + " values for " + Twine(count) + " dimensions");
+    return node.invalid("its roi has " + Twine(given.size()) + " values, " + Twine(2 * count) +
+                        " are needed: a start and an end for each dimension");
   SmallVector<double> region(2 * rank, 0.0);
   std::fill(region.begin() + rank, region.end(), 1.0);
   for (auto [i, axis] : llvm::enumerate(form.axes)) {
@@ -307,11 +310,12 @@ LogicalResult bySizes(NodeContext &node, const ResizeForm &form, Resampling &res
   if (failed(sizes))
     return failure();
   if (sizes->size() != form.axes.size())
-    return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(form.axes.size()) + " dimensions");
+    return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(form.axes.size()) +
+                        " dimensions, one for each is needed");
   for (auto [axis, size] : llvm::zip(form.axes, *sizes)) {
     FailureOr<int64_t> checked = extent(node, static_cast<double>(size));
     if (failed(checked) || shape[axis] == 0)
-      return node.invalid("its input is empty");
+      return node.invalid("its input has no elements");
     resampling.output[axis] = *checked;
     resampling.scales[axis] = static_cast<double>(size) / static_cast<double>(shape[axis]);
   }
@@ -348,7 +352,8 @@ LogicalResult resize11(NodeContext &node) {
   if (failed(scales))
     return failure();
   if (scales->size() != form->axes.size())
-    return node.invalid("it has " + Twine(scales->size()) + " scales for " + Twine(form->axes.size()) + " dimensions");
+    return node.invalid("it has " + Twine(scales->size()) + " scales for " + Twine(form->axes.size()) +
+                        " dimensions, one for each is needed");
   for (auto [axis, scale] : llvm::zip(form->axes, *scales)) {
     double part = form->region ? (*resampling.roi)[rank + axis] - (*resampling.roi)[axis] : 1;
     FailureOr<int64_t> size = extent(node, std::floor(static_cast<double>(shape[axis]) * part * scale));

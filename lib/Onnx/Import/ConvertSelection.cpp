@@ -56,7 +56,7 @@ LogicalResult compress(NodeContext &node) {
     x = node.reshape(x, {elementCount(x.getType())});
   }
   if (!x || rankOf(condition) != 1 || shapeOf(condition)[0] > shapeOf(x)[axis])
-    return node.invalid("its condition does not fit its input");
+    return node.invalid("its condition must be a list of at most as many elements as its input has along the axis");
   int64_t length = shapeOf(condition)[0];
   Selected found = nonzero(node, condition);
   Value positions = node.reshape(found.positions, {length});
@@ -109,10 +109,11 @@ LogicalResult unique(NodeContext &node) {
     if (d != axis)
       order.push_back(d);
   if (count < 1 || elementCount(x.getType()) == 0)
-    return node.unsupported("its input is empty");
+    return node.unsupported("its input has no elements");
   int64_t columns = elementCount(x.getType()) / count;
   if (columns > kMostColumns || count > kMostRows)
-    return node.unsupported("it compares " + Twine(count) + " slices of " + Twine(columns) + " elements");
+    return node.unsupported("it compares " + Twine(count) + " slices of " + Twine(columns) + " elements, at most " +
+                            Twine(kMostRows) + " slices of " + Twine(kMostColumns) + " are supported");
   Type index = node.mlir().getI64Type(), bit = node.mlir().getI1Type();
   Value rows = node.reshape(node.transpose(x, order), {count, columns});
   Value sorted = sortedOrder(node, rows);
@@ -154,7 +155,7 @@ LogicalResult unique(NodeContext &node) {
 FailureOr<Value> thresholdAt(NodeContext &node, size_t index, const char *name) {
   Value given = node.input(index);
   if (!elementTypeOf(given).isF32() || elementCount(given.getType()) != 1)
-    return node.invalid(Twine("its ") + name + " is not one number of f32");
+    return node.invalid(Twine("its ") + name + " must be one number of type float");
   return node.reshape(given, {});
 }
 
@@ -167,7 +168,7 @@ LogicalResult nonMaxSuppression(NodeContext &node) {
   NodeContext::Size limit;
   if (node.has(2)) {
     if (elementCount(node.input(2).getType()) != 1)
-      return node.invalid("its max_output_boxes_per_class is not one number");
+      return node.invalid("its max_output_boxes_per_class must be one number");
     auto given = node.sizesAt(2, "max_output_boxes_per_class", Dims{available});
     if (failed(given))
       return failure();
@@ -207,7 +208,7 @@ LogicalResult exportedNonMaxSuppression(NodeContext &node) {
   if (failed(node.require(4)))
     return failure();
   if (!most || most->size() != 1 || most->front() < 0)
-    return node.invalid("its attribute 'most' is not one number");
+    return node.invalid("its attribute 'most' must be one number of at least 0");
   SmallVector<Value> operands;
   for (size_t i = 0; i < 5 && node.has(i); ++i)
     operands.push_back(node.input(i));
@@ -223,12 +224,12 @@ LogicalResult exportedTakeFirst(NodeContext &node) {
     return failure();
   const Value x = node.input(0), count = node.input(1);
   if (!axes || axes->size() != 1 || axes->front() < 0 || axes->front() >= rankOf(x))
-    return node.invalid("its attribute 'axes' is not one axis of its input");
+    return node.invalid("its attribute 'axes' must be one axis of its input");
   if (rankOf(count) != 0 || !elementTypeOf(count).isSignlessInteger(64))
-    return node.invalid("its count is not one int64");
+    return node.invalid("its count must be one int64");
   if (std::optional<SmallVector<int64_t>> known = getIntegers(count))
     return known->front() < 0 || known->front() > shapeOf(x)[axes->front()]
-               ? node.invalid("its count is outside of its input")
+               ? node.invalid("its count must be from 0 to the extent of its input along the axis")
                : node.result(node.sliceAxis(x, axes->front(), 0, known->front()));
   Value part = node.whole(node.held(x, axes->front(), count));
   // The importer names a part after what it is a part of.
@@ -241,7 +242,7 @@ LogicalResult exportedCheck(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
   if (!elementTypeOf(node.input(0)).isInteger(1))
-    return node.invalid("its input is no bool");
+    return node.invalid("its input must be of type bool");
   return node.result(node.create<CheckOp>(
       {node.input(0)}, node.attribute("message", node.mlir().getStringAttr(node.stringOr("message", "")))));
 }

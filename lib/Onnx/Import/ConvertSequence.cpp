@@ -65,7 +65,7 @@ FailureOr<Sequence> sequenceAt(NodeContext &node, size_t index) {
   if (failed(node.require(index + 1)))
     return failure();
   if (!isList(node.input(index)))
-    return node.invalid("its input " + Twine(index) + " is not a sequence");
+    return node.invalid("input " + Twine(index) + " must be a sequence");
   return Sequence{elementsOf(node.input(index)), lengthOf(node.input(index))};
 }
 
@@ -88,7 +88,7 @@ FailureOr<Position> positionAt(NodeContext &node, size_t index, const Sequence &
   const std::optional<SmallVector<int64_t>> known = getIntegers(given);
   if (!isa<IntegerType>(elementTypeOf(given)) || elementCount(given.getType()) != 1 ||
       (known && (known->front() < -count || known->front() >= limit)))
-    return node.invalid("its position is outside a sequence of " + Twine(count));
+    return node.invalid("its position must be one integer within a sequence of length " + Twine(count));
   if (known && !length)
     return Position{known->front() < 0 ? known->front() + count : known->front(), {}};
   if (failed(node.limit(given, AllowedIndices{-count, limit - 1, std::nullopt})))
@@ -109,8 +109,9 @@ Value elementAt(NodeContext &node, const Position &at, ArrayRef<Value> elements)
   Alternatives alternatives(node);
   Value chosen = alternatives.choose(at.value, elements);
   if (!chosen)
-    (void)node.unsupported("its position is known only when the model runs, and its tensors are not alternatives: " +
-                           alternatives.problem());
+    (void)node.unsupported(
+        "its position is known only when the model runs, and the tensors of its sequence are too different: " +
+        alternatives.problem());
   return chosen;
 }
 
@@ -137,8 +138,9 @@ constexpr int64_t kMostChosen = 128;
 LogicalResult checkChosen(NodeContext &node, const Position &at, const Sequence &in) {
   if (!at.value || in.most() <= kMostChosen)
     return success();
-  return node.unsupported("its position is known only when the model runs, in a sequence of " + Twine(in.most()) +
-                          " tensors, at most " + Twine(kMostChosen) + " are supported");
+  return node.unsupported(
+      "its position is known only when the model runs, which is supported for sequences of at most " +
+      Twine(kMostChosen) + " tensors, and its sequence has " + Twine(in.most()));
 }
 
 LogicalResult sequenceInsert(NodeContext &node) {
@@ -229,9 +231,9 @@ LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
   for (auto [k, element] : llvm::enumerate(in.elements)) {
     for (int64_t d = 0; d < rankOf(element); ++d)
       if (d != axis && (node.extents->of(element, d) || shapeOf(element)[d] != shapeOf(in.elements.front())[d]))
-        return node.unsupported("its tensors differ in other dimensions than " + Twine(axis) +
-                                ", and how many there are is known only when the model runs, give the values that say "
-                                "it by --fix");
+        return node.unsupported(
+            "its tensors differ in dimensions other than " + Twine(axis) +
+            ", and their number is known only when the model runs, give the values that decide the number by --fix");
     Value own = node.extents->of(element, axis), index = integers.scalar(static_cast<int64_t>(k));
     Value isThere = node.compare(ComparePredicate::gt, in.length, index);
     Value extent = own ? own : integers.scalar(shapeOf(element)[axis]), none = integers.scalar(0);
@@ -239,9 +241,9 @@ LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
     Value part = node.held(copy, axis, count);
     element = part ? node.whole(part) : Value();
     if (element && node.extents->isBounded(element))
-      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs, "
-                              "with more of them than a step can find extents of, give a lower bound of the size that "
-                              "they are split by, option '--bound', or the values that say it by --fix");
+      return node.unsupported("the extents of its tensors differ, and their number is known only when the model runs "
+                              "and can be too large, give a lower bound of the size by which they are split by "
+                              "--bound, or the values that decide the number by --fix");
   }
   return success();
 }
@@ -251,7 +253,7 @@ LogicalResult concatFromSequence(NodeContext &node) {
   if (failed(in))
     return failure();
   if (in->elements.empty() || !llvm::all_of(in->elements, isTensor))
-    return node.invalid("its sequence is empty, or not of tensors");
+    return node.invalid("its sequence must have at least one element, and only tensors");
   bool adds = node.integerOr("new_axis", 0) != 0;
   int64_t rank = rankOf(in->elements.front()) + adds;
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rank);
@@ -260,13 +262,13 @@ LogicalResult concatFromSequence(NodeContext &node) {
   const Type first = in->elements.front().getType();
   for (Value element : in->elements)
     if (rankOf(element) + adds != rank)
-      return node.invalid("its tensors' ranks differ");
+      return node.invalid("the ranks of the tensors in its sequence do not match the result");
   if (in->length && llvm::any_of(in->elements, [&](Value element) {
         return element.getType() != first || node.extents->isBounded(element);
       })) {
     if (adds)
-      return node.unsupported("its tensors' extents differ, and how many there are is known only when the model runs, "
-                              "give the values that say it by --fix");
+      return node.unsupported("the extents of its tensors differ, and their number is known only when the model runs, "
+                              "give the values that decide the number by --fix");
     if (failed(takeElements(node, *in, *axis)))
       return failure();
     in->length = {};
@@ -333,7 +335,7 @@ LogicalResult splitToSequence(NodeContext &node) {
   SmallVector<Value> parts;
   for (int64_t size : sizes) {
     if (size < 0 || size > extent - start)
-      return node.invalid("its split does not add up to " + Twine(extent));
+      return node.invalid("the sizes of its split must have the sum " + Twine(extent));
     Value part = size == extent ? x : node.sliceAxis(x, *axis, size ? start : 0, size);
     if (drops && part) {
       Dims dims(shapeOf(part));
@@ -344,7 +346,7 @@ LogicalResult splitToSequence(NodeContext &node) {
     start += size;
   }
   if (start != extent)
-    return node.invalid("its split does not add up to " + Twine(extent));
+    return node.invalid("the sizes of its split must have the sum " + Twine(extent));
   return listResult(node, parts);
 }
 
@@ -394,9 +396,8 @@ LogicalResult optionalGetElement(NodeContext &node) {
   Value given = node.input(0);
   // Branches that may not be chosen may ask for a value that is not there.
   if (isPossible(given) && !node.mayNotRun)
-    return node.unsupported(
-        "whether its optional has a value is known only when the model runs: ask for it in a branch "
-        "of an If of OptionalHasElement");
+    return node.unsupported("only the running model knows whether its optional has a value: read the value in a branch "
+                            "of an If on OptionalHasElement");
   if (isAbsent(given))
     return node.invalid("its optional has no value");
   return node.result(isPossible(given) ? heldBy(given) : given);

@@ -152,7 +152,7 @@ Value matrixOf(NodeContext &node, const Transform &transform, Type type) {
 Value transformAlong(NodeContext &node, Value x, int64_t axis, const Transform &transform) {
   if (transform.length < 1 || transform.length > kMostEntries ||
       Count(transform.length) * std::max<int64_t>(transform.given, 1) > kMostEntries / 4) {
-    (void)node.unsupported("its transform has " + Twine(transform.length) + " elements");
+    (void)node.unsupported("its transform has " + Twine(transform.length) + " elements, which is too many");
     return {};
   }
   const int64_t rank = rankOf(x);
@@ -208,7 +208,7 @@ LogicalResult dftOfStep(NodeContext &node, Value x, llvm::function_ref<Transform
     transformed.push_back(result);
   }
   if (llvm::all_of(transformed, [&](Value value) { return value == wrong; }))
-    return node.unsupported("its input has no half of a spectrum along any axis");
+    return node.unsupported("no axis of its input can be half of a spectrum");
   Value result = integer.choose(chosen, rank - 1, [&](int64_t axis) {
     Value padded = transformed[axis];
     for (int64_t d = 0; d < rank; ++d)
@@ -240,14 +240,15 @@ LogicalResult dft(NodeContext &node) {
   const bool isAxisGiven = node.opset >= 20 && node.has(2), isAxisFound = isAxisGiven && !getIntegers(node.input(2));
   int64_t chosen = node.opset < 20 ? node.integerOr("axis", 1) : -2;
   if (isAxisGiven && elementCount(node.input(2).getType()) != 1)
-    return node.invalid("its axis is not one number");
+    return node.invalid("its axis must be one number");
   if (isAxisGiven && !isAxisFound)
     chosen = getIntegers(node.input(2))->front();
   FailureOr<int64_t> axis = node.axis(chosen, rank);
   if (failed(axis))
     return failure();
   if (rank < 2 || *axis == rank - 1 || shapeOf(x).back() < 1 || shapeOf(x).back() > 2)
-    return node.invalid("its input's last dimension is not 1 or 2, or is its axis");
+    return node.invalid(
+        "the last dimension of its input must have extent 1 or 2, and its axis must be another dimension");
   Transform form{0, 0, shapeOf(x).back(), node.integerOr("inverse", 0) != 0, node.integerOr("onesided", 0) != 0};
   NodeContext::Size length;
   if (node.has(1)) {
@@ -271,7 +272,7 @@ LogicalResult dft(NodeContext &node) {
   if (isAxisFound || length.count) {
     x = node.whole(x);
     if (node.extents->isBounded(x))
-      return node.unsupported("how much of its operand holds is known only when the model runs");
+      return node.unsupported("the number of valid elements of its operand is known only when the model runs");
   }
   if (isAxisFound)
     return dftOfStep(node, x, transformAt);
@@ -287,7 +288,8 @@ LogicalResult stftOfStep(NodeContext &node) {
     x = node.reshape(x, {shapeOf(x)[0], shapeOf(x)[1], 1});
   if (!x || rankOf(x) != 3 || shapeOf(x)[2] < 1 || shapeOf(x)[2] > 2 || shapeOf(x)[1] < 1 ||
       elementCount(node.input(1).getType()) != 1 || node.extents->isBounded(x))
-    return node.invalid("its signal, frame_step and frame_length do not fit together");
+    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
+                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
   StepIntegers integer(node);
   const int64_t batch = shapeOf(x)[0], samples = shapeOf(x)[1], components = shapeOf(x)[2];
   const bool onesided = node.integerOr("onesided", 1) != 0;
@@ -308,7 +310,8 @@ LogicalResult stftOfStep(NodeContext &node) {
       length.room = std::min(length.room, onesided ? 2 * declared[1] - 1 : declared[1]);
   }
   if (length.room < 1 || length.room > samples)
-    return node.invalid("its signal, frame_step and frame_length do not fit together");
+    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
+                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
   if (failed(node.limit(node.input(1), AllowedIndices{1, INT64_MAX, std::nullopt})))
     return failure();
   const double leastStep = std::max(StepReals(node).intervalAt(1).low, 1.0);
@@ -320,7 +323,8 @@ LogicalResult stftOfStep(NodeContext &node) {
   if (Count(batch) * frames * length.room * components > kMostEntries ||
       Count(length.room) * length.room > kMostEntries / 4)
     return node.unsupported("it may have " + Twine(frames) + " frames of " + Twine(length.room) +
-                            " elements, give less by --bound " + node.proto.input(1) + "=LOW..N");
+                            " elements, which is too many, give a lower bound of the step by --bound " +
+                            node.proto.input(1) + "=LOW..N");
   Type index = node.mlir().getI64Type(), type = elementTypeOf(x);
   Value one = integer.scalar(1), first = integer.scalar(0), last = integer.scalar(samples - 1);
   Value step = node.cast(node.reshape(node.input(1), {}), index), own = integer.countOf(length);
@@ -362,15 +366,16 @@ LogicalResult stft(NodeContext &node) {
     if (failed(given))
       return failure();
     if (given->size() != 1 || (window && given->front() != length))
-      return node.invalid("its frame_length is not one number, or not its window's");
+      return node.invalid("its frame_length must be one number, the length of its window if it has one");
     length = given->front();
   }
   if (rankOf(x) != 3 || shapeOf(x)[2] < 1 || shapeOf(x)[2] > 2 || step->size() != 1 || step->front() < 1 ||
       step->front() > (1 << 30) || length < 1 || length > shapeOf(x)[1])
-    return node.invalid("its signal, frame_step and frame_length do not fit together");
+    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
+                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
   Transform transform{length, length, shapeOf(x)[2], false, node.integerOr("onesided", 1) != 0};
   if (Count(length) * length > kMostEntries / 4)
-    return node.unsupported("its frames have " + Twine(length) + " elements");
+    return node.unsupported("its frames have " + Twine(length) + " elements, which is too many");
   Type type = elementTypeOf(x);
   Value matrix = table(node, type, {length, transform.components, transform.outputs() * 2}, transform.matrix());
   Value filters = node.transpose(matrix, {2, 1, 0});
@@ -397,7 +402,8 @@ LogicalResult melWeightsOfStep(NodeContext &node, Type type) {
     return failure();
   const int64_t rows = length->room / 2 + 1, columns = bins->room;
   if (columns < 0 || length->room < 0 || Count(rows) * columns > kMostEntries)
-    return node.invalid("its sizes or its edges are out of range");
+    return node.invalid(
+        "its num_mel_bins, dft_length, sample_rate, lower_edge_hertz or upper_edge_hertz is out of range");
   SmallVector<Value> numbers;
   for (size_t i = 2; i < 5; ++i)
     numbers.push_back(real.of(node.reshape(node.input(i), {})));
@@ -451,13 +457,14 @@ LogicalResult melWeightMatrix(NodeContext &node) {
     return failure();
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
   if (!type)
-    return node.unsupported("its output_datatype is " + Twine(node.integerOr("output_datatype", 1)));
+    return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
+                            " of ONNX");
   double parameters[5];
   static constexpr StringRef kNames[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
                                          "upper_edge_hertz"};
   for (size_t i = 0; i < 5; ++i) {
     if (elementCount(node.input(i).getType()) != 1)
-      return node.invalid("its " + kNames[i] + " is not one number");
+      return node.invalid("its " + kNames[i] + " must be one number");
     if (!getConstant(node.input(i)))
       return melWeightsOfStep(node, type);
     FailureOr<SmallVector<double>> value = node.constantNumbers(i, kNames[i]);
@@ -470,14 +477,15 @@ LogicalResult melWeightMatrix(NodeContext &node) {
   auto hertz = [](double value) { return 700 * (std::pow(10, value / 2595) - 1); };
   if (!(bins >= 1 && bins < 1e6 && length >= 1 && length < 1e8 && rate > 0 && low >= 0 && high >= low) ||
       (length / 2 + 1) * bins > static_cast<double>(kMostEntries))
-    return node.invalid("its sizes or its edges are out of range");
+    return node.invalid(
+        "its num_mel_bins, dft_length, sample_rate, lower_edge_hertz or upper_edge_hertz is out of range");
   auto count = static_cast<int64_t>(bins), rows = static_cast<int64_t>(length) / 2 + 1;
   double step = (mel(high) - mel(low)) / (bins + 2);
   SmallVector<int64_t> edges;
   for (int64_t i = 0; i < count + 2; ++i) {
     double edge = std::floor((length + 1) * hertz(mel(low) + static_cast<double>(i) * step) / rate);
     if (!(edge >= 0 && edge <= static_cast<double>(rows)))
-      return node.invalid("its upper_edge_hertz is above half of its sample_rate");
+      return node.invalid("its upper_edge_hertz must be at most half of its sample_rate");
     edges.push_back(static_cast<int64_t>(edge));
   }
   std::vector<double> weights(static_cast<size_t>(rows * count));
@@ -503,11 +511,12 @@ LogicalResult cosineWindow(NodeContext &node, double a, double b, double c) {
     return failure();
   const int64_t count = size->room;
   if (count < 0 || count > kMostEntries)
-    return node.invalid("its size is not one number, or out of range");
+    return node.invalid("its size must be one number from 0 to " + Twine(kMostEntries));
   const bool isPeriodic = node.integerOr("periodic", 1) != 0;
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
   if (!type)
-    return node.unsupported("its output_datatype is " + Twine(node.integerOr("output_datatype", 1)));
+    return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
+                            " of ONNX");
   if (size->count) {
     Value given = real.plus(real.of(size->count), isPeriodic ? 0 : -1), least = real.number(1);
     Value period = node.binary(BinaryKind::max, given, least);
@@ -562,9 +571,9 @@ FailureOr<RandomResult> randomResult(NodeContext &node) {
   if (int64_t number = node.integerOr("dtype", 0))
     result.type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!result.type)
-    return node.unsupported("its dtype is " + Twine(node.integerOr("dtype", 0)));
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
   if (llvm::any_of(result.dims, [](int64_t dim) { return dim < 0; }))
-    return node.invalid("its shape has a negative dimension");
+    return node.invalid("its shape has a negative extent");
   return result;
 }
 
@@ -615,7 +624,8 @@ LogicalResult multinomial(NodeContext &node) {
   Value logits = node.cast(node.input(0), Float32Type::get(node.context()));
   int64_t samples = node.integerOr("sample_size", 1);
   if (!logits || rankOf(logits) != 2 || samples < 1 || samples > kMostEntries)
-    return node.invalid("its input is not a matrix, or its sample_size out of range");
+    return node.invalid("its input must be a matrix, and its sample_size is " + Twine(samples) + ", 1 to " +
+                        Twine(kMostEntries) + " is allowed");
   int64_t rows = shapeOf(logits)[0], classes = shapeOf(logits)[1];
   Type wide = Float32Type::get(node.context());
   // 1 - u is in (0, 1]: its logarithm is finite, and a tiny number keeps the second one so.
@@ -627,7 +637,7 @@ LogicalResult multinomial(NodeContext &node) {
   Value drawn = node.create<ArgReduceOp>({scores}, {node.integer("axis", 2), node.flag("keep_dims", false)});
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", onnxtype::Int32)));
   if (!type)
-    return node.unsupported("its dtype is " + Twine(node.integerOr("dtype", 0)));
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
   return node.result(node.cast(drawn, type));
 }
 

@@ -21,7 +21,7 @@ LogicalResult stringConcat(NodeContext &node) {
   Value lhs = node.input(0), rhs = node.input(1);
   FailureOr<SmallVector<int64_t>> shape = broadcastShapes({shapeOf(lhs), shapeOf(rhs)});
   if (failed(shape))
-    return node.invalid("its operands do not broadcast");
+    return node.invalid("the shapes of its operands do not broadcast to each other");
   return node.result(node.create<StringConcatOp>({node.expand(lhs, *shape), node.expand(rhs, *shape)}, {},
                                                  {node.type(stringType(node), *shape)}));
 }
@@ -32,7 +32,7 @@ LogicalResult stringNormalizer(NodeContext &node) {
   Value x = node.input(0);
   int64_t rank = rankOf(x);
   if (rank < 1 || rank > 2 || (rank == 2 && shapeOf(x)[0] != 1))
-    return node.invalid("its input is neither a list nor a row of a matrix");
+    return node.invalid("its input must be a list, or a matrix of one row");
   // Their letters have a case of their own.
   std::string locale = node.stringOr("locale", "");
   for (StringRef language : {"tr", "az", "lt"})
@@ -75,9 +75,9 @@ LogicalResult stringSplit(NodeContext &node) {
     room = std::max<int64_t>(declared->back(), 0);
   const bool isEmpty = elementCount(x.getType()) == 0;
   if (!isEmpty && room < 1)
-    return node.unsupported("how many parts a text has is not known before the model runs, and it has no maxsplit of "
-                            "less than " +
-                            Twine(kMost) + ", nor does the model declare its output's shape");
+    return node.unsupported(
+        "the number of parts of a text is known only when the model runs, give it a maxsplit of less than " +
+        Twine(kMost) + " or declare the shape of its output");
   Type index = node.mlir().getI64Type();
   Dims parts = dims;
   parts.push_back(isEmpty ? 0 : room);

@@ -54,18 +54,18 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     return failure();
   forest.targets = node.integerOr("n_targets", 0);
   if (forest.targets < 1)
-    return node.invalid("its n_targets is " + Twine(forest.targets));
+    return node.invalid("its n_targets is " + Twine(forest.targets) + ", at least 1 is allowed");
   for (auto [target, weight] : llvm::zip(targets, weights)) {
     if (target < 0 || target >= forest.targets)
-      return node.invalid("its leaf_targetids hold " + Twine(target) + ", it has " + Twine(forest.targets) +
-                          " targets");
+      return node.invalid("its leaf_targetids have the value " + Twine(target) + ", values from 0 to " +
+                          Twine(forest.targets - 1) + " are allowed for its " + Twine(forest.targets) + " targets");
     forest.leaves.push_back({Weight{target, weight}});
   }
   auto branch = [&](int64_t index, int64_t isLeaf, StringRef name) -> FailureOr<Branch> {
     const size_t count = isLeaf ? targets.size() : features.size();
     if (index < 0 || static_cast<size_t>(index) >= count)
-      return node.invalid("its " + name + " hold " + Twine(index) + ", it has " + Twine(count) +
-                          (isLeaf ? " leaves" : " nodes"));
+      return node.invalid("its " + name + " refer to " + (isLeaf ? "leaf " : "node ") + Twine(index) + ", and its " +
+                          Twine(count) + (isLeaf ? " leaves" : " nodes") + " are numbered from 0");
     return Branch{isLeaf != 0, index};
   };
   std::vector<Numbers> sets(features.size());
@@ -76,8 +76,8 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     if (failed(onTrue) || failed(onFalse))
       return failure();
     if (!(modes[i] >= 0 && modes[i] <= kMember))
-      return node.invalid("its nodes_modes hold " + llvm::formatv("{0}", modes[i]).str() +
-                          ", which ONNX does not define");
+      return node.invalid("its nodes_modes have the value " + llvm::formatv("{0}", modes[i]).str() +
+                          ", ONNX defines 0 to " + Twine(kMember));
     const auto mode = static_cast<int64_t>(modes[i]);
     const uint8_t nan = !missing.empty() && missing[i] != 0 ? IsNan : 0;
     const uint8_t test = mode == kMember ? 0 : *testOf(kModes[mode]);
@@ -114,8 +114,9 @@ LogicalResult treeEnsemble(NodeContext &node) {
   const int64_t aggregate = node.integerOr("aggregate_function", 1), transform = node.integerOr("post_transform", 0);
   if (aggregate < 0 || aggregate >= int64_t(std::size(kAggregates)) || transform < 0 ||
       transform >= int64_t(std::size(kTransforms)))
-    return node.invalid("its aggregate_function is " + Twine(aggregate) + " and its post_transform " +
-                        Twine(transform) + ", which ONNX does not define both");
+    return node.invalid("its aggregate_function is " + Twine(aggregate) + ", ONNX defines 0 to " +
+                        Twine(std::size(kAggregates) - 1) + ", and its post_transform is " + Twine(transform) +
+                        ", ONNX defines 0 to " + Twine(std::size(kTransforms) - 1));
   Forest forest;
   if (failed(readForest(node, forest)))
     return failure();

@@ -36,10 +36,10 @@ LogicalResult gridSample(NodeContext &node) {
     resampling = ResizeMode::cubic;
   std::optional<SamplePadding> outside = symbolizeSamplePadding(padding);
   if (!resampling || !outside)
-    return node.invalid("its mode '" + mode + "' or padding_mode '" + padding + "' is none that ONNX defines");
+    return node.invalid("ONNX does not define its mode '" + mode + "' or its padding_mode '" + padding + "'");
   int64_t spatial = rankOf(x) - 2;
   if (spatial < 1 || rankOf(grid) < 1 || shapeOf(grid).back() != spatial)
-    return node.invalid("its grid does not fit its input");
+    return node.invalid("the last dimension of its grid must be the number of spatial dimensions of its input");
   // -1 and 1 are the centres of the outermost elements, or their outer edges.
   bool corners = node.integerOr("align_corners", 0) != 0;
   Type type = elementTypeOf(grid);
@@ -61,7 +61,8 @@ LogicalResult affineGrid(NodeContext &node) {
   Value theta = node.input(0);
   const int64_t spatial = elementCount(node.input(1).getType()) - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
-    return node.invalid("its theta does not fit its size");
+    return node.invalid("its theta must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
+                        ", by the number of entries of its size");
   StepIntegers integer(node);
   StepReals real(node);
   // Images and channels say nothing about the grid.
@@ -75,7 +76,7 @@ LogicalResult affineGrid(NodeContext &node) {
   Dims extents;
   for (const NodeContext::Size &one : ArrayRef(*size).drop_front(2)) {
     if (one.room < (one.count ? 0 : 1))
-      return node.invalid("its size is not positive");
+      return node.invalid("each entry of its size must be positive");
     extents.push_back(one.room);
   }
   Dims column(extents);
@@ -116,8 +117,8 @@ LogicalResult roiAlign(NodeContext &node) {
   std::string mode = node.stringOr("mode", "avg");
   std::string coordinates = node.stringOr("coordinate_transformation_mode", "half_pixel");
   if ((mode != "avg" && mode != "max") || (coordinates != "half_pixel" && coordinates != "output_half_pixel"))
-    return node.invalid("its mode '" + mode + "' or coordinate_transformation_mode '" + coordinates +
-                        "' is none that ONNX defines");
+    return node.invalid("ONNX does not define its mode '" + mode + "' or its coordinate_transformation_mode '" +
+                        coordinates + "'");
   SmallVector<NamedAttribute> attributes{node.integer("height", node.integerOr("output_height", 1)),
                                          node.integer("width", node.integerOr("output_width", 1)),
                                          node.integer("sampling_ratio", node.integerOr("sampling_ratio", 0)),
@@ -137,7 +138,8 @@ LogicalResult col2ImOfStep(NodeContext &node) {
   Value x = node.whole(node.input(0));
   const int64_t spatial = elementCount(node.input(1).getType());
   if (rankOf(x) != 3 || spatial < 1 || elementCount(node.input(2).getType()) != spatial)
-    return node.invalid("its image_shape and block_shape differ in length, or its input has not three dimensions");
+    return node.invalid("its image_shape and block_shape must have as many entries as each other, and its input must "
+                        "have 3 dimensions");
   StepIntegers integer(node);
   const int64_t images = shapeOf(x)[0], rows = shapeOf(x)[1], places = shapeOf(x)[2];
   const Dims declared = integer.declaredAt(trailingAxes(1, spatial + 2), spatial + 2);
@@ -149,7 +151,7 @@ LogicalResult col2ImOfStep(NodeContext &node) {
   if (failed(image) || failed(block) || failed(windows))
     return failure();
   if (node.extents->isBounded(x))
-    return node.unsupported("how much of its operand holds is known only when the model runs");
+    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
   Count known = 1;
   for (const NodeContext::Size &size : *block)
     known *= size.count ? 1 : std::max<int64_t>(size.room, 1);
@@ -232,7 +234,8 @@ LogicalResult col2Im(NodeContext &node) {
   if (failed(image) || failed(block))
     return failure();
   if (image->empty() || image->size() != block->size() || rankOf(x) != 3)
-    return node.invalid("its image_shape and block_shape differ in length, or its input has not three dimensions");
+    return node.invalid("its image_shape and block_shape must have as many entries as each other, and its input must "
+                        "have 3 dimensions");
   FailureOr<Windows> windows = windowsOf(node, *image, *block);
   if (failed(windows))
     return failure();
@@ -242,7 +245,7 @@ LogicalResult col2Im(NodeContext &node) {
     places *= output;
   }
   if (taps > 4096 || shapeOf(x)[1] % taps != 0 || shapeOf(x)[2] != places)
-    return node.invalid("its input does not fit its image_shape and block_shape");
+    return node.invalid("the shape of its input does not match its image_shape and block_shape");
   int64_t images = shapeOf(x)[0] * (shapeOf(x)[1] / taps);
   Type type = elementTypeOf(x), index = node.mlir().getI64Type();
   Dims columns{images, taps}, filters{taps, 1}, sums{images, 1}, result{shapeOf(x)[0], shapeOf(x)[1] / taps};
@@ -267,7 +270,7 @@ LogicalResult deformConv(NodeContext &node) {
     return failure();
   Value x = node.input(0), weight = node.input(1), offset = node.input(2);
   if (rankOf(x) != 4 || rankOf(weight) != 4 || rankOf(offset) != 4)
-    return node.unsupported("it has other than two spatial dimensions");
+    return node.unsupported("its operands must have 4 dimensions, only two spatial dimensions are supported");
   Dims image(shapeOf(x).drop_front(2)), kernel(shapeOf(weight).drop_front(2));
   FailureOr<Windows> windows = windowsOf(node, image, kernel);
   if (failed(windows))
@@ -279,7 +282,7 @@ LogicalResult deformConv(NodeContext &node) {
   if (groups < 1 || offsetGroups < 1 || channels % groups != 0 || channels % offsetGroups != 0 ||
       filters % groups != 0 || shapeOf(weight)[1] != channels / groups ||
       shapeOf(offset) != ArrayRef<int64_t>({batch, offsetGroups * taps * 2, height, width}))
-    return node.invalid("its weight or offset does not fit its input");
+    return node.invalid("the shapes of its weight and offset must match its input, group and offset_group");
   Type type = elementTypeOf(x);
   // Offsets are (y, x) pairs per tap; positions of taps without them, per dimension.
   Value pairs = node.reshape(offset, {batch * offsetGroups, taps, 2, height, width});
@@ -315,7 +318,8 @@ LogicalResult maxUnpool(NodeContext &node) {
   std::optional<Dims> kernel = node.integersAt("kernel_shape");
   if (!kernel || rankOf(x) < 3 || static_cast<int64_t>(kernel->size()) != rankOf(x) - 2 ||
       shapeOf(node.input(1)) != shapeOf(x))
-    return node.invalid("its kernel_shape or its indices do not fit its input");
+    return node.invalid("its kernel_shape must have an entry for each spatial dimension of its input, and its indices "
+                        "must have the shape of its input");
   FailureOr<Windows> windows = windowAttributes(node, *kernel);
   if (failed(windows))
     return failure();
@@ -340,7 +344,7 @@ LogicalResult maxUnpool(NodeContext &node) {
   }
   if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }) ||
       llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
-    return node.invalid("its output_shape does not fit its input");
+    return node.invalid("its output_shape does not match the shape of its input");
   Count total = 1;
   for (int64_t dim : pooled)
     total *= dim;
@@ -379,8 +383,7 @@ LogicalResult imageDecoder(NodeContext &node) {
     return failure();
   std::optional<Dims> image = node.declaredShape(0);
   if (!image || image->size() != 3 || (*image)[0] < 1 || (*image)[1] < 1)
-    return node.unsupported(
-        "how large its image is is not known before the model runs, declare the shape of its output");
+    return node.unsupported("the size of its image is known only when the model runs, declare the shape of its output");
   (*image)[2] = *format == PixelFormat::grayscale ? 1 : 3;
   return node.result(node.create<DecodeImageOp>(
       {node.input(0)}, {node.attribute("format", PixelFormatAttr::get(node.context(), *format))},

@@ -21,15 +21,15 @@ FailureOr<Windows> windowAttributes(NodeContext &node, ArrayRef<int64_t> kernel)
   windows.dilations = node.integersAt("dilations").value_or(Dims(rank, 1));
   Dims pads = node.integersAt("pads").value_or(Dims(2 * rank, 0));
   if (windows.strides.size() != rank || windows.dilations.size() != rank || pads.size() != 2 * rank)
-    return node.invalid("its strides, dilations or pads do not have one value (two, for pads) per spatial dimension");
+    return node.invalid("its strides and dilations must have one value for each spatial dimension, and its pads two");
   for (size_t i = 0; i < rank; ++i) {
     windows.padsLow.push_back(pads[i]);
     windows.padsHigh.push_back(pads[rank + i]);
     if (kernel[i] < 1 || windows.strides[i] < 1 || windows.dilations[i] < 1 || kernel[i] >= kExtentLimit ||
         windows.strides[i] >= kExtentLimit || windows.dilations[i] >= kExtentLimit)
-      return node.invalid("a kernel extent, stride or dilation is not between 1 and 2^30");
+      return node.invalid("each extent of its kernel, stride and dilation must be from 1 to below 2^30");
     if (std::abs(pads[i]) >= kExtentLimit || std::abs(pads[rank + i]) >= kExtentLimit)
-      return node.invalid("its padding is larger than 2^30");
+      return node.invalid("its padding must be below 2^30");
     if (pads[i] < 0 || pads[rank + i] < 0)
       return node.unsupported("its padding is negative");
   }
@@ -47,7 +47,7 @@ FailureOr<Windows> windowsOf(NodeContext &node, ArrayRef<int64_t> spatial, Array
   bool ceilMode = node.integerOr("ceil_mode", 0) != 0;
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (spatial[i] >= kExtentLimit)
-      return node.unsupported("its input is larger than 2^30 in one dimension");
+      return node.unsupported("spatial dimension " + Twine(i) + " of its input must be below 2^30");
     int64_t reach = (kernel[i] - 1) * windows->dilations[i] + 1, stride = windows->strides[i];
     int64_t &low = windows->padsLow[i], &high = windows->padsHigh[i];
     if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
@@ -61,10 +61,10 @@ FailureOr<Windows> windowsOf(NodeContext &node, ArrayRef<int64_t> spatial, Array
     if (autoPad == "VALID")
       low = high = 0;
     else if (autoPad != "NOTSET" && !autoPad.empty())
-      return node.invalid("its auto_pad is '" + autoPad + "', which ONNX does not define");
+      return node.invalid("its auto_pad is '" + autoPad + "', ONNX defines NOTSET, SAME_UPPER, SAME_LOWER and VALID");
     int64_t room = spatial[i] + low + high - reach;
     if (room < 0)
-      return node.invalid("its window of " + Twine(reach) + " does not fit the padded input of " +
+      return node.invalid("its window of " + Twine(reach) + " elements is larger than the padded input of " +
                           Twine(spatial[i] + low + high));
     int64_t output = (ceilMode ? (room + stride - 1) / stride : room / stride) + 1;
     // No window begins in the padding behind the input.
@@ -86,10 +86,11 @@ Value addChannelBias(NodeContext &node, Value x, Value bias) {
 /// The attributes of a convolution node; fails where x and the weight do not fit it.
 static FailureOr<SmallVector<NamedAttribute>> convolutionAttributes(NodeContext &node, Value x, Value weight) {
   if (rankOf(x) < 3 || rankOf(weight) != rankOf(x))
-    return node.invalid("its input has " + Twine(rankOf(x)) + " dimensions and its weight " + Twine(rankOf(weight)));
+    return node.invalid("its input has " + Twine(rankOf(x)) + " dimensions and its weight " + Twine(rankOf(weight)) +
+                        ", both must have as many, at least 3");
   ArrayRef<int64_t> kernel = shapeOf(weight).drop_front(2);
   if (auto given = node.integersAt("kernel_shape"); given && ArrayRef<int64_t>(*given) != kernel)
-    return node.invalid("its kernel_shape is not its weight's");
+    return node.invalid("its kernel_shape must equal the spatial extents of its weight");
   FailureOr<Windows> windows = windowsOf(node, shapeOf(x).drop_front(2), kernel);
   if (failed(windows))
     return failure();
@@ -173,7 +174,8 @@ LogicalResult convTranspose(NodeContext &node) {
   Value x = node.input(0), weight = node.input(1);
   int64_t groups = node.integerOr("group", 1);
   if (rankOf(x) < 3 || rankOf(weight) != rankOf(x) || groups < 1 || shapeOf(weight)[0] != shapeOf(x)[1])
-    return node.invalid("its weight does not fit its input");
+    return node.invalid("its input and its weight must have as many dimensions, at least 3, and dimension 0 of its "
+                        "weight must be the number of channels");
   ArrayRef<int64_t> spatial = shapeOf(x).drop_front(2), kernel = shapeOf(weight).drop_front(2);
   FailureOr<Windows> windows = windowAttributes(node, kernel);
   if (failed(windows))
@@ -185,7 +187,7 @@ LogicalResult convTranspose(NodeContext &node) {
     wanted->erase(wanted->begin(), wanted->begin() + 2);
   std::string autoPad = node.stringOr("auto_pad", "NOTSET");
   if (extra.size() != rank || (wanted && wanted->size() != rank))
-    return node.invalid("its output_padding or output_shape does not have one value per spatial dimension");
+    return node.invalid("its output_padding and output_shape must have one value for each spatial dimension");
   int64_t channels;
   if (llvm::MulOverflow(shapeOf(weight)[1], groups, channels))
     return node.invalid("it has more channels than 64 bits can count");
@@ -210,7 +212,7 @@ LogicalResult convTranspose(NodeContext &node) {
       windows->padsLow[i] = windows->padsHigh[i] = 0;
     int64_t extent = whole - windows->padsLow[i] - windows->padsHigh[i];
     if (extent < 1)
-      return node.invalid("its padding leaves nothing of its result");
+      return node.invalid("its padding removes all elements of the result");
     result.push_back(extent);
   }
   Value y =
@@ -227,7 +229,7 @@ LogicalResult pool(NodeContext &node, PoolKind kind) {
   Value x = node.input(0);
   std::optional<Dims> kernel = node.integersAt("kernel_shape");
   if (!kernel || rankOf(x) < 3)
-    return node.invalid("it has no kernel_shape, or its input is not an image");
+    return node.invalid("it must have a kernel_shape, and its input must have at least 3 dimensions");
   FailureOr<Windows> windows = windowsOf(node, shapeOf(x).drop_front(2), *kernel);
   if (failed(windows))
     return failure();
@@ -265,7 +267,7 @@ LogicalResult globalPool(NodeContext &node, ReduceKind kind) {
   for (int64_t axis = 2; axis < rankOf(node.input(0)); ++axis)
     axes.push_back(axis);
   if (axes.empty())
-    return node.invalid("its input is not an image");
+    return node.invalid("its input must have a spatial dimension");
   return node.result(node.reduce(kind, node.input(0), axes, true));
 }
 LogicalResult globalAveragePool(NodeContext &node) { return globalPool(node, ReduceKind::mean); }
@@ -273,7 +275,7 @@ LogicalResult globalMaxPool(NodeContext &node) { return globalPool(node, ReduceK
 LogicalResult globalLpPool(NodeContext &node) {
   int64_t p = node.integerOr("p", 2);
   if (p != 1 && p != 2)
-    return node.unsupported("its p is " + Twine(p));
+    return node.unsupported("its p is " + Twine(p) + ", only 1 and 2 are supported");
   return globalPool(node, p == 1 ? ReduceKind::l1 : ReduceKind::l2);
 }
 

@@ -93,12 +93,12 @@ static Value convertForest(NodeContext &node, Value x, const Forest &forest, Red
     return wrong("its input has no features");
   for (const TreeNode &one : forest.nodes)
     if (one.feature < 0 || one.feature >= width)
-      return wrong("entry " + Twine(one.entry) + " of its " + features + " is " + Twine(one.feature) +
-                   ", its input has " + Twine(width) + " features");
+      return wrong("entry " + Twine(one.entry) + " of its " + features + " is " + Twine(one.feature) + ", 0 to " +
+                   Twine(width - 1) + " is allowed for the features of its input");
   TreeOrder numbered(forest);
   if (!numbered.run())
     return wrong("the node of entry " + Twine(forest.nodes[numbered.inCycle].entry) + " of its " + features +
-                 " branches to itself, directly or by way of other nodes");
+                 " is its own descendant, trees must have no cycles");
   std::vector<int64_t> numbers(forest.nodes.size(), 0);
   for (auto [number, original] : llvm::enumerate(numbered.order))
     numbers[original] = static_cast<int64_t>(number);
@@ -128,7 +128,7 @@ static Value convertForest(NodeContext &node, Value x, const Forest &forest, Red
     begins.push_back(static_cast<int64_t>(targets.size()));
   }
   if (forest.leaves.empty() || targets.empty() || roots.empty())
-    return wrong("its trees have no leaves with weights");
+    return wrong("its trees must have leaves with weights");
   Type type = elementTypeOf(x), i32 = node.mlir().getI32Type(), ui8 = node.mlir().getIntegerType(8, false);
   auto list = [&](const Dims &values, Type element) {
     return integerConstant(node, values, element, {static_cast<int64_t>(values.size())});

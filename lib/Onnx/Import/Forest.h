@@ -88,8 +88,8 @@ private:
     if (values.size() == count)
       return values;
     if (!wrong)
-      (void)converted.invalid("its " + name + " has " + llvm::Twine(values.size()) + " entries, its " + first +
-                              " has " + llvm::Twine(count));
+      (void)converted.invalid("its " + name + " has " + llvm::Twine(values.size()) + " entries and its " + first +
+                              " has " + llvm::Twine(count) + ", both must have as many");
     wrong = true;
     return List(count);
   }

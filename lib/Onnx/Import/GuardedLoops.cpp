@@ -65,7 +65,7 @@ int64_t GraphImporter::mostTrips(const ::onnx::NodeProto &node, ArrayRef<Value> 
 }
 
 std::string GraphImporter::adviseBound(const ::onnx::NodeProto &node, ArrayRef<Value> inputs) const {
-  std::string advice = "give the most there may be, option '--max-iterations'";
+  std::string advice = "give the largest number of iterations by '--max-iterations'";
   if (inputs[0] && !node.input(0).empty())
     advice += concat(" or '--bound ", node.input(0), "=N'");
   return advice;
@@ -131,7 +131,7 @@ Expected<GraphImporter::GuardedLoop> GraphImporter::runGuarded(NodeContext &cont
       return GuardedLoop(); // What it lacks is in the list.
     Value goesOn = results->front();
     if (!isTensor(goesOn) || !elementTypeOf(goesOn).isInteger(1) || elementCount(goesOn.getType()) != 1) {
-      Status status = malformed(context.proto, "its body's condition is not a bool");
+      Status status = malformed(context.proto, "the condition that its body returns must be a single bool");
       return propagate(status);
     }
     runs = bothTrue(context, runs, context.reshape(goesOn, {}));
@@ -159,8 +159,8 @@ Status GraphImporter::importGuardedLoop(NodeContext &context, const ::onnx::Grap
     results.push_back(alternatives.choose(loop.ran, after));
     if (results.back())
       continue;
-    reportUnsupported(context.proto, concat("how often it runs is not known before it does, and its states ", i,
-                                            " are not alternatives: ", alternatives.problem()));
+    reportUnsupported(context.proto, concat("its number of iterations is known only when the model runs, and state ", i,
+                                            " changes too much between iterations: ", alternatives.problem()));
     return {};
   }
   for (int i = static_cast<int>(results.size()); i < body.output_size() - 1; ++i) {
@@ -169,7 +169,7 @@ Status GraphImporter::importGuardedLoop(NodeContext &context, const ::onnx::Grap
       slabs.push_back(made[i - static_cast<int>(results.size())]);
     auto isLikeFirst = [&](Value slab) { return slab.getType() == slabs.front().getType(); };
     if (slabs.empty() || !llvm::all_of(slabs, isLikeFirst)) {
-      reportUnsupported(context.proto, "the values it stacks differ in type or shape, or there are none");
+      reportUnsupported(context.proto, "the values that it stacks differ in type or shape, or there are none");
       return {};
     }
     SLUICE_ASSIGN_OR_RETURN(Value stack, stackValues(context, context.proto, slabs, 0));

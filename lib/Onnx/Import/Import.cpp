@@ -174,22 +174,23 @@ Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Val
   const ::onnx::AttributeProto *names = context.find("xs", ::onnx::AttributeProto::STRINGS);
   SLUICE_ASSIGN_OR_RETURN(Value root, lookup(context.stringOr("y", "")));
   if (!names || !root || inputs.size() < static_cast<size_t>(names->strings_size()))
-    return malformed(node, "it does not name what it differentiates, and by what");
+    return malformed(node, "it must name a tensor in 'y' and as many tensors in 'xs' as it has operands");
   for (int i = 0; i < names->strings_size(); ++i)
     if (Expected<Value> named = lookup(names->strings(i)); !named || *named != inputs[i]) {
-      reportUnsupported(node, "it differentiates at other values than the graph's own");
+      reportUnsupported(node,
+                        "an operand differs from the tensor of the graph that the node names, which is not supported");
       return {};
     }
   ArrayRef<Value> wrt = inputs.take_front(names->strings_size());
   if (!llvm::all_of(llvm::concat<const Value>(ArrayRef<Value>(root), wrt),
                     [](Value value) { return isTensor(value) && isa<FloatType>(elementTypeOf(value)); }))
-    return malformed(node, "it differentiates other than floating-point tensors");
+    return malformed(node, "the tensors that it differentiates must be of floating point");
   Value seed = context.splat(elementTypeOf(root), 1, shapeOf(root));
   // What follows is differentiated up to the block's terminator, of which it has none yet.
   context.splat(elementTypeOf(root), 0);
   FailureOr<SmallVector<Value>> gradients = buildGradient(builder, root, seed, wrt);
   if (failed(gradients)) {
-    reportUnsupported(node, "an operator between its values has no gradient");
+    reportUnsupported(node, "an operator between 'xs' and 'y' has no gradient");
     return {};
   }
   for (auto [gradient, value] : llvm::zip(*gradients, wrt))
@@ -221,7 +222,9 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
   constexpr size_t kDeepestCalls = 32;
   if (static_cast<size_t>(llvm::count_if(scopes, [](const Scope &scope) { return scope.function; })) >= kDeepestCalls ||
       inputs.size() > static_cast<size_t>(function.input_size()) || node.output_size() > function.output_size())
-    return malformed(node, "its operands do not fit the function it calls, or functions call each other in a circle");
+    return malformed(
+        node,
+        "it has more operands or outputs than the function that it calls, or functions call each other recursively");
   std::vector<bool> &refers = refersToAttributes[&function];
   if (refers.empty())
     for (const ::onnx::NodeProto &member : function.node())
@@ -237,7 +240,7 @@ Status GraphImporter::importFunction(const ::onnx::NodeProto &node, const ::onnx
     const bool isLive = live.contains(member);
     ++unrolledNodes;
     if (unrolledNodes > kMostUnrolledNodes) {
-      reportUnsupported(node, "it calls functions too often");
+      reportUnsupported(node, concat("its calls of functions have more than ", kMostUnrolledNodes, " nodes in all"));
       break;
     }
     // A node that refers to attributes of the call becomes one of its own, which stays: its constants are by address.
@@ -382,7 +385,7 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
                        origins.describe(*varies, extents, nameOf(node)));
   } else if (mixes) {
     auto part = llvm::find_if(mixes->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
-    leaveOut(node, "how much of its operand holds is known only when the model runs" +
+    leaveOut(node, "the number of valid elements of its operand is known only when the model runs" +
                        origins.describe(*part, extents, nameOf(node)));
   }
   return {};
@@ -437,7 +440,7 @@ NodeContext GraphImporter::contextOf(const ::onnx::NodeProto &node, ArrayRef<Val
 
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
-    return malformed(node, "an operand is a sequence, or an optional without a value");
+    return malformed(node, "one of its operands is a sequence, or an optional without a value, instead of a tensor");
   nextPart();
   NodeContext converted = contextOf(node, inputs);
   const bool isConverted = succeeded(entry.convert(converted));
@@ -448,7 +451,7 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
           return value && isTensor(value) && dataflow::isString(elementTypeOf(value));
         })) {
       converted.isUnsupported = true;
-      converted.reason = "it does not take strings, or not as they are given: " + converted.reason;
+      converted.reason = "its operand holds strings, which this operator does not accept here: " + converted.reason;
     }
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);
@@ -621,7 +624,8 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
     }
   if (names.size() > SymbolsAttr::kMostSymbols)
     return makeError(ErrorCode::Unsupported, names.size(), " dimensions of model '", model.path(),
-                     "' have ranges, at most ", SymbolsAttr::kMostSymbols, " can, give sizes to the others by --dim");
+                     "' have ranges, at most ", SymbolsAttr::kMostSymbols,
+                     " are supported, give sizes to the others by --dim");
   ImportOptions at = options;
   at.dims.ranges.clear();
   for (const auto &[name, range] : options.dims.ranges)
@@ -654,10 +658,10 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   if (names.size() > SymbolsAttr::kMostSymbols)
     return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
                      " extents that change between steps, at most ", SymbolsAttr::kMostSymbols,
-                     " can, give sizes to dimensions by --dim or values to inputs by --fix");
+                     " are supported, give sizes to dimensions by --dim or values to inputs by --fix");
   if (options.training)
-    return makeError(ErrorCode::Unsupported, "a training step of model '", model.path(),
-                     "' has one size for each dimension, give sizes instead of ranges by --dim");
+    return makeError(ErrorCode::Unsupported, "a training step cannot have ranges of sizes, model '", model.path(),
+                     "', give one size for each dimension by --dim");
   auto symbols = SymbolsAttr::get(&context, names, least, most, steps, found.bounds.size());
   auto *dialect = context.getLoadedDialect<DataflowDialect>();
   auto importAt = [&](ArrayRef<Point> points, std::vector<Point> &ties) -> Expected<OwningOpRef<ModuleOp>> {
@@ -687,8 +691,8 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
         points.push_back(std::move(tie));
     ties.clear();
   }
-  return makeError(ErrorCode::Unsupported, "some sizes within model '", model.path(),
-                   "' are no sum, product or quotient of the dimensions with ranges, option '--dim', give smaller "
+  return makeError(ErrorCode::Unsupported, "a size within model '", model.path(),
+                   "' is not a sum, product or quotient of the dimensions with ranges, option '--dim', give smaller "
                    "ranges or single sizes");
 }
 

@@ -19,13 +19,13 @@ Value featureRows(NodeContext &node) {
   Value x = node.input(0);
   Type type = elementTypeOf(x);
   if (!isa<FloatType, IntegerType>(type)) {
-    (void)node.invalid("its input holds no numbers");
+    (void)node.invalid("the elements of its input must be numbers");
     return {};
   }
   if (rankOf(x) == 1)
     x = node.reshape(x, {1, shapeOf(x)[0]});
   if (!x || rankOf(x) != 2) {
-    (void)node.invalid("its input is neither a list nor a matrix");
+    (void)node.invalid("its input must be a list or a matrix");
     return {};
   }
   return isa<FloatType>(type) && !type.isF16() && !type.isBF16() ? x : node.cast(x, Float32Type::get(node.context()));

@@ -190,7 +190,10 @@ public:
     for (const auto &[known, choice] : choices)
       if (known == text)
         return choice;
-    return invalid("its " + name + " is '" + text + "', which ONNX does not define");
+    std::string defined;
+    for (const auto &[known, choice] : choices)
+      defined += (defined.empty() ? "'" : ", '") + known.str() + "'";
+    return invalid("its " + name + " is '" + text + "', ONNX defines " + defined);
   }
   std::optional<Dims> integersAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<std::string>> stringsAt(llvm::StringRef name) const;

@@ -357,8 +357,8 @@ private:
         best = &image;
     }
     if (!best) {
-      note("there is code for " + (known.empty() ? "no GPU" : known) + " and it is sm_" + std::to_string(architecture) +
-           ", compile with --target cuda:sm_" + std::to_string(architecture));
+      note("the model has code for " + (known.empty() ? "no GPU" : known) + " and the GPU is sm_" +
+           std::to_string(architecture) + ", compile with --target cuda:sm_" + std::to_string(architecture));
       return nullptr;
     }
     CuModule &module = modules[best];
@@ -385,7 +385,7 @@ private:
                            : function <= SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT ? convolutions.get()
                                                                              : nullptr;
     if (!library || bytes != static_cast<int64_t>(library->settingsBytes)) {
-      note("it requests a library function that this runtime does not have, compile the model again");
+      note("the model requests a library function that this runtime does not have, compile the model again");
       return kFailed;
     }
     const CudaLibrary::Request request{function, accumulates, settings};

@@ -47,7 +47,7 @@ static Result<CudaDnn> load() {
   if (std::string problem = library.problem(); !problem.empty())
     return failure("no cuDNN: ", problem);
   if (std::string part = missingPart(library); !part.empty())
-    return failure("no cuDNN: its part '", part, "' is not there");
+    return failure("no cuDNN: its library '", part, "' is missing");
   return dnn;
 }
 

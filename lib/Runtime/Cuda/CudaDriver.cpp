@@ -58,7 +58,7 @@ static Result<CudaDriver> load() {
   find(driver.launch, "cuLaunchKernel");
   find(driver.streamWaitEvent, "cuStreamWaitEvent");
   if (const std::string &missing = library.missingFunction(); !missing.empty())
-    return failure("the CUDA driver '", kLibrary, "' has no function '", missing, "', install a newer one");
+    return failure("the CUDA driver '", kLibrary, "' has no function '", missing, "', install a newer driver");
   find(driver.hostRegister, "cuMemHostRegister_v2");
   find(driver.hostUnregister, "cuMemHostUnregister");
   find(driver.streamBeginCapture, "cuStreamBeginCapture_v2");
@@ -68,7 +68,7 @@ static Result<CudaDriver> load() {
   find(driver.graphDestroy, "cuGraphDestroy");
   find(driver.graphExecDestroy, "cuGraphExecDestroy");
   if (CuResult result = driver.init(0))
-    return failure("the CUDA driver does not start: ", driver.explain(result), ", see that a GPU is there and works");
+    return failure("the CUDA driver does not start: ", driver.explain(result), ", check that nvidia-smi lists a GPU");
   return driver;
 }
 

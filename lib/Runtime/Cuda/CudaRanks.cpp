@@ -161,7 +161,8 @@ public:
       return finish();
     const size_t own = group.position;
     if (sendBytes[own] != receiveBytes[own])
-      return failure("rank ", group.members[own], " sends itself other sizes than it waits for");
+      return failure("rank ", group.members[own], " sends itself ", sendBytes[own], " bytes and waits for ",
+                     receiveBytes[own], ", compile the model again");
     return owner.comm ? exchangeByNccl(group, send, sendBytes, receive, receiveBytes)
                       : exchangeByHost(group, send, sendBytes, receive, receiveBytes);
   }
@@ -191,7 +192,7 @@ public:
       else if (error != 0 && error != kNcclInProgress)
         status = failure("NCCL failed: ", owner.nccl->explain(error));
       else if (owner.ranks.isBroken())
-        status = failure("another rank takes part no more");
+        status = failure("another rank has stopped");
       std::this_thread::sleep_for(kNap);
     }
     if (!status) {
@@ -208,7 +209,7 @@ private:
 
   void check(CuResult result) {
     if (result != 0 && status)
-      status = failure(cu.explain(result), ", while exchanging");
+      status = failure(cu.explain(result), ", while ranks exchanged data, run all ranks again");
   }
 
   template <size_t N>
@@ -344,7 +345,7 @@ Status CudaRanks::connect() {
   else
     problem = library.error();
   if (CuResult result = cu.deviceGetUuid(&own.gpu, device))
-    return failure(cu.explain(result), ", while looking which GPU it is");
+    return failure(cu.explain(result), ", while reading the identifier of the GPU");
   if (nccl && transport.rank == 0)
     if (NcclResult result = nccl->getUniqueId(&own.id)) {
       problem = "NCCL failed: " + nccl->explain(result);
@@ -374,7 +375,7 @@ Status CudaRanks::connect() {
   if (problem.empty()) {
     if (NcclResult result =
             nccl->commInitRank(&comm, static_cast<int>(count), cards[0].id, static_cast<int>(transport.rank)))
-      return failure("NCCL does not start: ", nccl->explain(result), ", see what NCCL_DEBUG=WARN prints");
+      return failure("NCCL does not start: ", nccl->explain(result), ", run with NCCL_DEBUG=WARN to see the reason");
     int version = 0;
     nccl->getVersion(&version);
     text = "NCCL " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +

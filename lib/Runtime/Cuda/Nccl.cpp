@@ -28,7 +28,7 @@ static Result<NcclLibrary> load() {
   library.find(nccl.groupStart, "ncclGroupStart");
   library.find(nccl.groupEnd, "ncclGroupEnd");
   if (std::string problem = library.problem(); !problem.empty())
-    return failure("NCCL is too old: ", problem, ", install a newer one");
+    return failure("NCCL is too old: ", problem, ", install a newer NCCL");
   return nccl;
 }
 

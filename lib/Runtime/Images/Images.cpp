@@ -85,7 +85,7 @@ int32_t sluice_image_decode(const sluice_encoded_image *encoded, uint8_t *pixels
     const Bytes source(static_cast<const uint8_t *>(encoded->data), size);
     const Format *found = formatOf(source);
     if (!found)
-      return fail("it is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
+      return fail("the format is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
     name = found->name;
     Image image{encoded->height, encoded->width};
     found->decode(source, image);

@@ -36,7 +36,7 @@ struct Image {
   void start(int64_t actualHeight, int64_t actualWidth) {
     if (actualHeight != height || actualWidth != width)
       throw Unsound("it has " + std::to_string(actualHeight) + " x " + std::to_string(actualWidth) +
-                    " pixels, the model declares " + std::to_string(height) + " x " + std::to_string(width));
+                    " pixels and the model declares " + std::to_string(height) + " x " + std::to_string(width));
     pixels.resize(static_cast<size_t>(height * width) * 3);
   }
   uint8_t *at(int64_t row, int64_t column) { return &pixels[static_cast<size_t>(row * width + column) * 3]; }

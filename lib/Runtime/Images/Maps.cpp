@@ -45,7 +45,7 @@ void decodeBmp(Bytes bytes, Image &image) {
   const Reader reader(bytes);
   const uint32_t first = reader.number(10, 4), header = reader.number(kFileHeader, 4);
   if (header < kHeader || header > (1 << 12))
-    throw Unsound("its header is not of Windows");
+    throw Unsound("its header is not that of a Windows bitmap");
   const auto width = static_cast<int32_t>(reader.number(18, 4)),
              signedHeight = static_cast<int32_t>(reader.number(22, 4));
   const uint32_t bits = reader.number(28, 2), compression = reader.number(30, 4);
@@ -56,12 +56,12 @@ void decodeBmp(Bytes bytes, Image &image) {
   image.start(height, width);
   const bool isIndexed = bits == 1 || bits == 4 || bits == 8;
   if (!isIndexed && bits != 24 && bits != 32)
-    throw Unsound("it has " + std::to_string(bits) + " bits a pixel, which are not decoded");
+    throw Unsound("it has " + std::to_string(bits) + " bits per pixel, 1, 4, 8, 24 and 32 are supported");
   const bool hasMasks = compression == kBitFields && bits == 32;
   if (compression != kUncompressed && !hasMasks)
-    throw Unsound("it is compressed");
+    throw Unsound("it is compressed, which is not supported");
   if (hasMasks && (reader.number(54, 4) != 0xff0000 || reader.number(58, 4) != 0xff00 || reader.number(62, 4) != 0xff))
-    throw Unsound("its colours have other masks than 8 bits each");
+    throw Unsound("its colours must have masks of 8 bits each");
   const uint32_t used = isIndexed ? reader.number(46, 4) : 0;
   const uint32_t colours = isIndexed ? (used == 0 ? 1U << bits : std::min(used, 1U << bits)) : 0;
   const Bytes palette = reader.part(kFileHeader + header, uint64_t(colours) * 4);
@@ -75,7 +75,7 @@ void decodeBmp(Bytes bytes, Image &image) {
       if (isIndexed) {
         const uint32_t index = (line[bit / 8] >> (8 - bits - bit % 8)) & ((1U << bits) - 1);
         if (index >= colours)
-          throw Unsound("a pixel has a colour that it does not have");
+          throw Unsound("a pixel refers to a colour beyond the end of the palette");
         colour = &palette[index * 4];
       }
       std::reverse_copy(colour, colour + 3, image.at(row, column));
@@ -97,17 +97,17 @@ public:
       constexpr uint32_t kMost = 1 << 26;
       value = value * 10 + (bytes[at] - '0');
       if (value > kMost)
-        throw Unsound("a number in it is too large");
+        throw Unsound("a number of the image is too large");
     }
     if (at == start)
-      throw Unsound("a number is missing in it");
+      throw Unsound("a number of the image is missing");
     return value;
   }
   /// P1 has digits without white space between them.
   uint32_t bit() {
     skip();
     if (at == bytes.size() || (bytes[at] != '0' && bytes[at] != '1'))
-      throw Unsound("a bit is missing in it");
+      throw Unsound("a bit of the image is missing");
     return bytes[at++] == '1';
   }
   /// What follows the header: one character of white space, and data.
@@ -160,7 +160,7 @@ void decodePnm(Bytes bytes, Image &image) {
         else if (!isText)
           value = sample == 2 ? uint32_t(data[at]) << 8 | data[at + 1] : data[at];
         if (value > greatest)
-          throw Unsound("a pixel is above its greatest value");
+          throw Unsound("a pixel is above the greatest value of the header");
         // A set bit is black.
         pixel[c] = static_cast<uint8_t>(isBits ? (value ? 0 : 255) : (value * 255 + greatest / 2) / greatest);
       }

@@ -133,7 +133,7 @@ def build(name: str, batch: Optional[Dim] = None, **given: Any) -> ModelWriter:
         for option in given:
             if option not in family.defaults:
                 known = ", ".join(f"--{key.replace('_', '-')}" for key in family.defaults) or "none of its own"
-                raise ModelError(f"model '{name}' has no option '--{option.replace('_', '-')}', it takes {known}")
+                raise ModelError(f"model '{name}' has no option '--{option.replace('_', '-')}', give some of: {known}")
         options = {**family.defaults, **given}
         for option, value in options.items():
             least = 0 if family.defaults[option] == 0 else 1

@@ -69,7 +69,8 @@ class Counter:
         inferred = shape_inference.infer_shapes(model, strict_mode=True).graph
         for value in inferred.input:
             if any(dim.WhichOneof("value") != "dim_value" for dim in value.type.tensor_type.shape.dim):
-                raise ModelError(f"input '{value.name}' has a size that is bound later, build the model with --batch N")
+                raise ModelError(f"input '{value.name}' has a dimension without a fixed size, build the model with "
+                                 "--batch N")
         self.bytes: dict[str, int] = {}
         self.rows: dict[str, int] = {}
         for value in [*inferred.input, *inferred.value_info, *inferred.output]:

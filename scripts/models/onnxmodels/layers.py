@@ -134,7 +134,8 @@ class Layers:
                 begin = end = pair(padding)[axis]  # type: ignore[arg-type]
             result = (size + begin + end - length) // stride + 1
             if size + begin + end < length:
-                raise ModelError(f"image too small for '{name}', {size} and a window of {length}, give a larger --size")
+                raise ModelError(f"the image is too small for '{name}', an extent of {size} for a window of "
+                                 f"{length}, give a larger --size")
             sizes.append(result)
             begins.append(begin)
             ends.append(end)

@@ -45,10 +45,11 @@ class QuantizedSize:
 
     def check(self) -> None:
         if self.hidden % (2 * self.heads):
-            raise ModelError(f"hidden size {self.hidden} does not split into {self.heads} heads of even width, "
+            raise ModelError(f"hidden size {self.hidden} cannot be divided into {self.heads} heads of even width, "
                              "change --hidden or --heads")
         if self.heads % self.kv_heads:
-            raise ModelError(f"{self.heads} heads do not share {self.kv_heads} heads of keys, change --kv-heads")
+            raise ModelError(f"{self.heads} heads cannot share {self.kv_heads} heads of keys evenly, option "
+                             "'--kv-heads', give a divisor")
         if self.bits not in (2, 4, 8):
             raise ModelError(f"option '--bits' is {self.bits}, give 2, 4 or 8")
         if self.block < 16 or self.block > 256 or self.block & (self.block - 1):
@@ -61,7 +62,7 @@ class QuantizedSize:
         if self.experts and (self.hidden % self.block or self.feed_forward % self.block):
             raise ModelError(f"experts need whole blocks of {self.block} weights, change --block, --hidden or --feed-forward")
         if self.gguf and self.experts:
-            raise ModelError("option '--gguf' has no experts, leave out --experts")
+            raise ModelError("option '--gguf' does not support experts, leave out --experts")
         if self.gguf and (self.bits, self.block) != (4, gguf.BLOCK):
             raise ModelError(f"option '--gguf' needs weights of 4 bits in blocks of {gguf.BLOCK}, give --bits 4 --block 32")
         for name, depth in (("hidden", self.hidden), ("feed-forward", self.feed_forward)):

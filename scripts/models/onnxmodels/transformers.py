@@ -35,7 +35,7 @@ class Size:
             if value < 1:
                 raise ModelError(f"option '--{name.replace('_', '-')}' is {value}, give a positive number")
         if self.hidden % (2 * self.heads):
-            raise ModelError(f"hidden size {self.hidden} does not split into {self.heads} heads of even width, "
+            raise ModelError(f"hidden size {self.hidden} cannot be divided into {self.heads} heads of even width, "
                              "change --hidden or --heads")
 
 

@@ -96,7 +96,7 @@ Drawn = Callable[[str], numpy.ndarray]
 def static(dim: Dim) -> int:
     """A dimension that a builder computes with."""
     if isinstance(dim, str):
-        raise ModelError(f"dimension '{dim}' must be a number here, give it a value")
+        raise ModelError(f"dimension '{dim}' must be a number here, give this dimension a value")
     return dim
 
 
@@ -216,7 +216,7 @@ class ModelWriter:
         model = helper.make_model(graph, producer_name="sluice-models",
                                   opset_imports=opsets, ir_version=IR_VERSION)
         if model.ByteSize() > MESSAGE_LIMIT:
-            raise ModelError(f"model '{self.name}' is over 2 GiB without its weights, make it smaller")
+            raise ModelError(f"model '{self.name}' exceeds 2 GiB even without weights, make the model smaller")
         return model
 
     def write(self, file: pathlib.Path, weights: str = "none", seed: int = 0) -> None:

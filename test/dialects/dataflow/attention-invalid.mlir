@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @ranks(%q: tensor<5x8xf32>, %k: tensor<1x7x8xf32>, %v: tensor<7x4xf32>) {
-  // expected-error @+1 {{attention of ranks 2, 3 and 2, give three alike of at least 2}}
+  // expected-error @+1 {{attention operands have ranks 2, 3 and 2, give equal ranks of at least 2}}
   %0 = dataflow.attention %q, %k, %v : (tensor<5x8xf32>, tensor<1x7x8xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @ranks(%q: tensor<5x8xf32>, %k: tensor<1x7x8xf32>, %v: tensor<7x4xf32>
 // -----
 
 func.func @batch(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<3x7x4xf32>) {
-  // expected-error @+1 {{has keys and values of 2 and 3 in dimension 0, where the query has 2}}
+  // expected-error @+1 {{has keys and values of 2 and 3 elements in dimension 0, and the query has 2}}
   %0 = dataflow.attention %q, %k, %v : (tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<3x7x4xf32>) -> tensor<2x5x4xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @batch(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<3x7x4x
 // -----
 
 func.func @keys(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) {
-  // expected-error @+1 {{has 8 keys of 7, where the query has 8 and there are 7 values}}
+  // expected-error @+1 {{has 8 keys of depth 7, and must have as many keys as values, 7, and the depth of the query, 8}}
   %0 = dataflow.attention %q, %k transposed, %v : (tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @none(%q: tensor<5x8xf32>, %k: tensor<0x8xf32>, %v: tensor<0x4xf32>) {
 // -----
 
 func.func @mask(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>, %m: tensor<2x5x7xf32>) {
-  // expected-error @+1 {{has a mask that does not broadcast to its scores}}
+  // expected-error @+1 {{has a mask that does not broadcast to the scores}}
   %0 = dataflow.attention %q, %k, %v mask %m : (tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>, tensor<2x5x7xf32>) -> tensor<5x4xf32>
   return
 }

@@ -41,7 +41,7 @@ func.func @weight_rank(%a: tensor<3x40xf32>, %w: tensor<6x32xui8>, %s: tensor<6x
 // -----
 
 func.func @bytes(%a: tensor<3x40xf32>, %w: tensor<6x2x8xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{a row of its weight has 2 x 8 bytes, 40 elements take 2 x 16}}
+  // expected-error @+1 {{a row of its weight has 2 x 8 bytes, and 40 elements need 2 x 16}}
   %0 = dataflow.block_matmul %a, %w scales %s bits 4 block 32 : (tensor<3x40xf32>, tensor<6x2x8xui8>, tensor<6x2xf32>) -> tensor<3x6xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @bytes(%a: tensor<3x40xf32>, %w: tensor<6x2x8xui8>, %s: tensor<6x2xf32
 // -----
 
 func.func @blocks(%a: tensor<3x40xf32>, %w: tensor<6x3x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{a row of its weight has 3 x 16 bytes, 40 elements take 2 x 16}}
+  // expected-error @+1 {{a row of its weight has 3 x 16 bytes, and 40 elements need 2 x 16}}
   %0 = dataflow.block_matmul %a, %w scales %s bits 4 block 32 : (tensor<3x40xf32>, tensor<6x3x16xui8>, tensor<6x2xf32>) -> tensor<3x6xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @blocks(%a: tensor<3x40xf32>, %w: tensor<6x3x16xui8>, %s: tensor<6x2xf
 // -----
 
 func.func @scales(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x3xf32>) {
-  // expected-error @+1 {{its scales are not 6 x 2}}
+  // expected-error @+1 {{its scales must have the shape 6 x 2}}
   %0 = dataflow.block_matmul %a, %w scales %s bits 4 block 32 : (tensor<3x40xf32>, tensor<6x2x16xui8>, tensor<6x3xf32>) -> tensor<3x6xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @scales(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x3xf
 // -----
 
 func.func @zeros(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>, %z: tensor<6x2xui8>) {
-  // expected-error @+1 {{its zero points are not 6 x 1}}
+  // expected-error @+1 {{its zero points must have the shape 6 x 1}}
   %0 = dataflow.block_matmul %a, %w scales %s less %z bits 4 block 32 : (tensor<3x40xf32>, tensor<6x2x16xui8>, tensor<6x2xf32>, tensor<6x2xui8>) -> tensor<3x6xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @zeros(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x2xf3
 // -----
 
 func.func @float_zeros(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>, %z: tensor<6x1xf32>) {
-  // expected-error @+1 {{its zero points are not 6 x 2}}
+  // expected-error @+1 {{its zero points must have the shape 6 x 2}}
   %0 = dataflow.block_matmul %a, %w scales %s less %z bits 4 block 32 : (tensor<3x40xf32>, tensor<6x2x16xui8>, tensor<6x2xf32>, tensor<6x1xf32>) -> tensor<3x6xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @float_zeros(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<
 // -----
 
 func.func @columns(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{packs 6 columns, its panels have 7}}
+  // expected-error @+1 {{packs 6 columns, and the panels have 7}}
   %0 = dataflow.pack_blocks %w scales %s panels <bits = 4, block = 32, columns = 7, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<6x2x16xui8>, tensor<6x2xf32>) -> tensor<320xi8>
   return
 }
@@ -89,7 +89,7 @@ func.func @columns(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @scale(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{packs scales of type 'f32', its panels have 'f16'}}
+  // expected-error @+1 {{packs scales of type 'f32', and the panels have scales of type 'f16'}}
   %0 = dataflow.pack_blocks %w scales %s panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f16, zeros = none> : (tensor<6x2x16xui8>, tensor<6x2xf32>) -> tensor<320xi8>
   return
 }
@@ -97,7 +97,7 @@ func.func @scale(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @form(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{has zero points of another form than its panels}}
+  // expected-error @+1 {{has zero points whose form differs from that of the panels}}
   %0 = dataflow.pack_blocks %w scales %s panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = bytes> : (tensor<6x2x16xui8>, tensor<6x2xf32>) -> tensor<320xi8>
   return
 }
@@ -145,7 +145,7 @@ func.func @contracts(%a: tensor<3x41xf32>, %p: tensor<320xi8>) {
 // -----
 
 func.func @packed_bytes(%a: tensor<3x40xf32>, %p: tensor<319xi8>) {
-  // expected-error @+1 {{packed operand has not the 320 bytes of its panels}}
+  // expected-error @+1 {{packed operand must have rank 1 and the 320 bytes of the panels}}
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x40xf32>, tensor<319xi8>) -> tensor<3x6xf32>
   return
 }
@@ -194,7 +194,7 @@ func.func @bytes_result(%a: tensor<3x40xf32>) {
 // -----
 
 func.func @rounded_rows(%a: tensor<3x72xi8>, %p: tensor<320xi8>) {
-  // expected-error @+1 {{rows of its left-hand side have 72 bytes, 40 rounded elements have 80}}
+  // expected-error @+1 {{rows of its left-hand side have 72 bytes, and 40 rounded elements need 80}}
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x72xi8>, tensor<320xi8>) -> tensor<3x6xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 func.func @one(%x: tensor<8xf32>) {
-  // expected-error @+1 {{an axis has at least two ranks and a stride of at least one, got 1:1}}
+  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, got 1:1}}
   %y = dataflow.all_reduce sum %x over [1:1] : tensor<8xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @one(%x: tensor<8xf32>) {
 // -----
 
 func.func @stride(%x: tensor<8xf32>) {
-  // expected-error @+1 {{an axis has at least two ranks and a stride of at least one, got 2:0}}
+  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, got 2:0}}
   %y = dataflow.all_reduce sum %x over [2:0] : tensor<8xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @stride(%x: tensor<8xf32>) {
 // -----
 
 func.func @none(%x: tensor<8xf32>) {
-  // expected-error @+1 {{a group has 1 to 8 axes}}
+  // expected-error @+1 {{a group must have 1 to 8 axes, each with a count and a stride}}
   %y = dataflow.all_reduce sum %x over [] : tensor<8xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @none(%x: tensor<8xf32>) {
 // -----
 
 func.func @mesh(%x: tensor<8xf32>) {
-  // expected-error @+1 {{axes 4:1 and 2:2 are not of one mesh}}
+  // expected-error @+1 {{axes 4:1 and 2:2 cannot belong to one mesh}}
   %y = dataflow.all_reduce sum %x over [4:1, 2:2] : tensor<8xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @mesh(%x: tensor<8xf32>) {
 // -----
 
 func.func @many(%x: tensor<8xf32>) {
-  // expected-error @+1 {{runs on 2147483647 ranks, 1048576 are the most}}
+  // expected-error @+1 {{runs on 2147483647 ranks, at most 1048576 are allowed}}
   %y = dataflow.all_reduce sum %x over [2147483647:1] : tensor<8xf32>
   return
 }
@@ -50,7 +50,7 @@ func.func @half(%x: tensor<8xf16>) {
 
 func.func @uneven(%x: tensor<6xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{extent 6 of dimension 0 has no 4 equal parts}}
+  // expected-error @+1 {{extent 6 of dimension 0 cannot be divided into 4 equal parts}}
   %y = dataflow.reduce_scatter sum %x dim 0 over [4:1] : tensor<6xf32> -> tensor<2xf32>
   return
 }
@@ -86,7 +86,7 @@ func.func @result(%x: tensor<8xf32>) {
 
 func.func @far(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{takes 5 and 0 elements of neighbours that have 4}}
+  // expected-error @+1 {{takes 5 and 0 elements of neighbours that have only 4}}
   %y = dataflow.halo %x dim 0 low 5 high 0 over [2:1] : tensor<4xf32> -> tensor<9xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @far(%x: tensor<4xf32>) {
 // -----
 
 func.func @cut() {
-  // expected-error @+1 {{has no 4 equal parts along dimension 0 of 'tensor<6xf32>'}}
+  // expected-error @+1 {{cannot divide dimension 0 of 'tensor<6xf32>' into 4 equal parts}}
   %w = dataflow.state "w" cut [#dataflow.cut<0 over [4:1]>] dense<1.0> : tensor<6xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @room(%x: tensor<3xf32>) {
 
 func.func @reach(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{takes 4 and 0 elements of neighbours that have 3}}
+  // expected-error @+1 {{takes 4 and 0 elements of neighbours that have only 3}}
   %y = dataflow.halo %x dim 0 low 4 high 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4xf32> -> tensor<8xf32>
   return
 }
@@ -148,7 +148,7 @@ func.func @one_of_two(%x: tensor<4x6xf32>) {
 
 func.func @itself(%x: tensor<4x6xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{splits the uneven dimension that it joins}}
+  // expected-error @+1 {{splits and joins the same uneven dimension, use different dimensions}}
   %y = dataflow.all_to_all %x split 0 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>, uneven_split = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<4x6xf32>
   return
 }
@@ -156,7 +156,7 @@ func.func @itself(%x: tensor<4x6xf32>) {
 // -----
 
 func.func @empty(%x: tensor<4xf32>) {
-  // expected-error @+1 {{an uneven dimension has at least one element, got 0}}
+  // expected-error @+1 {{an uneven dimension must have at least one element, got 0}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<0>} : tensor<4xf32> -> tensor<0xf32>
   return
 }
@@ -179,7 +179,7 @@ func.func @far() {
 
 // -----
 
-// expected-error @+1 {{attribute 'dataflow.rank' is -1 : i64, write the number of a rank from 0 to 1048575, 2 : i64}}
+// expected-error @+1 {{attribute 'dataflow.rank' is -1 : i64, write the number of a rank from 0 to 1048575, such as 2 : i64}}
 func.func @rank() attributes {dataflow.rank = -1 : i64} {
   return
 }

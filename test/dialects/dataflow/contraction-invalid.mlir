@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @depth(%a: tensor<4x8xf32>, %b: tensor<7x6xf32>) {
-  // expected-error @+1 {{matmul contracts 8 with 7}}
+  // expected-error @+1 {{matmul contracts 8 elements with 7}}
   %0 = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<7x6xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @rank(%a: tensor<8xf32>, %b: tensor<8x6xf32>) {
 // -----
 
 func.func @batch(%a: tensor<2x4x8xf32>, %b: tensor<3x8x6xf32>) {
-  // expected-error @+1 {{matmul batch dimensions do not broadcast together}}
+  // expected-error @+1 {{matmul batch dimensions do not broadcast to each other}}
   %0 = dataflow.matmul %a, %b : tensor<2x4x8xf32>, tensor<3x8x6xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @elements(%a: tensor<4x8xf32>, %b: tensor<8x6xf16>) {
 // -----
 
 func.func @panels(%a: tensor<4x8xf32>, %b: tensor<3x8x4xf32>) {
-  // expected-error @+1 {{packed operand has not the panels of 6 columns}}
+  // expected-error @+1 {{shape of the packed operand does not match panels for 6 columns}}
   %0 = dataflow.matmul %a, %b packed 6 : tensor<4x8xf32>, tensor<3x8x4xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @panels(%a: tensor<4x8xf32>, %b: tensor<3x8x4xf32>) {
 // -----
 
 func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed}}
+  // expected-error @+1 {{a library needs operands that are not packed}}
   %0 = dataflow.matmul %a, %b packed 6 {library = 64 : i64} : tensor<4x8xf32>, tensor<2x8x4xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
 // -----
 
 func.func @scratch(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
-  // expected-error @+1 {{a library gets some scratch or none, not -1 bytes}}
+  // expected-error @+1 {{a library needs at least 0 bytes of scratch, got}}
   %0 = dataflow.matmul %a, %b {library = -1 : i64} : tensor<4x8xf32>, tensor<8x6xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @scratch(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
 // -----
 
 func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
-  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match its weight}}
+  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match the shape of the weight}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x3x3x3xf32> -> tensor<1x6x7x7xf32>
   return
@@ -66,7 +66,7 @@ func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
 // -----
 
 func.func @reach(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+2 {{conv kernel reaches over 11 elements of spatial dimension 1, the padded input has 9}}
+  // expected-error @+2 {{conv kernel reaches over 11 elements of spatial dimension 1, and the padded input has 9}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 5] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
@@ -84,7 +84,7 @@ func.func @strides(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @stride_zero(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+2 {{conv strides, dilations and kernel extents are at least 1}}
+  // expected-error @+2 {{conv strides, dilations and kernel extents must be at least 1}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1, 0] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
@@ -110,7 +110,7 @@ func.func @packed_layout(%x: tensor<1x4x9x9xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
 // -----
 
 func.func @packed_order(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
-  // expected-error @+1 {{a packed weight has an order of its own, not 'weight_layout'}}
+  // expected-error @+1 {{a packed weight must not have 'weight_layout', because packing defines the order}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64, weight_layout = #dataflow<layout channels_last>} : tensor<1x9x9x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x7x7x6xf32>
   return
 }
@@ -118,7 +118,7 @@ func.func @packed_order(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
 // -----
 
 func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
-  // expected-error @+1 {{a library takes operands that are not packed}}
+  // expected-error @+1 {{a library needs operands that are not packed}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, library = 0 : i64, packed_channels = 6 : i64} : tensor<1x9x9x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x7x7x6xf32>
   return
 }
@@ -126,7 +126,7 @@ func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) 
 // -----
 
 func.func @conv_scratch(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{a library gets some scratch or none, not -1 bytes}}
+  // expected-error @+1 {{a library needs at least 0 bytes of scratch, got}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {library = -1 : i64} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
 }
@@ -134,7 +134,7 @@ func.func @conv_scratch(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @weight_order(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match its weight}}
+  // expected-error @+2 {{conv of 4 to 6 channels in 1 groups does not match the shape of the weight}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {weight_layout = #dataflow<layout channels_last>} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
@@ -184,7 +184,7 @@ func.func @winograd_half(%x: tensor<1x9x11x40xf16>, %w: tensor<2x1x36x32x8xf16>)
 // -----
 
 func.func @winograd_points(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd2'}}
+  // expected-error @+1 {{packed weight does not match 40 to 6 channels by 'winograd2'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd2>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -192,7 +192,7 @@ func.func @winograd_points(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32
 // -----
 
 func.func @winograd_depth(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x32x8xf32>) {
-  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  // expected-error @+1 {{packed weight does not match 40 to 6 channels by 'winograd4'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<1x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -200,7 +200,7 @@ func.func @winograd_depth(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x32x8xf32>
 // -----
 
 func.func @winograd_panel(%x: tensor<1x9x11x40xf32>, %w: tensor<2x2x36x32x8xf32>) {
-  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  // expected-error @+1 {{packed weight does not match 40 to 6 channels by 'winograd4'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x2x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -208,7 +208,7 @@ func.func @winograd_panel(%x: tensor<1x9x11x40xf32>, %w: tensor<2x2x36x32x8xf32>
 // -----
 
 func.func @winograd_large(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x40x4096xf32>) {
-  // expected-error @+1 {{packed weight is not of 40 to 6 channels by 'winograd4'}}
+  // expected-error @+1 {{packed weight does not match 40 to 6 channels by 'winograd4'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<1x1x36x40x4096xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -216,7 +216,7 @@ func.func @winograd_large(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x40x4096xf
 // -----
 
 func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -224,7 +224,7 @@ func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>
 // -----
 
 func.func @bound_of_nothing(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {error_bound = 1.0e-5 : f64} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }
@@ -232,7 +232,7 @@ func.func @bound_of_nothing(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>)
 // -----
 
 func.func @filters_of_five(%w: tensor<6x40x5x5xf32>) {
-  // expected-error @+2 {{transforms [M, C, 3, 3] weights}}
+  // expected-error @+2 {{must transform [M, C, 3, 3] weights}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 32 : i64, panel = 8 : i64} : tensor<6x40x5x5xf32> -> tensor<2x1x36x32x8xf32>
   return
@@ -241,7 +241,7 @@ func.func @filters_of_five(%w: tensor<6x40x5x5xf32>) {
 // -----
 
 func.func @filters_of_no_depth(%w: tensor<6x40x3x3xf32>) {
-  // expected-error @+2 {{transforms weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
+  // expected-error @+2 {{must transform weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 0 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
   return
@@ -250,7 +250,7 @@ func.func @filters_of_no_depth(%w: tensor<6x40x3x3xf32>) {
 // -----
 
 func.func @filters_of_much_depth(%w: tensor<6x40x3x3xf32>) {
-  // expected-error @+2 {{transforms weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
+  // expected-error @+2 {{must transform weights in blocks of a depth from 1 to 256 and a panel from 1 to 2048}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.pack_winograd_weight winograd4 %w {depth = 257 : i64, panel = 8 : i64} : tensor<6x40x3x3xf32> -> tensor<2x1x36x32x8xf32>
   return
@@ -275,7 +275,7 @@ func.func @winograd_of_numbers(%x: tensor<f32>, %w: tensor<f32>) {
 // -----
 
 func.func @winograd_bound_of_infinity(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0x7FF0000000000000 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -283,7 +283,7 @@ func.func @winograd_bound_of_infinity(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x
 // -----
 
 func.func @kernel_of_plain_weight(%x: tensor<1x4x9x11xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{has 'kernel', but its weight is not packed, remove 'kernel' or set 'packed_channels'}}
+  // expected-error @+1 {{has 'kernel' and a weight that is not packed, remove 'kernel' or set 'packed_channels'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 1, 1>} : tensor<1x4x9x11xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }
@@ -291,7 +291,7 @@ func.func @kernel_of_plain_weight(%x: tensor<1x4x9x11xf32>, %w: tensor<6x4x3x3xf
 // -----
 
 func.func @packed_rank(%x: tensor<1x9x11x4xf32>, %w: tensor<f32>) {
-  // expected-error @+1 {{packed weight is not of 4 to 6 channels}}
+  // expected-error @+1 {{packed weight does not match 4 to 6 channels}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<f32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -299,7 +299,7 @@ func.func @packed_rank(%x: tensor<1x9x11x4xf32>, %w: tensor<f32>) {
 // -----
 
 func.func @packed_taps(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x1x3x4x8xf32>) {
-  // expected-error @+1 {{packed weight is not of 4 to 6 channels}}
+  // expected-error @+1 {{packed weight does not match 4 to 6 channels}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x1x3x4x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -307,7 +307,7 @@ func.func @packed_taps(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x1x3x4x8xf32>) {
 // -----
 
 func.func @packed_depthwise(%x: tensor<1x9x11x6xf32>, %w: tensor<3x3x4xf32>) {
-  // expected-error @+1 {{packed weight is not of 6 to 6 channels}}
+  // expected-error @+1 {{packed weight does not match 6 to 6 channels}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {groups = 6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x6xf32>, tensor<3x3x4xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -315,7 +315,7 @@ func.func @packed_depthwise(%x: tensor<1x9x11x6xf32>, %w: tensor<3x3x4xf32>) {
 // -----
 
 func.func @packed_negative(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) {
-  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match its weight}}
+  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match the shape of the weight}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = -6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -358,7 +358,7 @@ func.func @shift_add_strides(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf
 // -----
 
 func.func @shift_add_weight(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x4xf32>) {
-  // expected-error @+1 {{packed weight does not have the taps of a kernel's row as channels}}
+  // expected-error @+1 {{packed weight must have the taps of a row of the kernel as channels}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x4xf32> -> tensor<1x9x11x3xf32>
   return
 }
@@ -366,7 +366,7 @@ func.func @shift_add_weight(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x4xf32
 // -----
 
 func.func @shift_add_bound(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32>) {
-  // expected-error @+1 {{an error bound is a positive number, of Winograd's 'algorithm'}}
+  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, error_bound = 1.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x11x3xf32>
   return
 }
@@ -374,7 +374,7 @@ func.func @shift_add_bound(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32
 // -----
 
 func.func @packed_integers(%x: tensor<4x8xi32>, %p: tensor<1x8x8xi32>) {
-  // expected-error @+1 {{a packed operand holds floats}}
+  // expected-error @+1 {{a packed operand must hold floats}}
   %0 = dataflow.matmul %x, %p packed 6 : tensor<4x8xi32>, tensor<1x8x8xi32>
   return
 }

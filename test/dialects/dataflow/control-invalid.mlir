@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics
 
 func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.if' op has a program whose arguments are not of the types that it passes}}
+  // expected-error @+1 {{'dataflow.if' op has a program whose argument types differ from the types of the passed operands}}
   %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     dataflow.yield %a : tensor<4xf32>
@@ -16,7 +16,7 @@ func.func @arguments(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @results(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<5xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.if' op has a program that yields other types than its results}}
+  // expected-error @+1 {{'dataflow.if' op has a program whose yielded types differ from the result types}}
   %y = dataflow.if %c captured(%x, %z) : (tensor<i1>, tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>, %b: tensor<5xf32>):
     dataflow.yield %a : tensor<4xf32>
@@ -59,7 +59,7 @@ func.func @isolated(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @terminator(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.if' op has a program that does not end in dataflow.yield}}
+  // expected-error @+1 {{'dataflow.if' op has a program that does not end with dataflow.yield}}
   %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     llvm.unreachable
@@ -73,7 +73,7 @@ func.func @terminator(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @member(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'dataflow.if' op member 'dataflow.state' does not run within a kernel}}
+  // expected-error @+1 {{'dataflow.if' op member 'dataflow.state' cannot run within a kernel}}
   %y = dataflow.if %c captured(%x) : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %s = dataflow.state "s" dense<0.0> : tensor<4xf32>
@@ -100,7 +100,7 @@ func.func @carried(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor
 // -----
 
 func.func @stacked(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<7x4xf32> {
-  // expected-error @+1 {{'dataflow.loop' op must stack 'tensor<4xf32>' at most 8 times in a tensor of that many slabs, got 'tensor<7x4xf32>'}}
+  // expected-error @+1 {{'dataflow.loop' op must stack 'tensor<4xf32>' at most 8 times in a tensor with an extent of this number, got 'tensor<7x4xf32>'}}
   %y, %all, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
     : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
@@ -139,7 +139,7 @@ func.func @most(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4x
 // -----
 
 func.func @fewer(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
-  // expected-error @+1 {{'dataflow.if' op has offsets for 1 buffers, which are fewer than there are}}
+  // expected-error @+1 {{'dataflow.if' op has offsets for only 1 buffers, give an offset for every buffer}}
   %y = dataflow.if %c captured(%x) {offsets = array<i64: 0>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
   ^bb0(%a: tensor<40xf32>):
     %r = dataflow.unary relu %a : tensor<40xf32>
@@ -189,7 +189,7 @@ func.func @aligned(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
 // -----
 
 func.func @more(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
-  // expected-error @+1 {{'dataflow.if' op has offsets for 2 buffers, and there are 1}}
+  // expected-error @+1 {{'dataflow.if' op has offsets for 2 buffers, and has 1 buffers}}
   %y = dataflow.if %c captured(%x) {offsets = array<i64: 0, 256>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
   ^bb0(%a: tensor<40xf32>):
     %r = dataflow.unary relu %a : tensor<40xf32>
@@ -205,7 +205,7 @@ func.func @more(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
 // -----
 
 func.func @dependent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  // expected-error @+1 {{'dataflow.concurrent' op member 'dataflow.unary' uses what another member computes}}
+  // expected-error @+1 {{'dataflow.concurrent' op member 'dataflow.unary' uses a result of another member}}
   %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<4xf32>):
     %p = dataflow.unary relu %a : tensor<4xf32>
@@ -218,7 +218,7 @@ func.func @dependent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // -----
 
 func.func @order(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  // expected-error @+1 {{'dataflow.concurrent' op yields the results of its members, in order}}
+  // expected-error @+1 {{'dataflow.concurrent' op must yield the results of the members, in order}}
   %r:2 = dataflow.concurrent captured(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<4xf32>):
     %p = dataflow.unary relu %a : tensor<4xf32>
@@ -232,7 +232,7 @@ func.func @order(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 #symbols = #dataflow.symbols<"kept" = 0 to 8 found>
 func.func @found_behind(%t: tensor<i64>, %c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>, %s: tensor<f32>) -> tensor<f32> {
-  // expected-error @+1 {{'dataflow.loop' op member 'dataflow.extents' computes with an extent that is found behind it}}
+  // expected-error @+1 {{'dataflow.loop' op member 'dataflow.extents' computes with an extent that a later member finds}}
   %y:2 = dataflow.loop %t, %c carried(%s) captured(%x, %n) {most = 4 : i64} : (tensor<i64>, tensor<i1>, tensor<f32>, tensor<8xf32>, tensor<i64>) -> (tensor<f32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<f32>, %b: tensor<8xf32>, %m: tensor<i64>):
     %go = dataflow.constant dense<true> : tensor<i1>

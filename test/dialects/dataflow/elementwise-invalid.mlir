@@ -33,7 +33,7 @@ func.func @element_type(%x: tensor<3xcomplex<f32>>) {
 // -----
 
 func.func @shapes(%x: tensor<3xf32>, %y: tensor<4xf32>) {
-  // expected-error @+1 {{operand shapes do not broadcast together}}
+  // expected-error @+1 {{operand shapes do not broadcast to each other}}
   %0 = dataflow.binary add %x, %y : tensor<3xf32>, tensor<4xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @choice(%c: tensor<3xi1>, %x: tensor<3xi32>, %y: tensor<3xf32>) {
 // -----
 
 func.func @cast_shape(%x: tensor<3xi32>) {
-  // expected-error @+1 {{result shape differs from the input's}}
+  // expected-error @+1 {{result shape differs from that of the input}}
   %0 = dataflow.cast %x : tensor<3xi32> -> tensor<4xf32>
   return
 }

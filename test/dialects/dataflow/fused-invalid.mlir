@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @two_anchors(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{has 2 members with loops of their own, one is the most}}
+  // expected-error @+1 {{has 2 members with loops, at most one is allowed}}
   %0 = dataflow.fused (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
     %1 = dataflow.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
     %2 = dataflow.matmul %1, %a : tensor<4x4xf32>, tensor<4x4xf32>
@@ -13,7 +13,7 @@ func.func @two_anchors(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @member(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>) {
-  // expected-error @+1 {{member 'dataflow.batch_norm' can be computed neither by element nor by its own loops}}
+  // expected-error @+1 {{member 'dataflow.batch_norm' has neither a form for each element nor loops}}
   %0 = dataflow.fused (%a = %x : tensor<2x3x4xf32>, %b = %c : tensor<3xf32>) -> (tensor<2x3x4xf32>) {
     %1 = dataflow.batch_norm %a, %b, %b, %b, %b {epsilon = 0.0 : f64} : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3x4xf32>
     dataflow.yield %1 : tensor<2x3x4xf32>
@@ -36,7 +36,7 @@ func.func @constant(%x: tensor<2xf32>) {
 // -----
 
 func.func @passes_through(%x: tensor<2xf32>) {
-  // expected-error @+1 {{yields an operand as it is}}
+  // expected-error @+1 {{yields an unchanged operand}}
   %0 = dataflow.fused (%a = %x : tensor<2xf32>) -> (tensor<2xf32>) {
     dataflow.yield %a : tensor<2xf32>
   }
@@ -46,7 +46,7 @@ func.func @passes_through(%x: tensor<2xf32>) {
 // -----
 
 func.func @result_type(%x: tensor<2xf32>) {
-  // expected-error @+1 {{yields other types than its results}}
+  // expected-error @+1 {{yields types that differ from the result types}}
   %0 = dataflow.fused (%a = %x : tensor<2xf32>) -> (tensor<3xf32>) {
     %1 = dataflow.unary exp %a : tensor<2xf32>
     dataflow.yield %1 : tensor<2xf32>
@@ -70,7 +70,7 @@ func.func @captures(%x: tensor<2xf32>) {
 
 // Elements behind the loops stay where they are: no broadcast, no movement.
 func.func @broadcast_behind(%x: tensor<4x8xf32>, %y: tensor<3x4xf32>) {
-  // expected-error @+1 {{member 'dataflow.binary' does more than map each element of 'dataflow.reduce'}}
+  // expected-error @+1 {{member 'dataflow.binary' must map each element of 'dataflow.reduce'}}
   %0 = dataflow.fused (%a = %x : tensor<4x8xf32>, %b = %y : tensor<3x4xf32>) -> (tensor<3x4xf32>) {
     %1 = dataflow.reduce sum %a axes [1] : tensor<4x8xf32> -> tensor<4xf32>
     %2 = dataflow.binary add %1, %b : tensor<4xf32>, tensor<3x4xf32>
@@ -82,7 +82,7 @@ func.func @broadcast_behind(%x: tensor<4x8xf32>, %y: tensor<3x4xf32>) {
 // -----
 
 func.func @moved_behind(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{member 'dataflow.transpose' does more than map each element of 'dataflow.matmul'}}
+  // expected-error @+1 {{member 'dataflow.transpose' must map each element of 'dataflow.matmul'}}
   %0 = dataflow.fused (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
     %1 = dataflow.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
     %2 = dataflow.transpose %1 [1, 0] : tensor<4x4xf32>
@@ -94,7 +94,7 @@ func.func @moved_behind(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @no_epilogue(%x: tensor<4xf32>) {
-  // expected-error @+1 {{member 'dataflow.concat' has an epilogue, which it does not take}}
+  // expected-error @+1 {{member 'dataflow.concat' has an epilogue, which this operator does not support}}
   %0 = dataflow.fused (%a = %x : tensor<4xf32>) -> (tensor<8xf32>) {
     %1 = dataflow.concat %a, %a {axis = 0 : i64} : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
     %2 = dataflow.unary relu %1 : tensor<8xf32>
@@ -118,7 +118,7 @@ func.func @second_result(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @unrelated_result(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{yields a value that 'dataflow.matmul' has no part in}}
+  // expected-error @+1 {{yields a value that does not depend on 'dataflow.matmul'}}
   %0 = dataflow.fused (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
     %1 = dataflow.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
     %2 = dataflow.unary relu %a : tensor<4x4xf32>

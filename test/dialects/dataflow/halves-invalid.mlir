@@ -17,7 +17,7 @@ func.func @rank(%a: tensor<8xf16>, %p: tensor<2048xi8>) {
 // -----
 
 func.func @bytes(%a: tensor<4x8xf16>, %p: tensor<2047xi8>) {
-  // expected-error @+1 {{packed operand has not the 2048 bytes of its panels}}
+  // expected-error @+1 {{packed operand must have rank 1 and the 2048 bytes of the panels}}
   %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 2, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xf16>, tensor<2047xi8>) -> tensor<4x6xf16>
   return
 }
@@ -25,7 +25,7 @@ func.func @bytes(%a: tensor<4x8xf16>, %p: tensor<2047xi8>) {
 // -----
 
 func.func @parts(%a: tensor<4x8xf16>, %p: tensor<1024xi8>) {
-  // expected-error @+1 {{elements of type 'f16' have 2 parts, the panels have 1}}
+  // expected-error @+1 {{elements of type 'f16' have 2 parts, and the panels have 1}}
   %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xf16>, tensor<1024xi8>) -> tensor<4x6xf16>
   return
 }
@@ -41,7 +41,7 @@ func.func @three_parts(%w: tensor<8x6xf32>) {
 // -----
 
 func.func @narrow(%w: tensor<8x6xf32>) {
-  // expected-error @+1 {{panels for tiles have a multiple of 16 columns}}
+  // expected-error @+1 {{panels for tiles must have a multiple of 16 columns}}
   %0 = dataflow.pack_half_rhs %w panels <dot = tiles, parts = 1, columns = 6, segments = 1, length = 8, panel = 8> : (tensor<8x6xf32>) -> tensor<512xi8>
   return
 }
@@ -49,7 +49,7 @@ func.func @narrow(%w: tensor<8x6xf32>) {
 // -----
 
 func.func @matrix(%w: tensor<8x7xf32>) {
-  // expected-error @+1 {{packs a matrix of 8 x 6}}
+  // expected-error @+1 {{must pack a matrix of 8 x 6}}
   %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x7xf32>) -> tensor<256xi8>
   return
 }
@@ -65,7 +65,7 @@ func.func @elements(%w: tensor<8x6xf64>) {
 // -----
 
 func.func @channels(%x: tensor<1x9x9x4xbf16>, %p: tensor<9216xi8>) {
-  // expected-error @+1 {{half_conv of 4 channels does not match its panels}}
+  // expected-error @+1 {{half_conv of 4 channels does not match the panels}}
   %0 = dataflow.half_conv %x, %p kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = tiles, parts = 1, columns = 6, segments = 9, length = 5, panel = 16> : (tensor<1x9x9x4xbf16>, tensor<9216xi8>) -> tensor<1x9x9x6xbf16>
   return
 }

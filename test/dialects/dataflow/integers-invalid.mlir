@@ -17,7 +17,7 @@ func.func @rank(%a: tensor<8xui8>, %b: tensor<8x6xi8>) {
 // -----
 
 func.func @batch(%a: tensor<2x4x8xui8>, %b: tensor<3x8x6xi8>) {
-  // expected-error @+1 {{integer_matmul batch dimensions do not broadcast together}}
+  // expected-error @+1 {{integer_matmul batch dimensions do not broadcast to each other}}
   %0 = dataflow.integer_matmul %a, %b : (tensor<2x4x8xui8>, tensor<3x8x6xi8>) -> tensor<3x4x6xi32>
   return
 }
@@ -49,7 +49,7 @@ func.func @column_zeros(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>, %z: tensor<5xi3
 // -----
 
 func.func @panels(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>) {
-  // expected-error @+1 {{panels have no room for 8 x 6}}
+  // expected-error @+1 {{panels are too small for 8 x 6}}
   %0 = dataflow.integer_matmul %a, %b panels <dot = quads, columns = 6, segments = 2, length = 4, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
   return
 }
@@ -57,7 +57,7 @@ func.func @panels(%a: tensor<4x8xui8>, %b: tensor<8x6xi8>) {
 // -----
 
 func.func @packed_size(%a: tensor<4x8xui8>, %b: tensor<191xi8>) {
-  // expected-error @+1 {{packed operand of 191 bytes does not fit 8 x 6}}
+  // expected-error @+1 {{packed operand of 191 bytes does not match panels for 8 x 6}}
   %0 = dataflow.integer_matmul %a, %b panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<191xi8>) -> tensor<4x6xi32>
   return
 }
@@ -93,7 +93,7 @@ func.func @packed_zeros(%a: tensor<4x8xui8>, %b: tensor<192xi8>, %z: tensor<i32>
 // -----
 
 func.func @pack(%b: tensor<8x6xi8>) {
-  // expected-error @+1 {{packs matrices of 12 x 6 bytes}}
+  // expected-error @+1 {{must pack matrices of 12 x 6 bytes}}
   %0 = dataflow.pack_integer_rhs %b panels <dot = quads, columns = 6, segments = 1, length = 12, panel = 16, zeroPoints = false> : (tensor<8x6xi8>) -> tensor<256xi8>
   return
 }
@@ -109,7 +109,7 @@ func.func @pack_zeros(%b: tensor<8x6xi8>, %z: tensor<4xi32>) {
 // -----
 
 func.func @conv_zeros(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>, %z: tensor<4xi32>) {
-  // expected-error @+1 {{has more than one zero point of its input}}
+  // expected-error @+1 {{must have at most one zero point of the input}}
   %0 = dataflow.integer_conv %x less %z, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>, tensor<4xi32>) -> tensor<1x6x9x9xi32>
   return
 }
@@ -125,7 +125,7 @@ func.func @conv_filters(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>, %z: ten
 // -----
 
 func.func @conv_channels(%x: tensor<1x4x9x9xui8>, %w: tensor<6x3x3x3xi8>) {
-  // expected-error @+1 {{integer_conv of 4 to 6 channels in 1 groups does not match its weight}}
+  // expected-error @+1 {{integer_conv of 4 to 6 channels in 1 groups does not match the shape of the weight}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x4x9x9xui8>, tensor<6x3x3x3xi8>) -> tensor<1x6x9x9xi32>
   return
 }
@@ -133,7 +133,7 @@ func.func @conv_channels(%x: tensor<1x4x9x9xui8>, %w: tensor<6x3x3x3xi8>) {
 // -----
 
 func.func @conv_panels(%x: tensor<1x9x9x4xui8>, %w: tensor<640xi8>) {
-  // expected-error @+1 {{its panels are not those of its weight}}
+  // expected-error @+1 {{has panels that do not match the weight}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = quads, columns = 6, segments = 9, length = 4, panel = 16, zeroPoints = false> {filters = 6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x4xui8>, tensor<640xi8>) -> tensor<1x9x9x6xi32>
   return
 }
@@ -171,7 +171,7 @@ func.func @unsigned_pack(%b: tensor<8x6xui8>) {
 // -----
 
 func.func @conv_kernel(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
-  // expected-error @+1 {{'kernel' and 'filters' describe a packed weight, its own is not packed}}
+  // expected-error @+1 {{'kernel' and 'filters' are for packed weights, and the weight is not packed}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 1, 1>} : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>) -> tensor<1x6x9x9xi32>
   return
 }
@@ -179,7 +179,7 @@ func.func @conv_kernel(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
 // -----
 
 func.func @conv_few_filters(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
-  // expected-error @+1 {{'kernel' and 'filters' describe a packed weight, its own is not packed}}
+  // expected-error @+1 {{'kernel' and 'filters' are for packed weights, and the weight is not packed}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {filters = 3 : i64} : (tensor<1x4x9x9xui8>, tensor<6x4x3x3xi8>) -> tensor<1x6x9x9xi32>
   return
 }
@@ -187,7 +187,7 @@ func.func @conv_few_filters(%x: tensor<1x4x9x9xui8>, %w: tensor<6x4x3x3xi8>) {
 // -----
 
 func.func @conv_negative_filters(%x: tensor<1x9x9x4xui8>, %w: tensor<640xi8>) {
-  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match its weight}}
+  // expected-error @+1 {{conv of 4 to -6 channels in 1 groups does not match the shape of the weight}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] panels <dot = quads, columns = 6, segments = 3, length = 12, panel = 16, zeroPoints = false> {filters = -6 : i64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x4xui8>, tensor<640xi8>) -> tensor<1x9x9x6xi32>
   return
 }
@@ -196,7 +196,7 @@ func.func @conv_negative_filters(%x: tensor<1x9x9x4xui8>, %w: tensor<640xi8>) {
 
 // 2^60 groups of 256 bytes: as many bytes as 64 bits count are none.
 func.func @conv_many_groups(%x: tensor<1x9x9x2305843009213693952xui8>, %w: tensor<0xi8>) {
-  // expected-error @+1 {{its panels are not those of its weight}}
+  // expected-error @+1 {{has panels that do not match the weight}}
   %0 = dataflow.integer_conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] panels <dot = pairs, columns = 2, segments = 1, length = 2, panel = 32, zeroPoints = true> {filters = 2305843009213693952 : i64, groups = 1152921504606846976 : i64, kernel = array<i64: 1, 1>, layout = #dataflow<layout channels_last>} : (tensor<1x9x9x2305843009213693952xui8>, tensor<0xi8>) -> tensor<1x9x9x2305843009213693952xi32>
   return
 }

@@ -82,7 +82,7 @@ func.func @tests(%x: tensor<5x2xf32>, %n: tensor<2x3xi32>, %t: tensor<2xf32>, %r
 // -----
 
 func.func @pairs(%p: tensor<5x5xf32>) {
-  // expected-error @+1 {{makes K probabilities of K * (K - 1) / 2 pairs, got 'tensor<5x5xf32>' and 'tensor<5x4xf32>'}}
+  // expected-error @+1 {{must make K probabilities of K * (K - 1) / 2 pairs, got 'tensor<5x5xf32>' and 'tensor<5x4xf32>'}}
   %y = dataflow.couple_probabilities %p : tensor<5x5xf32> -> tensor<5x4xf32>
   return
 }

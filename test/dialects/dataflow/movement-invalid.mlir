@@ -9,7 +9,7 @@ func.func @permutation(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @permutation_rank(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{permutation has 3 entries, the input rank 2}}
+  // expected-error @+1 {{permutation has 3 entries, and the input has rank 2}}
   %0 = dataflow.transpose %x [0, 1, 2] : tensor<2x3xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @permutation_rank(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @element_count(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{has 6 elements in and 7 out}}
+  // expected-error @+1 {{has 6 elements in the input and 7 in the result}}
   %0 = dataflow.reshape %x : tensor<2x3xf32> -> tensor<7xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @element_type(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @broadcast(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{input does not broadcast to the result's shape}}
+  // expected-error @+1 {{input does not broadcast to the shape of the result}}
   %0 = dataflow.expand %x : tensor<2x3xf32> -> tensor<4x3xf32>
   return
 }
@@ -83,7 +83,7 @@ func.func @concat_extents(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @reflection(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error @+1 {{reflects further than dimension 0 of extent 3 is long}}
+  // expected-error @+1 {{reflects more elements than dimension 0 has, 3}}
   %0 = dataflow.pad reflect %x, %v low [3] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }
@@ -91,7 +91,7 @@ func.func @reflection(%x: tensor<3xf32>, %v: tensor<f32>) {
 // -----
 
 func.func @nothing_to_repeat(%x: tensor<0xf32>, %v: tensor<f32>) {
-  // expected-error @+1 {{dimension 0 is empty, nothing to pad with}}
+  // expected-error @+1 {{dimension 0 is empty and has no element to pad with}}
   %0 = dataflow.pad edge %x, %v low [1] : (tensor<0xf32>, tensor<f32>) -> tensor<2xf32>
   return
 }
@@ -99,7 +99,7 @@ func.func @nothing_to_repeat(%x: tensor<0xf32>, %v: tensor<f32>) {
 // -----
 
 func.func @range_rank(%x: tensor<i64>) {
-  // expected-error @+1 {{result is not of rank 1}}
+  // expected-error @+1 {{result must have rank 1}}
   %0 = dataflow.range %x, %x : (tensor<i64>, tensor<i64>) -> tensor<2x2xi64>
   return
 }
@@ -124,7 +124,7 @@ func.func @gather_elements_rank(%d: tensor<5x7xf32>, %i: tensor<3xi64>) {
 // -----
 
 func.func @tuples(%d: tensor<5x7xf32>, %i: tensor<4x3xi64>) {
-  // expected-error @+2 {{index tuples of 3 are longer than data's rank allows}}
+  // expected-error @+2 {{index tuples of 3 entries exceed the rank of data}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.gather_nd %d, %i : tensor<5x7xf32>, tensor<4x3xi64> -> tensor<4xf32>
   return
@@ -133,7 +133,7 @@ func.func @tuples(%d: tensor<5x7xf32>, %i: tensor<4x3xi64>) {
 // -----
 
 func.func @updates(%d: tensor<5x7xf32>, %i: tensor<3x7xi64>, %u: tensor<3x6xf32>) {
-  // expected-error @+2 {{indices and updates differ in shape, or in rank from data}}
+  // expected-error @+2 {{indices and updates must have the same shape, and the rank of data}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.scatter_elements none %d, %i, %u {axis = 0 : i64} : tensor<5x7xf32>, tensor<3x7xi64>, tensor<3x6xf32> -> tensor<5x7xf32>
   return
@@ -142,7 +142,7 @@ func.func @updates(%d: tensor<5x7xf32>, %i: tensor<3x7xi64>, %u: tensor<3x6xf32>
 // -----
 
 func.func @update_shape(%d: tensor<5x7xf32>, %i: tensor<4x1xi64>, %u: tensor<4xf32>) {
-  // expected-error @+2 {{updates' shape does not follow from data and indices}}
+  // expected-error @+2 {{shape of updates does not match data and indices}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.scatter_nd none %d, %i, %u : tensor<5x7xf32>, tensor<4x1xi64>, tensor<4xf32> -> tensor<5x7xf32>
   return
@@ -151,7 +151,7 @@ func.func @update_shape(%d: tensor<5x7xf32>, %i: tensor<4x1xi64>, %u: tensor<4xf
 // -----
 
 func.func @on_off(%i: tensor<3xi64>, %v: tensor<3xf32>) {
-  // expected-error @+2 {{values are not [off, on]}}
+  // expected-error @+2 {{values must have two elements, [off, on]}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.one_hot %i, %v {axis = 0 : i64, depth = 4 : i64} : tensor<3xi64>, tensor<3xf32> -> tensor<4x3xf32>
   return
@@ -160,7 +160,7 @@ func.func @on_off(%i: tensor<3xi64>, %v: tensor<3xf32>) {
 // -----
 
 func.func @removes_all(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error @+1 {{removes more than dimension 0 of extent 3 has}}
+  // expected-error @+1 {{removes more elements than dimension 0 has, 3}}
   %0 = dataflow.pad constant %x, %v low [-9223372036854775808] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }

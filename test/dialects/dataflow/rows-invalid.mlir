@@ -35,7 +35,7 @@ func.func @root_of_integers(%x: tensor<2x3xi32>) {
 // -----
 
 func.func @best_of_nothing(%x: tensor<2x0xf32>) {
-  // expected-error @+1 {{has nothing to choose from along axis 1}}
+  // expected-error @+1 {{has no elements along axis 1}}
   %0 = dataflow.arg_reduce %x {axis = 1 : i64} : tensor<2x0xf32> -> tensor<2x1xi64>
   return
 }
@@ -43,7 +43,7 @@ func.func @best_of_nothing(%x: tensor<2x0xf32>) {
 // -----
 
 func.func @more_than_all(%x: tensor<2x3xf32>) {
-  // expected-error @+2 {{k = 4 of 3 elements}}
+  // expected-error @+2 {{k is 4, and must be from 0 to the 3 elements of the axis}}
   // expected-error @+1 {{failed to infer returned types}}
   %0, %1 = dataflow.topk %x {axis = 1 : i64, k = 4 : i64} : tensor<2x3xf32> -> tensor<2x4xf32>, tensor<2x4xi64>
   return
@@ -78,7 +78,7 @@ func.func @scale(%x: tensor<2x3xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @channels(%x: tensor<2x3x4xf32>, %c: tensor<4xf32>) {
-  // expected-error @+2 {{a per-channel operand is not of shape [3]}}
+  // expected-error @+2 {{a per-channel operand must have the shape [3]}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.instance_norm %x, %c, %c {epsilon = 0.0 : f64} : tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<2x3x4xf32>
   return

@@ -33,7 +33,7 @@ func.func @find(%x: tensor<2x!dataflow.string>) {
 // -----
 
 func.func @normalize(%x: tensor<0x!dataflow.string>) {
-  // expected-error @+1 {{has room for 1 and one count, got 'tensor<0x!dataflow.string>' and 'tensor<i64>'}}
+  // expected-error @+1 {{must return at most 1 strings and one count, got 'tensor<0x!dataflow.string>' and 'tensor<i64>'}}
   %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<0x!dataflow.string>) -> (tensor<0x!dataflow.string>, tensor<i64>)
   return
 }
@@ -41,7 +41,7 @@ func.func @normalize(%x: tensor<0x!dataflow.string>) {
 // -----
 
 func.func @matrix(%x: tensor<1x2x!dataflow.string>) {
-  // expected-error @+1 {{takes a list, got 'tensor<1x2x!dataflow.string>'}}
+  // expected-error @+1 {{needs an input of rank 1, got 'tensor<1x2x!dataflow.string>'}}
   %y, %n = dataflow.string_normalize unchanged %x without [] : (tensor<1x2x!dataflow.string>) -> (tensor<2x!dataflow.string>, tensor<i64>)
   return
 }

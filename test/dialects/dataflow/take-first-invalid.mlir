@@ -34,5 +34,5 @@ func.func @given(%x: tensor<8xf32, #dataflow.extents<()[s0, s1] -> (s0), #symbol
 
 // -----
 
-// expected-error @+1 {{symbol "rows" stands behind one that is found, write it before}}
+// expected-error @+1 {{symbol "rows" follows a symbol that is marked 'found', write symbols of the caller first}}
 #symbols = #dataflow.symbols<"kept" = 0 to 8 found, "rows" = 1 to 8>

@@ -9,7 +9,7 @@ func.func @nameless() {
 // -----
 
 func.func @trained_integers() {
-  // expected-error @+1 {{is trainable and holds 'i64' elements, not floats}}
+  // expected-error @+1 {{is trainable and holds 'i64' elements instead of floats}}
   %0 = dataflow.state "n" trainable dense<5> : tensor<3xi64>
   return
 }
@@ -17,7 +17,7 @@ func.func @trained_integers() {
 // -----
 
 func.func @several_steps(%step: tensor<2xi64>) {
-  // expected-error @+1 {{step is not one number}}
+  // expected-error @+1 {{step must be one number}}
   %0 = dataflow.dropout_mask %step {keep = 0.75, seed = 3} : (tensor<2xi64>) -> tensor<4xi1>
   return
 }
@@ -25,7 +25,7 @@ func.func @several_steps(%step: tensor<2xi64>) {
 // -----
 
 func.func @certain_and_more(%step: tensor<i64>) {
-  // expected-error @+1 {{keep is not a probability}}
+  // expected-error @+1 {{keep must be a probability from 0 to 1}}
   %0 = dataflow.dropout_mask %step {keep = 1.25, seed = 3} : (tensor<i64>) -> tensor<4xi1>
   return
 }
@@ -33,7 +33,7 @@ func.func @certain_and_more(%step: tensor<i64>) {
 // -----
 
 func.func @not_a_number(%step: tensor<i64>) {
-  // expected-error @+1 {{keep is not a probability}}
+  // expected-error @+1 {{keep must be a probability from 0 to 1}}
   %0 = dataflow.dropout_mask %step {keep = 0x7FF8000000000000 : f64, seed = 3} : (tensor<i64>) -> tensor<4xi1>
   return
 }
@@ -65,7 +65,7 @@ func.func @conv_without_space(%x: tensor<4x4xf32>, %g: tensor<4x6xf32>) {
 // -----
 
 func.func @conv_groups(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{channels, groups and batch do not match}}
+  // expected-error @+1 {{channels, groups and batch of input, gradient and result do not match}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [1] pads_low [1] dilations [1] {groups = 3 : i64} : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x1x3xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @conv_groups(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
 // -----
 
 func.func @conv_no_groups(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{channels, groups and batch do not match}}
+  // expected-error @+1 {{channels, groups and batch of input, gradient and result do not match}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [1] pads_low [1] dilations [1] {groups = 0 : i64} : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @conv_no_groups(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
 // -----
 
 func.func @conv_batch(%x: tensor<4x4x9xf32>, %g: tensor<2x6x9xf32>) {
-  // expected-error @+1 {{channels, groups and batch do not match}}
+  // expected-error @+1 {{channels, groups and batch of input, gradient and result do not match}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [1] pads_low [1] dilations [1] : (tensor<4x4x9xf32>, tensor<2x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -97,7 +97,7 @@ func.func @conv_elements(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf64>) {
 // -----
 
 func.func @conv_stride(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{strides and dilations are from 1 to 2^31, pads_low fits 32 bits}}
+  // expected-error @+1 {{strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [0] pads_low [1] dilations [1] : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @conv_stride(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
 // -----
 
 func.func @conv_pad(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{strides and dilations are from 1 to 2^31, pads_low fits 32 bits}}
+  // expected-error @+1 {{strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [1] pads_low [-9223372036854775808] dilations [1] : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @pool_ranks(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @pool_channels(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{changes batch or channels}}
+  // expected-error @+1 {{must keep batch and channels}}
   %0 = dataflow.pool_gradient average %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>) -> tensor<1x3x9x10xf32>
   return
 }
@@ -129,7 +129,7 @@ func.func @pool_channels(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @pool_dilation(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{kernel, strides and dilations are from 1 to 2^31, pads fit 32 bits}}
+  // expected-error @+1 {{kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits}}
   %0 = dataflow.pool_gradient average %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 0] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @pool_dilation(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @pool_high_pad(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{kernel, strides and dilations are from 1 to 2^31, pads fit 32 bits}}
+  // expected-error @+1 {{kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits}}
   %0 = dataflow.pool_gradient average %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 4294967296] dilations [1, 1] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -145,7 +145,7 @@ func.func @pool_high_pad(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @max_without_input(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{'max' saves 1 tensors, not 0}}
+  // expected-error @+1 {{'max' must save 1 tensors, got 0}}
   %0 = dataflow.pool_gradient max %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -153,7 +153,7 @@ func.func @max_without_input(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @average_with_input(%g: tensor<1x2x4x5xf32>, %x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{'average' saves 0 tensors, not 1}}
+  // expected-error @+1 {{'average' must save 0 tensors, got 1}}
   %0 = dataflow.pool_gradient average %g saved %x kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>, tensor<1x2x9x10xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -161,7 +161,7 @@ func.func @average_with_input(%g: tensor<1x2x4x5xf32>, %x: tensor<1x2x9x10xf32>)
 // -----
 
 func.func @lp_saves_twice_the_input(%g: tensor<1x2x4x5xf32>, %x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{saved tensor 1 differs in type from the pooling's}}
+  // expected-error @+1 {{saved tensor 1 differs in type from that of the pooling operator}}
   %0 = dataflow.pool_gradient lp %g saved %x, %x kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>, tensor<1x2x9x10xf32>, tensor<1x2x9x10xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @no_channels(%x: tensor<4xf32>, %c: tensor<3xf32>) {
 // -----
 
 func.func @other_channels(%x: tensor<4x3xf32>, %c: tensor<3xf32>, %d: tensor<4xf32>) {
-  // expected-error @+2 {{scale or bias is not 'tensor<3xf32>', one value a channel}}
+  // expected-error @+2 {{scale and bias must be 'tensor<3xf32>', one value for each channel}}
   // expected-error @+1 {{failed to infer returned types}}
   %y:3 = dataflow.batch_norm_train %x, %c, %d {epsilon = 1.0e-5} : tensor<4x3xf32>, tensor<3xf32>, tensor<4xf32> -> tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>
   return
@@ -195,7 +195,7 @@ func.func @other_channels(%x: tensor<4x3xf32>, %c: tensor<3xf32>, %d: tensor<4xf
 // -----
 
 func.func @no_batch(%x: tensor<0x3xf32>, %c: tensor<3xf32>) {
-  // expected-error @+1 {{has no elements to take statistics of}}
+  // expected-error @+1 {{has an input without elements, of which no statistics exist}}
   %y:3 = dataflow.batch_norm_train %x, %c, %c {epsilon = 1.0e-5} : tensor<0x3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<0x3xf32>, tensor<3xf32>, tensor<3xf32>
   return
 }

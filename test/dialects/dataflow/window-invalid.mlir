@@ -9,7 +9,7 @@ func.func @ranks(%x: tensor<1x2x9x10xf32>) {
 // -----
 
 func.func @negative_pad(%x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{kernel, strides and dilations are at least 1, pads at least 0}}
+  // expected-error @+1 {{kernel, strides and dilations must be at least 1 and pads at least 0}}
   %0 = dataflow.pool max %x kernel [3, 3] strides [2, 2] pads [-1, 1] to [1, 1] dilations [1, 1] : tensor<1x2x9x10xf32> -> tensor<1x2x5x5xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @too_many_windows(%x: tensor<1x2x9x10xf32>) {
 // -----
 
 func.func @channels(%x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{changes batch or channels}}
+  // expected-error @+1 {{must keep batch and channels}}
   %0 = dataflow.pool max %x kernel [3, 3] strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<1x2x9x10xf32> -> tensor<1x3x5x5xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @channels(%x: tensor<1x2x9x10xf32>) {
 // -----
 
 func.func @power(%x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{p is 1000000000000, not in 1..64}}
+  // expected-error @+1 {{p is 1000000000000, and must be from 1 to64}}
   %0 = dataflow.pool lp %x kernel [3, 3] strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] {p = 1000000000000 : i64} : tensor<1x2x9x10xf32> -> tensor<1x2x5x5xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @interpolation(%x: tensor<4x4xi32>) {
 // -----
 
 func.func @size(%x: tensor<1x2x3xf32>) {
-  // expected-error @+2 {{size is not positive}}
+  // expected-error @+2 {{each entry of its size must be positive}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.lrn %x {alpha = 0.0001 : f64, beta = 0.75 : f64, bias = 1.0 : f64, size = 0 : i64} : tensor<1x2x3xf32> -> tensor<1x2x3xf32>
   return

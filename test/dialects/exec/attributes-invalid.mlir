@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{a target has a name, a triple and a cpu, write them or run exec-attach-target}}
+// expected-error @+1 {{a target must have a name, a triple and a cpu, write them or run exec-attach-target}}
 #target = #exec.target<name = "x86-64-v3", triple = "", cpu = "x86-64-v3", features = "", tune = "generic", required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [80, 90]>
 
 // -----
@@ -20,7 +20,7 @@
 
 // -----
 
-// expected-error @+1 {{target 'x86-64-v3' has architectures [90, 80], write numbers of GPUs' in ascending order, as 80 for sm_80}}
+// expected-error @+1 {{target 'x86-64-v3' has architectures [90, 80], write numbers of GPU architectures in ascending order, such as 80 for sm_80}}
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic", required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90, 80]>
 
 // -----

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 #symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
-// expected-error @+1 {{C1: needs a memory, and one step without bounds, its last one}}
+// expected-error @+1 {{C1: needs a memory, and exactly one step without bounds, which must be the last}}
 exec.program @p parameters 0 state 0 {
   exec.memory @host arena 64
   exec.device @cpu cpu in @host threads 1 speed 1.0
@@ -21,7 +21,7 @@ exec.program @p parameters 0 state 0 {
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
   exec.step for [4] arenas [0] {
   }
-  // expected-error @+1 {{C17: has the bounds of a step before it}}
+  // expected-error @+1 {{C17: has the same bounds as an earlier step}}
   exec.step for [4] arenas [64] {
   }
   exec.step {
@@ -36,7 +36,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C17: has 2 bounds and 1 arenas, the program has 1 symbols and 1 memories}}
+  // expected-error @+1 {{C17: has 2 bounds and 1 arenas, and the program has 1 symbols and 1 memories}}
   exec.step for [4, 4] arenas [0] {
   }
   exec.step {
@@ -81,7 +81,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C1: needs a step with the same bounds, and to be its only init}}
+  // expected-error @+1 {{C1: needs a step with the same bounds, which must have only this init}}
   exec.init for [6] {
   }
   exec.step for [4] arenas [0] {
@@ -99,7 +99,7 @@ exec.program @p parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
   exec.step for [4] arenas [0] {
-    // expected-error @+1 {{C5: input 0 has 16 bytes, not 64}}
+    // expected-error @+1 {{C5: input 0 has 16 bytes, and the slot has 64}}
     %x = exec.home input 0 bytes 64 tensor "x"
   }
   exec.step {
@@ -130,7 +130,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C17: has bounds or arenas, and needs both or none}}
+  // expected-error @+1 {{C17: must have both bounds and arenas, or neither}}
   "exec.step"() <{bounds = array<i64: 4>}> ({
   ^bb0:
   }) : () -> ()

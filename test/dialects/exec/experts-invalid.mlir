@@ -57,7 +57,7 @@ exec.program @no_file parameters 16384 state 0 slots 2 {
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
-  // expected-error@+1 {{C18: is an expert, and the program has no memory of kind file, declare one}}
+  // expected-error@+1 {{C18: is an expert of a program without a memory of kind file, declare such a memory}}
   exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
   exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {
@@ -180,7 +180,7 @@ exec.program @end parameters 16384 state 0 slots 2 {
 // -----
 
 func.func private @f()
-// expected-error@+1 {{C18: 2 slots of 8192 bytes do not fit into the host's memory beside its arena of 128}}
+// expected-error@+1 {{C18: 2 slots of 8192 bytes do not fit into the host's memory in addition to the arena of 128}}
 exec.program @room parameters 16384 state 0 slots 2 {
   exec.memory @host arena 128 capacity 16000
   exec.memory @disk file
@@ -250,7 +250,7 @@ exec.program @mask parameters 16384 state 0 slots 2 {
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
-    // expected-error@+1 {{C18: launches the expert 'second', and is not on a CPU or reads no mask with the 2 elements of its group}}
+    // expected-error@+1 {{C18: launches the expert 'second' on a device other than a CPU or without a mask of the 2 elements of its group}}
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
 }
@@ -275,7 +275,7 @@ exec.program @element parameters 16384 state 0 slots 2 {
     %w = exec.home parameter 8192 bytes 4100 tensor "w"
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
-    // expected-error@+1 {{C18: launches the expert 'first', and is not on a CPU or reads no mask with the 3 elements of its group}}
+    // expected-error@+1 {{C18: launches the expert 'first' on a device other than a CPU or without a mask of the 3 elements of its group}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
@@ -301,7 +301,7 @@ exec.program @emulated parameters 16384 state 0 slots 2 {
     %w = exec.home parameter 8192 bytes 4100 tensor "w"
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
-    // expected-error@+1 {{C18: launches the expert 'first', and is not on a CPU}}
+    // expected-error@+1 {{C18: launches the expert 'first' on a device other than a CPU or without a mask of}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }

@@ -2,7 +2,7 @@
 
 // C3: the first memory is a file.
 exec.program @p parameters 512 state 64 {
-  // expected-error @+1 {{C3: the first memory is the host's, and no file}}
+  // expected-error @+1 {{C3: the first memory must be that of the host and not a file}}
   exec.memory @host file arena 768
   exec.memory @disk file arena 256
   exec.device @cpu cpu in @host threads 1 speed 1.0
@@ -20,7 +20,7 @@ exec.program @p parameters 512 state 64 {
 exec.program @p parameters 512 state 64 {
   exec.memory @host arena 768
   exec.memory @disk file arena 256
-  // expected-error @+1 {{C3: computes in a file}}
+  // expected-error @+1 {{C3: must not compute in a file}}
   exec.device @cpu cpu in @disk threads 1 speed 1.0
   exec.link @bus joins @disk, @host rate 1.0e9 duplex 1.5e9 latency 1000
   exec.stream @run compute of @cpu
@@ -42,7 +42,7 @@ exec.program @p parameters 512 state 64 {
   exec.stream @in file_in of @cpu
   exec.stream @out file_out of @cpu
   exec.step {
-    // expected-error @+1 {{C5: a home that names a memory is a parameter's, in a file}}
+    // expected-error @+1 {{C5: only the home of a parameter may name a memory, which must be a file}}
     %h = exec.home state 0 in @disk bytes 64 tensor "h" resident
   }
 }
@@ -59,7 +59,7 @@ exec.program @p parameters 512 state 64 {
   exec.stream @in file_in of @cpu
   exec.stream @out file_out of @cpu
   exec.step {
-    // expected-error @+1 {{C5: a home that names a memory is a parameter's, in a file}}
+    // expected-error @+1 {{C5: only the home of a parameter may name a memory, which must be a file}}
     %h = exec.home parameter 0 in @host bytes 64 tensor "h"
   }
 }
@@ -210,7 +210,7 @@ exec.program @p parameters 512 state 64 {
     %w_0 = exec.slot @host at 0 bytes 64 tensor "w"
     %t = exec.slot @host at 64 bytes 64 tensor "t"
     %e = exec.read %w to %w_0 bytes 64 via @bus on @in
-    // expected-error @+1 {{C7: reads 'w', whose write does not happen before; wait for its event}}
+    // expected-error @+1 {{C7: reads 'w', whose write is not ordered before this command, wait for the event of the write}}
     %e0 = exec.launch @f "first" reads(%w_0) writes(%t) on @run
   }
 }

@@ -3,7 +3,7 @@
 // One program a constraint of the dialect's description, each broken in one way.
 
 // C1: two steps.
-// expected-error @+1 {{C1: needs a memory, and one step without bounds, its last one}}
+// expected-error @+1 {{C1: needs a memory, and exactly one step without bounds, which must be the last}}
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
@@ -30,7 +30,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @in in of @accel
   exec.stream @out out of @accel
   exec.step {
-    // expected-error @+1 {{C1: only slots and commands stand in a program's bodies}}
+    // expected-error @+1 {{C1: only slots and commands are allowed in the bodies of a program}}
     %0 = "builtin.unrealized_conversion_cast"() : () -> i32
   }
 }
@@ -67,7 +67,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @run compute of @accel
   exec.stream @in in of @accel
   exec.stream @out out of @accel
-  // expected-error @+1 {{C1: a body takes no arguments}}
+  // expected-error @+1 {{C1: a body must not have arguments}}
   exec.step {
   ^bb0(%e0: !exec.event):
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
@@ -178,7 +178,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @in in of @accel
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{C2: 'p' is not a kernel}}
+    // expected-error @+1 {{C2: 'p' must be a kernel}}
     %e = exec.launch @p "op" reads() writes(%x) on @run
   }
 }
@@ -193,7 +193,7 @@ exec.program @p parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{C2: 'cpu' is not a stream}}
+    // expected-error @+1 {{C2: 'cpu' must be a stream}}
     %e = exec.launch @k "op" reads() writes(%x) on @cpu
   }
 }
@@ -206,7 +206,7 @@ exec.program @p parameters 0 state 0 {
   // expected-note @+1 {{declared here as 'exec.memory'}}
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{C2: 'host' is not a device}}
+  // expected-error @+1 {{C2: 'host' must be a device}}
   exec.stream @run compute of @host
   exec.step {
   }
@@ -219,7 +219,7 @@ exec.program @p parameters 0 state 0 {
   exec.memory @host
   // expected-note @+1 {{declared here as 'exec.device'}}
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{C2: 'cpu' is not a memory}}
+  // expected-error @+1 {{C2: 'cpu' must be a memory}}
   exec.device @other cpu in @cpu threads 1 speed 1.0
   exec.step {
   }
@@ -249,7 +249,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C2: 'in' is not a link}}
+    // expected-error @+1 {{C2: 'in' must be a link}}
     %e = exec.swap_in %w to %x bytes 64 via @in on @in
   }
 }
@@ -283,7 +283,7 @@ exec.program @p parameters 0 state 0 {
 
 // C3: an arena beyond its memory's capacity.
 exec.program @p parameters 0 state 0 {
-  // expected-error @+1 {{C3: arena of 512 bytes does not fit in the memory's capacity}}
+  // expected-error @+1 {{C3: arena of 512 bytes exceeds the capacity of the memory}}
   exec.memory @host arena 512 capacity 256
   exec.step {
   }
@@ -301,7 +301,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @in in of @accel
   exec.stream @out out of @accel
   exec.memory @accel1
-  // expected-error @+1 {{C3: rate must be positive, duplex in [rate, 2 x rate]}}
+  // expected-error @+1 {{C3: rate must be positive, duplex must be in [rate, 2 x rate] and latency must be at least 0}}
   exec.link @l joins @accel0, @accel1 rate 1.0 duplex 3.0 latency 0
   exec.step {
   }
@@ -405,7 +405,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @out out of @accel
   exec.input "x" : tensor<16xf32>
   exec.step {
-    // expected-error @+1 {{C5: input 0 has 64 bytes, not 128}}
+    // expected-error @+1 {{C5: input 0 has 64 bytes, and the slot has 128}}
     %x = exec.home input 0 bytes 128 tensor "x"
   }
 }
@@ -463,7 +463,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
-    // expected-error @+1 {{C7: reads 'x', which no command before has written}}
+    // expected-error @+1 {{C7: reads 'x', which no earlier command has written}}
     %e0 = exec.launch @k "a" reads(%x) writes(%y) on @run
   }
 }
@@ -485,7 +485,7 @@ exec.program @p parameters 256 state 64 {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
     %e0 = exec.swap_in %w to %x bytes 64 via @bus on @in
-    // expected-error @+1 {{C7: reads 'w', whose write does not happen before; wait for its event}}
+    // expected-error @+1 {{C7: reads 'w', whose write is not ordered before this command, wait for the event of the write}}
     %e1 = exec.launch @k "a" reads(%x) writes(%y) on @run
   }
 }
@@ -584,7 +584,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{C9: copies 'w' to a slot of 'x'}}
+    // expected-error @+1 {{C9: copies 'w' to 'x', which is a slot of another tensor}}
     %e0 = exec.swap_in %w to %x bytes 64 via @bus on @in
   }
 }
@@ -603,7 +603,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: copies 65 bytes, more than its slots have}}
+    // expected-error @+1 {{C9: copies 65 bytes, more than one of the slots has}}
     %e0 = exec.swap_in %w to %x bytes 65 via @bus on @in
   }
 }
@@ -623,7 +623,7 @@ exec.program @p parameters 256 state 64 {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %h = exec.slot @host at 0 bytes 64 tensor "x"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
-    // expected-error @+1 {{C9: swap_in comes from the host's memory}}
+    // expected-error @+1 {{C9: swap_in must copy from the host's memory and swap_out to it, and copy must do}}
     %e1 = exec.swap_in %x to %h bytes 64 via @bus on @in wait(%e0)
   }
 }
@@ -767,7 +767,7 @@ exec.program @p parameters 256 state 64 {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
-    // expected-error @+1 {{C12: waits for a command of its own stream}}
+    // expected-error @+1 {{C12: waits for a command of the same stream, which is already ordered before}}
     %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run wait(%e0)
   }
 }
@@ -824,7 +824,7 @@ exec.program @p parameters 256 state 64 {
     %e = exec.swap_in %w to %w_0 bytes 64 via @bus on @in
   }
   exec.step {
-    // expected-error @+1 {{C14: 'w' is resident, and 'x' is in its place when the step ends}}
+    // expected-error @+1 {{C14: 'w' is resident, and 'x' is at this address when the step ends}}
     %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %e = exec.launch @k "a" reads() writes(%x) on @run
@@ -850,7 +850,7 @@ exec.program @p parameters 0 state 64 {
     %e = exec.swap_in %h to %h_0 bytes 64 via @bus on @in
   }
   exec.step {
-    // expected-error @+1 {{C14: 'h' is resident, and is not in its place with its new value when the step ends}}
+    // expected-error @+1 {{C14: 'h' is resident, and the new value is not at this address when the step ends}}
     %h = exec.slot @accel0 at 0 bytes 64 tensor "h" resident
     %n = exec.slot @accel0 at 64 bytes 64 tensor "n" replaces "h"
     %n_0 = exec.home state 0 bytes 64 tensor "n" replaces "h"
@@ -873,7 +873,7 @@ exec.program @p parameters 256 state 64 {
   exec.stream @out out of @accel
   exec.init {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{C15: init holds copies alone}}
+    // expected-error @+1 {{C15: init may contain only copies}}
     %e = exec.launch @k "a" reads() writes(%x) on @run
   }
   exec.step {

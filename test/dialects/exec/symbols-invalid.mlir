@@ -5,7 +5,7 @@
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.input "x" : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), #rows>>
-  // expected-error @+1 {{C16: 'w' has other symbols than a port before it, express all extents by one #dataflow.symbols}}
+  // expected-error @+1 {{C16: 'w' and an earlier port have different symbols, express all extents by one #dataflow.symbols}}
   exec.input "w" : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), #columns>>
   exec.step {
   }
@@ -25,7 +25,7 @@ exec.program @p parameters 0 state 0 {
 
 exec.program @p parameters 0 state 64 {
   exec.memory @host
-  // expected-error @+1 {{C16: state 'cache' has extents that change between steps, give it fixed ones}}
+  // expected-error @+1 {{C16: state 'cache' has extents that change between steps, give the state fixed extents}}
   exec.state "cache" at 0 : tensor<4xf32, #dataflow.extents<()[s0] -> (s0), <"rows" = 1 to 4>>>
   exec.step {
   }

@@ -270,7 +270,7 @@ TEST_CASE("exchanges have the rates of a machine's links", "[barriers]") {
   CHECK(exchangeOver(*machinePreset("p2.8xlarge"), Exchange::Kind::Peers, 1000, 1));
   Expected<Exchange> none = exchangeOver(*machinePreset("host"), Exchange::Kind::Server, 1000, 1);
   REQUIRE_FALSE(none);
-  CHECK_THAT(none.error().message, Catch::Contains("machine 'host' has no link from the host's memory"));
+  CHECK_THAT(none.error().message, Catch::Contains("machine 'host' needs a link from the host's memory"));
   CHECK_FALSE(exchangeOver(*machine, Exchange::Kind::Server, -1, 1));
   CHECK_FALSE(exchangeOver(*machine, Exchange::Kind::Server, 1, 0));
 }

@@ -280,7 +280,7 @@ TEST_CASE("a rank that fails ends the others", "[barriers]") {
     CHECK(trained.results[1].error().message == "its disk is full");
     for (size_t rank : {size_t(0), size_t(2)}) {
       REQUIRE_FALSE(trained.results[rank]);
-      CHECK(trained.results[rank].error().message == "rank 1 takes part no more: its disk is full");
+      CHECK(trained.results[rank].error().message == "rank 1 has stopped: its disk is full");
     }
   }
 }
@@ -312,8 +312,8 @@ TEST_CASE("a training that cannot be is refused", "[barriers]") {
   CHECK(fault("pssp:1,2", 1, 3).empty());
   CHECK(fault("pbsp:3", 1, 3) ==
         "a sample of 3 ranks is larger than the 2 other ranks, barrier 'pbsp:3', give a smaller one");
-  CHECK(fault("bsp", 0, 3) == "3 ranks do 0 steps, barrier 'bsp', give at least one of each");
-  CHECK(fault("bsp", 1, 0) == "0 ranks do 1 steps, barrier 'bsp', give at least one of each");
+  CHECK(fault("bsp", 0, 3) == "3 ranks and 0 steps are out of range, barrier 'bsp', give at least one of each");
+  CHECK(fault("bsp", 1, 0) == "0 ranks and 1 steps are out of range, barrier 'bsp', give at least one of each");
   BarrierTraining busy = trainingOf("bsp", 1);
   busy.retestNs = 0;
   CHECK_FALSE(busy.check(2));

@@ -219,7 +219,7 @@ TEST_CASE("a module that is not lowered is not emitted", "[codegen]") {
   REQUIRE(target);
   auto objects = emitObjects(*module, *target);
   REQUIRE(!objects);
-  CHECK_THAT(objects.error().message, Catch::Contains("not wholly in the LLVM dialect: "));
+  CHECK_THAT(objects.error().message, Catch::Contains("has operations outside the LLVM dialect: "));
 }
 
 TEST_CASE("what cannot be lowered is an error, not a crash", "[codegen]") {

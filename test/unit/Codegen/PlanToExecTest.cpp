@@ -245,7 +245,7 @@ TEST_CASE("what a program cannot say is an error that names the tensor", "[codeg
   };
   SECTION("an output that is an input") {
     model.binding.outputs[0].tensor = model.x;
-    failsWith("'x' is two of input, output and state");
+    failsWith("'x' is more than one of input, output and state");
   }
   SECTION("a state that grows") {
     model.graph.mutableTensor(model.newH).bytes = 512;

@@ -107,12 +107,12 @@ TEST_CASE("a pipeline runs with the verifier, and fails with a diagnostic", "[pi
   CHECK(Pipeline().onFunctions("dataflow-fuse").run(*module));
   Status failed = Pipeline().onModule("dataflow-to-exec").run(*module);
   REQUIRE_FALSE(failed);
-  CHECK_THAT(failed.error().message, Catch::Contains("there is no attribute 'exec.machine'"));
+  CHECK_THAT(failed.error().message, Catch::Contains("the module has no attribute 'exec.machine'"));
   // The pass's own code, and not that of a failed pipeline.
   CHECK(failed.error().code == ErrorCode::InvalidInput);
   Status unknown = Pipeline().onModule("no-such-pass").run(*module);
   REQUIRE_FALSE(unknown);
-  CHECK_THAT(unknown.error().message, Catch::Contains("pass 'no-such-pass' is not there"));
+  CHECK_THAT(unknown.error().message, Catch::Contains("pass 'no-such-pass' does not exist or rejects its options"));
 }
 
 TEST_CASE("a compilation after a phase that failed fails alike, and its getters are defined", "[compilation]") {

@@ -56,7 +56,7 @@ TEST_CASE("broken plan files are refused, each with its reason", "[planfile]") {
   }
   SECTION("arena beyond the limit") {
     json["problem"]["capacities"]["accel0"] = 640;
-    reason = "bytes of memory 'accel0' of 640";
+    reason = "bytes of memory 'accel0', which has 640";
   }
   SECTION("negative ideal") {
     json["summary"]["idealNs"] = -1;
@@ -76,7 +76,8 @@ TEST_CASE("broken plan files are refused, each with its reason", "[planfile]") {
   }
   SECTION("a search that gets worse") {
     json["summary"]["history"] = {{1, 500}, {2, 600}};
-    reason = "more evaluations and less time each, at 'plan.json.summary.history[1]'";
+    reason = "each point of a search must have more evaluations and a smaller makespan than the previous one, at "
+             "'plan.json.summary.history[1]'";
   }
   SECTION("a point of a search without its time") {
     json["summary"]["history"] = Json::array({Json::array({1})});

@@ -46,7 +46,8 @@ TEST_CASE("every option of a training step is read", "[training]") {
   CHECK(options.weightDecay == 0.25);
   CHECK(parseTraining("ignore-index=-100", "").value().ignoreIndex == -100);
   CHECK(errorOf("ignore-index=x") == "'x' is out of range, option '--train ignore-index', give an integer");
-  CHECK(errorOf("loss=mse,ignore-index=0") == "'mse' has no labels, option '--train ignore-index', leave it out");
+  CHECK(errorOf("loss=mse,ignore-index=0") ==
+        "loss 'mse' has no labels to ignore, option '--train ignore-index', leave it out");
   options = parseTraining("loss=mse", "momentum,momentum=0.5,nesterov=true").value();
   CHECK(options.momentum == 0.5);
   CHECK(options.nesterov);
@@ -82,10 +83,10 @@ TEST_CASE("optimizers and options that another has are refused", "[training]") {
 }
 
 TEST_CASE("options without an effect are refused", "[training]") {
-  CHECK(errorOf("axis=1,loss=mse") == "'mse' has no classes, option '--train axis', leave it out");
-  CHECK(errorOf("loss=output:y,axis=0") == "'output' has no classes, option '--train axis', leave it out");
+  CHECK(errorOf("axis=1,loss=mse") == "loss 'mse' has no axis of classes, option '--train axis', leave it out");
+  CHECK(errorOf("loss=output:y,axis=0") == "loss 'output' has no axis of classes, option '--train axis', leave it out");
   CHECK(errorOf("of=z,loss=output:y") ==
-        "'z' and 'y' are two outputs to take the loss of, option '--train of', leave it out");
+        "both 'z' and 'y' are named as the output of the loss, option '--train of', leave it out");
 }
 
 TEST_CASE("numbers of training that are out of range are refused", "[training]") {
@@ -143,7 +144,7 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==
         "'depth' is not known, option '--pipeline', use microbatches, ranks, schedule, stages");
   CHECK(errorOf("stages=4,ranks=2,microbatches=4")
-            .find("option '--pipeline': schedule '1f1b' has one stage for each of the 2 groups") == 0);
+            .find("option '--pipeline': schedule '1f1b' allows one stage for each of the 2 groups") == 0);
   CHECK(errorOf("stages=4,ranks=3,microbatches=4,schedule=interleaved")
             .find("option '--pipeline': 4 stages cannot be divided") == 0);
   CHECK(errorOf("stages=2,microbatches=4,schedule=zero").find("option '--pipeline': unknown schedule 'zero'") == 0);

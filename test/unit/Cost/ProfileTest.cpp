@@ -117,7 +117,7 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
       {"/links/0/latencyNs", 3'600'000'000'001, "write at most one hour"},
       {"/links/0/eventLatencyNs", 3'600'000'000'000, "are more than one hour"},
       {"/links/0/duplexBytesPerSec", -2, "duplexBytesPerSec -2 is out of range"},
-      {"/links/0/between", Json::array(), "joins two memories"},
+      {"/links/0/between", Json::array(), "must name two memories"},
       {"/links/0/latencyNs", -1, "latencyNs -1 is out of range"},
       {"/links/0/eventLatencyNs", -1, "eventLatencyNs -1 is out of range"},
       {"/links/0/spread", -1, "spread -1 is negative"},

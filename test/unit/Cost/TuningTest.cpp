@@ -77,7 +77,7 @@ TEST_CASE("a malformed tuning is refused, and the error says where", "[cost]") {
       {[](Json &json) { json["thresholds"][0]["state"] = "often"; }, "state 'often' is not known"},
       {[](Json &json) { json["thresholds"][0]["ns"] = 0; }, "ns 0 is out of range"},
       {[](Json &json) { json["thresholds"][0].erase("ns"); }, "ns"},
-      {[](Json &json) { json["thresholds"][2]["ns"] = 5; }, "threshold 'never' has no time"},
+      {[](Json &json) { json["thresholds"][2]["ns"] = 5; }, "a threshold in state 'never' cannot have a time"},
       {[](Json &json) { json["thresholds"][1]["rate"] = "products"; }, "rate 'products' has two thresholds"},
       {[](Json &json) { json["profile"]["schema"] = 99; }, "profile schema 99 is not known"},
       {[](Json &json) { json.erase("profile"); }, "profile"},

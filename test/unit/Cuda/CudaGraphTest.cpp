@@ -350,7 +350,7 @@ TEST_CASE("steps with states and arenas in files are not recorded", "[cuda]") {
     REQUIRE(session);
     checkSwap(session.get(), model);
     CHECK(sluice_notes(session.get()) ==
-          std::string("steps run command by command: what it keeps on the host is in files\n"));
+          std::string("steps run command by command: tensors of the host are in files (--spill)\n"));
   }
   CHECK(fakeCudaHeld() == 0);
 }
@@ -375,7 +375,7 @@ TEST_CASE("no more than a quarter of the host's memory is pinned", "[cuda]") {
       if (arena == most - others)
         CHECK(notes.empty());
       else
-        CHECK_THAT(notes, Contains("steps run command by command: what a step copies from and to takes more than a "
+        CHECK_THAT(notes, Contains("steps run command by command: the buffers that a step copies from and to exceed a "
                                    "quarter of the host's memory"));
     }
     CHECK(fakeCudaHeld() == 0);
@@ -434,7 +434,7 @@ TEST_CASE("steps on several GPUs run command by command, each on its own", "[cud
       REQUIRE(runOnce(session.get(), x, y) == 0);
       CHECK(y == std::vector<float>(256, static_cast<float>(round) + 2));
     }
-    CHECK(sluice_notes(session.get()) == std::string("steps run command by command: it runs on several GPUs\n"));
+    CHECK(sluice_notes(session.get()) == std::string("steps run command by command: the model runs on several GPUs\n"));
   }
   CHECK(fakeCudaHeld() == 0);
 }

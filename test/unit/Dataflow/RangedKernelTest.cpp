@@ -302,6 +302,6 @@ TEST_CASE("kernels that need constant extents refuse symbols", "[dataflow][range
         %r = dataflow.select %0, %b, %b : tensor<{s0}xi1>, tensor<{s0}xf32>, tensor<{s0}xf32>)");
   for (bool inGrids : {false, true})
     CHECK_THAT(refusalOf(member, inGrids),
-               Catch::Contains("'dataflow.dropout_mask' op its kernel needs sizes that are known when compiling") &&
+               Catch::Contains("'dataflow.dropout_mask' op has a kernel that needs sizes known at compile time") &&
                    Catch::Contains("\"n\""));
 }

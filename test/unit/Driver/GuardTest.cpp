@@ -198,7 +198,7 @@ TEST_CASE("a stack that nesting exhausts is an error, any other fault a crash", 
     return recurse(&top);
   });
   CHECK(deep.exitCode() == 1);
-  CHECK_THAT(deep.errors, StartsWith("error: the stack is exhausted, "));
+  CHECK_THAT(deep.errors, StartsWith("error: the stack is exhausted because "));
   Ended fault = runGuarded([] {
     // An address of no page, far from the stack.
     volatile int *nothing = reinterpret_cast<int *>(uintptr_t(64));

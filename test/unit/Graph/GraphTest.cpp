@@ -151,7 +151,7 @@ TEST_CASE("check names what is wrong", "[graph]") {
   }
   SECTION("activation from nowhere") {
     add(graph, "e", {add(graph, "t")}, {add(graph, "te")});
-    CHECK_THAT(problem(graph), Contains("no operator writes it"));
+    CHECK_THAT(problem(graph), Contains("no operator writes"));
   }
   SECTION("in-place pair out of range") {
     graph.mutableOp(OperatorId(1)).inPlace = {{2, 0}};
@@ -159,7 +159,7 @@ TEST_CASE("check names what is wrong", "[graph]") {
   }
   SECTION("stale links") {
     graph.mutableTensor(TensorId(2)).consumers.pop_back();
-    CHECK_THAT(problem(graph), Contains("does not list its consumer"));
+    CHECK_THAT(problem(graph), Contains("does not list this operator as a consumer"));
   }
   SECTION("update of what is no state") {
     graph.setUpdates(TensorId(5), TensorId(1));
@@ -198,7 +198,7 @@ TEST_CASE("states and their new values", "[graph]") {
   }
   SECTION("written but updating nothing") {
     graph.mutableTensor(next).updates = TensorId();
-    CHECK_THAT(problem(graph), Contains("says no state"));
+    CHECK_THAT(problem(graph), Contains("must name the state that it updates"));
   }
 }
 

@@ -141,7 +141,7 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("unlinked") {
     machine.links.clear();
-    message = "no link to the host's";
+    message = "with the memory of the host";
   }
   SECTION("rate of zero") {
     machine.devices[1].flopsPerSec = 0;
@@ -169,11 +169,11 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("link to nowhere") {
     machine.links[2].b = MemoryId(9);
-    message = "link's memory does not exist";
+    message = "link names a memory that does not exist";
   }
   SECTION("link to itself") {
     machine.links[2].a = machine.links[2].b;
-    message = "to itself";
+    message = "with itself";
   }
   SECTION("link rate") {
     machine.links[0].bytesPerSec = std::numeric_limits<double>::infinity();
@@ -269,10 +269,10 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
       {"/links/0/duplexBytesPerSec", 2.4000000000000004e10, "duplex rate"},
       {"/links/0/latency", "2h", "latency must be from 0 to 1h"},
       {"/links/0/eventLatency", "1h", "latency and twice the event latency must together be at most 1h"},
-      {"/links/0/between", Json::array({"host"}), "joins two memories"},
+      {"/links/0/between", Json::array({"host"}), "must name two memories"},
       {"/links/0/between/1", "nowhere", "memory 'nowhere' is not"},
       {"/links/0/duplexBytesPerSec", 1e9, "duplex rate"},
-      {"/links", Json::array(), "no link to the host's"},
+      {"/links", Json::array(), "with the memory of the host"},
   };
   for (const Case &c : cases) {
     CAPTURE(c.pointer, c.value.dump());
@@ -369,7 +369,7 @@ TEST_CASE("a disk is measured with direct I/O in bounded time", "[machine]") {
   REQUIRE(rates);
   CHECK(rates->readBytesPerSec > 1e5);
   std::filesystem::resize_file(file, 1000);
-  CHECK_THAT(measureReads(file).error().message, Contains("less than 1 MiB") && Contains(file));
+  CHECK_THAT(measureReads(file).error().message, Contains("at least 1 MiB") && Contains(file));
   CHECK_THAT(measureDisk((directory / "none").string()).error().message,
              Contains("cannot measure the disk") && Contains("none"));
   std::filesystem::remove_all(directory);
@@ -437,11 +437,11 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("order") {
     machine.memories.push_back({"more"});
-    message = "the memory comes after a file, and files come last, memory 'more'";
+    message = "the memory is listed after a file, and files must be last, memory 'more'";
   }
   SECTION("no way to it") {
     machine.links.pop_back();
-    message = "the file has a link neither to the host's memory nor to that of device 'accel0', memory 'ssd'";
+    message = "no link joins the file with the host's memory or with the memory of device 'accel0', memory 'ssd'";
   }
   SECTION("two files") {
     machine.memories.push_back({"tape", 1, MemoryKind::File});
@@ -494,7 +494,7 @@ TEST_CASE("what is wrong of a file or a trunk in JSON is named", "[machine]") {
   }
   SECTION("trunk of one") {
     json["links"][1]["trunk"] = {"host"};
-    message = "a trunk is a link of two memories";
+    message = "'trunk' must name the two memories of a link";
   }
   SECTION("trunk of no link") {
     json["links"][1]["trunk"] = {"host", "ssd"};
@@ -502,7 +502,7 @@ TEST_CASE("what is wrong of a file or a trunk in JSON is named", "[machine]") {
   }
   SECTION("rate of zero") {
     json["links"][1]["reverseBytesPerSec"] = 0;
-    message = "a rate of 0";
+    message = "the rate is 0";
   }
   Expected<Machine> read = machineFromJson(JsonReader(json, "box.json:"));
   REQUIRE_FALSE(read);
@@ -515,9 +515,9 @@ TEST_CASE("machine files describe machines that can run", "[machine]") {
   const char *message = nullptr;
   SECTION("a CPU elsewhere") {
     machine.devices[1].kind = DeviceKind::Cpu;
-    message =
-        "a device of kind cpu must compute in the host's memory, device 'accel0' of machine 'emulated', give it the "
-        "kind emulated or cuda";
+    message = "a device of kind cpu must compute in the host's memory, device 'accel0' of machine 'emulated', give the "
+              "device "
+              "the kind emulated or cuda";
   }
   SECTION("an accelerator in the host's memory") {
     machine.devices[0].kind = DeviceKind::Emulated;
@@ -525,7 +525,7 @@ TEST_CASE("machine files describe machines that can run", "[machine]") {
   }
   SECTION("a memory without a device") {
     machine.memories.push_back({"disk", 1 << 20});
-    message = "no device computes in this memory, memory 'disk' of machine 'emulated', remove it or add its device";
+    message = "no device computes in memory 'disk', machine 'emulated', remove the memory or add a device for it";
   }
   REQUIRE(machine.check());
   Status status = machine.checkRunnable();

@@ -204,7 +204,7 @@ TEST_CASE("search proves the optimum of small instances", "[memory]") {
   REQUIRE(leastPeak(known) == 6);
   CHECK(solveOffsets(known)->boundBytes == 6);
   known.capacityBytes = 5;
-  CHECK(solveOffsets(known).error().message.find("no packing takes less than 6 bytes") != std::string::npos);
+  CHECK(solveOffsets(known).error().message.find("the buffers need at least 6 bytes") != std::string::npos);
 
   Rng rng(21);
   int aboveLive = 0;

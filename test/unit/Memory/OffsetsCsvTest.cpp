@@ -42,17 +42,17 @@ TEST_CASE("malformed instances are refused by line", "[memory]") {
     return problem ? std::string() : problem.error().message;
   };
   auto contains = [](const std::string &text, const char *part) { return text.find(part) != std::string::npos; };
-  CHECK(contains(message(""), "no header"));
+  CHECK(contains(message(""), "the header is missing"));
   CHECK(contains(message("a,b\n"), "unknown column 'a', x.csv:1"));
-  CHECK(contains(message("id,lower,upper\n"), "no column 'size'"));
-  CHECK(contains(message("id,id,lower,upper,size\n"), "column 'id' twice"));
-  CHECK(contains(message("id,lower,upper,size\na,1,2\n"), "3 fields where the header has 4, x.csv:2"));
+  CHECK(contains(message("id,lower,upper\n"), "column 'size' is missing"));
+  CHECK(contains(message("id,id,lower,upper,size\n"), "column 'id' appears twice"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2\n"), "the line has 3 fields and the header 4, x.csv:2"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,x\n"), "'x' is not an integer, x.csv:2, column 'size'"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,99999999999999999999\n"), "is not an integer"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,-3\n"), "negative size"));
   CHECK(contains(message("id,lower,upper,size\na,3,2,1\n"), "before it starts"));
-  CHECK(contains(message("id,lower,upper,size\na,1,2,1\na,1,2,1\n"), "id 'a' twice, x.csv:3"));
-  CHECK(contains(message("id,lower,upper,size\n,1,2,1\n"), "empty id"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2,1\na,1,2,1\n"), "id 'a' appears twice, x.csv:3"));
+  CHECK(contains(message("id,lower,upper,size\n,1,2,1\n"), "the id is empty"));
   CHECK(contains(message("id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,4611686018427387904\n"), "2^62"));
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("infeasible packings say by how much", "[memory]") {
   CHECK(solveOffsetsBestFit(problem));
   Expected<OffsetSolution> owl = solveOffsetsOwl(problem);
   REQUIRE_FALSE(owl);
-  CHECK(owl.error().message.find("bytes above the capacity") != std::string::npos);
+  CHECK(owl.error().message.find("bytes more than the capacity") != std::string::npos);
 }
 
 TEST_CASE("the validator finds each kind of fault", "[memory]") {

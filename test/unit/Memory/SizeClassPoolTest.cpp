@@ -80,8 +80,10 @@ TEST_CASE("mutated pools stay valid", "[memory]") {
 
 TEST_CASE("malformed pools are refused by name", "[memory]") {
   CHECK(check(makePool({1, 1, 2}, {1, 1})).error().message.find("4 sizes and 3") != std::string::npos);
-  CHECK(check(makePool({1, 3, 3, 3}, {1, 1, 1})).error().message.find("class 3 at position 1") != std::string::npos);
-  CHECK(check(makePool({2, 2, 2, 2}, {1, 1})).error().message.find("class 2 at position 0") != std::string::npos);
+  CHECK(check(makePool({1, 3, 3, 3}, {1, 1, 1})).error().message.find("pool class 3 is out of order, position 1") !=
+        std::string::npos);
+  CHECK(check(makePool({2, 2, 2, 2}, {1, 1})).error().message.find("pool class 2 is out of order, position 0") !=
+        std::string::npos);
   CHECK(check(makePool({1, 1, 2, 2}, {1})).error().message.find("1 counts for 2") != std::string::npos);
   CHECK_FALSE(check(makePool({1, 1, 2, 2}, {1, -1})));
   CHECK_FALSE(check(PoolConfig{{64, 64}, {1, 1}, {1}}));

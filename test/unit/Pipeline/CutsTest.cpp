@@ -92,12 +92,12 @@ TEST_CASE("problems that cannot be cut name the fault", "[pipeline]") {
   problem.workNs = {1, 2};
   problem.crossingBytes = {0, 5};
   problem.stages = 3;
-  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("2 operators has no 3 stages"));
+  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("2 operators cannot be cut into 3 stages"));
   problem.stages = 0;
   CHECK_FALSE(solveCuts(problem));
   problem.stages = 1;
   problem.crossingBytes = {1, 5};
-  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("bytes cross its beginning"));
+  CHECK_THAT(solveCuts(problem).error().message, Catch::Contains("bytes cross the beginning of the program"));
   problem.crossingBytes = {0};
   CHECK_FALSE(solveCuts(problem));
   problem.crossingBytes = {0, -1};

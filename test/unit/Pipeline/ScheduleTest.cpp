@@ -117,9 +117,10 @@ TEST_CASE("schedules that cannot be name the fault", "[pipeline]") {
   };
   CHECK_THAT(fault(PipelineKind::OneForward, 0, 0, 1), Contains("out of range"));
   CHECK_THAT(fault(PipelineKind::OneForward, 2, 2, 0), Contains("out of range"));
-  CHECK_THAT(fault(PipelineKind::OneForward, 2, 5, 1), Contains("5 stages cannot be divided among 2 groups"));
+  CHECK_THAT(fault(PipelineKind::OneForward, 2, 5, 1), Contains("5 stages cannot be divided evenly among 2 groups"));
   CHECK_THAT(fault(PipelineKind::GPipe, 2, 4, 1), Contains("use schedule 'interleaved'"));
-  CHECK_THAT(fault(PipelineKind::Interleaved, 4, 8, 6), Contains("needs a multiple of 4 microbatches, not 6"));
+  CHECK_THAT(fault(PipelineKind::Interleaved, 4, 8, 6),
+             Contains("needs a number of microbatches that is a multiple of 4, and 6 is not"));
   CHECK_THAT(parsePipelineKind("zigzag").error().message, Contains("give gpipe, 1f1b or interleaved"));
   CHECK(*parsePipelineKind("1f1b") == PipelineKind::OneForward);
   const PipelineSchedule schedule = *makeSchedule(PipelineKind::OneForward, 2, 2, 2);

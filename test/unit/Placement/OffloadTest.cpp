@@ -181,12 +181,12 @@ TEST_CASE("the offload validator sees each broken rule", "[offload]") {
   }
   SECTION("colours apart") {
     bad.part[3] = bad.part[4] == 0 ? 1 : 0;
-    expected = "of its colour";
+    expected = "of the other nodes of colour";
   }
   SECTION("not supported") {
     bad.part.assign(12, 0);
     problem.nodes[5].supported = false;
-    expected = "not supported";
+    expected = "does not support this node";
   }
   SECTION("too large") {
     bad.part.assign(12, 0);
@@ -212,7 +212,7 @@ TEST_CASE("wrong offload instances are named", "[offload]") {
   REQUIRE(problem);
   CHECK(solve(*problem, {}).latency == 2);
   const std::pair<const char *, std::pair<Json, const char *>> cases[] = {
-      {"/nodes/1/id", {7, "node 7 is there twice"}},
+      {"/nodes/1/id", {7, "node 7 is listed twice"}},
       {"/nodes/1/cpuLatency", {-1, "negative"}},
       {"/nodes/1/cpuLatency", {"x", "nodes[1].cpuLatency"}},
       {"/nodes/1/size", {1e301, "not finite"}},

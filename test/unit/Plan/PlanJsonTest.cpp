@@ -75,7 +75,7 @@ TEST_CASE("what is wrong in a plan's JSON is named by path", "[plan]") {
       {"/residencies/0/tensor", "#99", "tensor '#99' is not in the graph"},
       {"/residencies/0/bytes", 0.5, "p.json:residencies[0].bytes"},
       {"/residencies/0/colour", 1, "'colour' is unknown"},
-      {"/commands/0/launch", "a", "launches or copies"},
+      {"/commands/0/launch", "a", "must have either 'launch' or 'copy'"},
       {"/commands/0/copy/0", "gpu0", "have no link"},
       {"/commands/1/launch", 7, "p.json:commands[1].launch"},
       {"/commands/0/stream", -1, "index -1 is out of range"},

@@ -36,7 +36,8 @@ static const std::vector<Mutation> &mutations() {
       {"placement too short", [](Example &e) { e.plan.placement.pop_back(); }, "placement has 3 entries"},
       {"placed nowhere", [](Example &e) { e.plan.placement[0] = DeviceId(); }, "device that does not exist"},
       {"placed on a feeder", [](Example &e) { e.plan.placement[0] = DeviceId(0); }, "does not compute"},
-      {"stream of no device", [](Example &e) { e.plan.streams[1].device = DeviceId(7); }, "stream's device"},
+      {"stream of no device", [](Example &e) { e.plan.streams[1].device = DeviceId(7); },
+       "stream names a device that does not exist"},
       {"two streams of a kind", [](Example &e) { e.plan.streams[1].kind = StreamKind::SwapOut; },
        "two streams of one kind"},
       {"arena missing", [](Example &e) { e.plan.arenaBytes.pop_back(); }, "1 arenas for 2 memories"},
@@ -48,8 +49,9 @@ static const std::vector<Mutation> &mutations() {
       {"tensor does not exist", [](Example &e) { e.at(e.tAcc).tensor = TensorId(99); }, "tensor that does not exist"},
       {"too few bytes", [](Example &e) { e.at(e.tAcc).bytes = 63; }, "fewer bytes than its data"},
       {"negative workspace", [](Example &e) { e.at(e.workspace).bytes = -1; }, "fewer bytes than its data"},
-      {"workspace at home", [](Example &e) { e.at(e.workspace).segment = Segment::Home; }, "has no home"},
-      {"activation at home", [](Example &e) { e.at(e.tHost).segment = Segment::Home; }, "activation and has no home"},
+      {"workspace at home", [](Example &e) { e.at(e.workspace).segment = Segment::Home; },
+       "is a home without a tensor"},
+      {"activation at home", [](Example &e) { e.at(e.tHost).segment = Segment::Home; }, "the home of an activation"},
       {"home on a device", [](Example &e) { e.at(e.xHome).memory = MemoryId(1); }, "home outside host memory"},
       {"home with an offset", [](Example &e) { e.at(e.xHome).offset = 64; }, "offset in its home"},
       {"home not initial", [](Example &e) { e.at(e.xHome).initial = false; }, "is not initial"},
@@ -77,13 +79,13 @@ static const std::vector<Mutation> &mutations() {
          e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
          e.command(e.runA).stream = StreamId(3);
        },
-       "on a stream for what communicates"},
+       "on a stream for communication"},
       {"a copy where ranks exchange",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
          e.command(e.outY).stream = StreamId(3);
        },
-       "on a stream for what communicates"},
+       "on a stream for communication"},
       {"exchanges in two orders",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(1), StreamKind::Communicate});
@@ -185,7 +187,7 @@ static const std::vector<Mutation> &mutations() {
       {"state's home not updated", [](Example &e) { e.home(e.s, true); }, "is not in its home when the step ends"},
       // Their own inputs.
       {"invalid graph", [](Example &e) { e.graph.mutableTensor(e.t).bytes = -1; }, "size of -1 bytes"},
-      {"invalid machine", [](Example &e) { e.machine.links.clear(); }, "no link to the host's"},
+      {"invalid machine", [](Example &e) { e.machine.links.clear(); }, "with the memory of the host"},
   };
   return list;
 }
@@ -425,5 +427,5 @@ TEST_CASE("streams for files need a file", "[plan]") {
   e.plan.streams.push_back({DeviceId(1), StreamKind::FileOut});
   Status status = validatePlan(e.graph, e.machine, e.plan);
   REQUIRE_FALSE(status);
-  CHECK_THAT(status.error().message, Contains("has a stream for files, and the machine has none"));
+  CHECK_THAT(status.error().message, Contains("has a stream for files, and the machine has no file"));
 }

@@ -93,7 +93,7 @@ TEST_CASE("a disk without room is met when the arena is made", "[runtime]") {
     Limit small(RLIMIT_FSIZE, 1 << 20);
     auto arena = allocateFileArena(2 << 20, "host", scratch.c_str());
     REQUIRE_FALSE(arena);
-    CHECK(arena.error().find("in a file in '" + scratch + "'") != std::string::npos);
+    CHECK(arena.error().find("directory '" + scratch + "'") != std::string::npos);
   }
   std::signal(SIGXFSZ, before);
   auto nowhere = allocateFileArena(4096, "host", "/nowhere/at/all");

@@ -278,8 +278,8 @@ TEST_CASE("what communicates has streams of its own", "[runtime]") {
   TestModel accelerated = communicating(besideProgram, 1);
   CHECK(!openAs(communicator, accelerated));
   CHECK(sluice_last_error() ==
-        std::string("model 'test' exchanges data on a thread of its own and the communicator serves one thread only, "
-                    "start MPI with MPI_THREAD_SERIALIZED or compile for 'host'"));
+        std::string("model 'test' exchanges data on a second thread, and the communicator serves only the calling "
+                    "thread, start MPI with MPI_THREAD_SERIALIZED or compile for 'host'"));
   // Models from before such streams exchange on the one that computes, which is a thread too.
   accelerated.streams.erase(accelerated.streams.begin() + kCommunicate);
   CHECK(!openAs(communicator, accelerated));
@@ -330,7 +330,8 @@ TEST_CASE("after a step that failed ranks run no other", "[runtime]") {
     const std::string second = failed ? sluice_last_error() : "no error";
     if (first.find("failed with code 7") == std::string::npos && first.find("its step failed") == std::string::npos)
       return first;
-    return second == "an earlier step failed, and other ranks may be elsewhere in it, open the model again on all ranks"
+    return second == "an earlier step failed, so ranks may be at different points of the program, open the model again "
+                     "on all ranks"
                ? std::string()
                : second;
   });
@@ -344,7 +345,7 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
         std::string("model is for 3 ranks and has no table of the bytes that they send, compile the model again"));
   model.model.planned_bytes_sent = kPlanned;
   CHECK(!model.open());
-  CHECK(sluice_last_error() == std::string("model 'test' is for 3 ranks and runs on 1, start as many"));
+  CHECK(sluice_last_error() == std::string("model 'test' needs 3 ranks and was started on 1, start 3 ranks"));
   GroupPtr group(sluice_local_group_create(2));
   sluice_options options{sizeof(sluice_options), 1, 0, 0, sluice_local_group_member(group.get(), 0), nullptr};
   CHECK(!sluice_open_model(model.get(), nullptr, 0, &options));
@@ -352,8 +353,8 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
   SessionPtr alone = model.open();
   std::vector<float> x(kFloats), y(kFloats);
   CHECK(runOnce(alone.get(), x, y) != 0);
-  CHECK(sluice_last_error() ==
-        std::string("operator 'first' failed: the model's ranks run together, open it with a communicator"));
+  CHECK(sluice_last_error() == std::string("operator 'first' failed: the model has several ranks and was opened "
+                                           "without a communicator, open it with one"));
 }
 
 TEST_CASE("a rank that leaves ends the others' waiting", "[runtime]") {
@@ -369,7 +370,7 @@ TEST_CASE("a rank that leaves ends the others' waiting", "[runtime]") {
       int64_t sent = 0;
       auto status = runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(8, 3), x.data(), x.data(),
                                            workspace.data(), sent);
-      if (status || status.error() != "rank 1 takes part no more: it was killed")
+      if (status || status.error() != "rank 1 has stopped: it was killed")
         return "exchange " + std::to_string(i) + ": " + (status ? "no error" : status.error());
     }
     return std::string();
@@ -388,8 +389,8 @@ TEST_CASE("ranks of other programs are told before the first step", "[runtime]")
     std::vector<float> x(kFloats), y(kFloats);
     const bool failed = runOnce(session.get(), x, y) != 0;
     const std::string other = communicator.rank == 1 ? "0" : "1", said = failed ? sluice_last_error() : "no error";
-    const std::string expected = "rank " + other + " runs another program than rank " +
-                                 std::to_string(communicator.rank) + ", give all ranks the same compiled model";
+    const std::string expected = "rank " + other + " and rank " + std::to_string(communicator.rank) +
+                                 " run different programs, give all ranks the same compiled model";
     return said == expected ? std::string() : said;
   });
 }
@@ -448,7 +449,7 @@ TEST_CASE("ranks that disagree are told", "[runtime]") {
         runtime::runCollective(communicator, SLUICE_COLLECTIVE_ALL_REDUCE, sumOf(communicator.rank ? 8 : 16, 2),
                                x.data(), x.data(), workspace.data(), sent);
     const std::string said = status ? "no error" : status.error();
-    return said.find("the ranks run different programs") != std::string::npos ? std::string() : said;
+    return said.find("they run different programs") != std::string::npos ? std::string() : said;
   });
 }
 

@@ -288,10 +288,10 @@ TEST_CASE("a device works in its own memory, and a link joins its own", "[runtim
   std::vector<float> x(256), y(256);
   const char *messages[] = {"runs on device 'accel0' and uses memory 'host'",
                             "link 1, which does not join",
-                            "at neither end",
+                            "which has neither of the two memories",
                             "link 0, which does not join memories 'accel0' and 'accel1'",
                             "writes an input",
-                            "uses segment 4 of memory 'accel0', which has an arena alone",
+                            "uses segment 4 of memory 'accel0', which has only an arena",
                             "moves 1024 bytes from a slot of 1024 to one of 1000"};
   for (which = 0; which < 7; ++which) {
     CHECK(runOnce(session.get(), x, y) != 0);

@@ -239,11 +239,11 @@ TEST_CASE("a step whose experts cannot be read fails, and names operator and fil
     CHECK_THAT(textOf(run(**executor, {0, 0, 0, 1, 1}, y)), Contains("weights of operator 'e3' cannot be read") &&
                                                                 Contains("'" + path + "'") && Contains("shortened"));
     // What was there stays usable, and still the file is another one.
-    CHECK_THAT(textOf(run(**executor, {1, 1, 0, 0, 0}, y)), Contains("has changed"));
+    CHECK_THAT(textOf(run(**executor, {1, 1, 0, 0, 0}, y)), Contains("was changed"));
   }
   SECTION("changed, though all weights are in slots") {
     fs::last_write_time(path, fs::file_time_type::clock::now() + std::chrono::seconds(5));
-    CHECK_THAT(textOf(run(**executor, {1, 1, 0, 0, 0}, y)), Contains("'" + path + "' has changed"));
+    CHECK_THAT(textOf(run(**executor, {1, 1, 0, 0, 0}, y)), Contains("'" + path + "' was changed"));
   }
 }
 
@@ -293,5 +293,5 @@ TEST_CASE("a model whose experts contradict each other is refused", "[runtime][e
   REQUIRE(executor);
   std::vector<float> y(kFloats);
   CHECK_THAT(textOf(run(**executor, {1, 0, 0, 0, 0}, y)),
-             Contains("operator 'e3'") && Contains("has no mask of its whole group"));
+             Contains("operator 'e3'") && Contains("has no mask for its whole group"));
 }

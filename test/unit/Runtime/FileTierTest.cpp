@@ -125,14 +125,14 @@ TEST_CASE("a file that is missing, shortened or changed is an error that names i
   fs::resize_file(path, 10'000);
   CHECK((*file)->read(memory.get(), 64 << 10, 0, 8192));
   CHECK_THAT(textOf((*file)->read(memory.get(), 64 << 10, 4096, 32 << 10)),
-             Contains("'" + path + "'") && Contains("it was shortened while the model runs"));
-  CHECK_THAT(textOf((*file)->checkUnchanged()), Contains("'" + path + "' has changed") && Contains("10000"));
+             Contains("'" + path + "'") && Contains("bytes while the model runs"));
+  CHECK_THAT(textOf((*file)->checkUnchanged()), Contains("'" + path + "' was changed") && Contains("10000"));
   // The same bytes at another time are another version.
   const std::string other = writeFile(directory.path / "other", someBytes(4096));
   file = BackingFile::open(other);
   REQUIRE(file);
   fs::last_write_time(other, fs::file_time_type::clock::now() + std::chrono::seconds(5));
-  CHECK_THAT(textOf((*file)->checkUnchanged()), Contains("has changed"));
+  CHECK_THAT(textOf((*file)->checkUnchanged()), Contains("was changed"));
 }
 
 TEST_CASE("a disk without room is an error before anything runs", "[runtime][file]") {
@@ -150,7 +150,7 @@ TEST_CASE("a disk without room is an error before anything runs", "[runtime][fil
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   REQUIRE_FALSE(file);
-  CHECK_THAT(file.error(), Contains("8388608 bytes of memory 'disk'") && Contains("a disk with room"));
+  CHECK_THAT(file.error(), Contains("8388608 bytes for memory 'disk'") && Contains("allows files of this size"));
   CHECK(fs::is_empty(directory.path));
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("a step whose parameter file is shortened or changed fails", "[runtime
   SECTION("changed: what was read may be of two versions") {
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).put('x');
     fs::last_write_time(path, fs::file_time_type::clock::now() + std::chrono::seconds(5));
-    CHECK_THAT(textOf(runStep(**executor, x, y)), Contains("'" + path + "' has changed"));
+    CHECK_THAT(textOf(runStep(**executor, x, y)), Contains("'" + path + "' was changed"));
   }
 }
 

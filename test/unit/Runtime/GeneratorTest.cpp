@@ -134,8 +134,8 @@ TEST_CASE("a state that is full ends a session's steps until it is reset", "[run
   REQUIRE(session);
   for (int step = 0; step < 3; ++step)
     REQUIRE(runStep(session.get(), {1, 2}) == 0);
-  const std::string full = "state 'cache' is full, it holds 6 positions and a step may begin with 4 (symbol 'past'), "
-                           "reset the session or compile the model with a larger range";
+  const std::string full = "state 'cache' is full, a step may begin with at most 4 positions and the state holds 6, "
+                           "symbol 'past', reset the session or compile the model with a larger range";
   CHECK(runStep(session.get(), {1, 2}) != 0);
   CHECK(sluice_last_error() == full);
   CHECK(setShapes(session.get(), 1, 7) != 0);
@@ -163,7 +163,8 @@ TEST_CASE("a generator goes on from its prompt", "[runtime]") {
         break;
     // 1 + 2 + 4 = 7; 14; 18; and the state had no room for another step.
     CHECK(tokens == std::vector<int64_t>{7, 4, 8, -1});
-    CHECK(std::string(sluice_last_error()).find("state 'cache' is full, it holds 5 positions") == 0);
+    CHECK(std::string(sluice_last_error())
+              .find("state 'cache' is full, a step may begin with at most 4 positions and the state holds 5") == 0);
     CHECK(readCache(session.get()) == std::vector<int64_t>{1, 2, 4, 7, 4, 0});
   }
 }
@@ -177,7 +178,7 @@ TEST_CASE("tokens that were generated go on with those that are fed", "[runtime]
   const int64_t one = 1;
   int64_t token = -1;
   CHECK(sluice_generator_next(text.get(), &token) != 0);
-  CHECK(std::string(sluice_last_error()) == "there is no token to go on from, feed at least one");
+  CHECK(std::string(sluice_last_error()) == "no token was given to continue from, feed at least one token");
   REQUIRE(sluice_generator_feed(text.get(), &one, 1) == 0);
   REQUIRE(sluice_generator_next(text.get(), &token) == 0);
   CHECK(token == 1);
@@ -212,5 +213,5 @@ TEST_CASE("a generator names what of a model it cannot use", "[runtime]") {
         }).find("model 'test' has 2 outputs and none is named 'logits'") == 0);
   CHECK(errorOf([](SumModel &m) {
           m.model.advance = nullptr;
-        }).find("model's symbol 'past' is the length of no state") == 0);
+        }).find("model's symbol 'past' does not name a state whose length it is") == 0);
 }

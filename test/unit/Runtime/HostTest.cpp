@@ -99,7 +99,7 @@ TEST_CASE("a model reads its parameters and keeps its states", "[runtime]") {
     CHECK(y[255] == 259.0f * step);
   }
   CHECK_FALSE(SessionPtr(sluice_open_model(model.get(), parameters.data(), 1000, nullptr)));
-  CHECK(std::string(sluice_last_error()).find("1040 bytes of parameters and was given 1000") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("1040 bytes of parameters and 1000 are given") != std::string::npos);
 }
 
 TEST_CASE("a failing kernel ends the step and names its operator", "[runtime]") {
@@ -298,16 +298,17 @@ TEST_CASE("tables that contradict each other are refused", "[runtime]") {
     CHECK_THAT(sluice_last_error(), Catch::Contains("inputs has entries of " + std::to_string(size) + " bytes"));
   }
   CHECK(errorOf([](TestModel &m) { m.streams[4].device = 2; }).find("stream 4") != std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.devices[1].kind = 3; }).find("does not drive") != std::string::npos);
+  CHECK(errorOf([](TestModel &m) { m.devices[1].kind = 3; }).find("does not support") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].memory = 0; }).find("computes in memory 'host'") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.devices[1].speed = 0; }).find("speed 0") != std::string::npos);
   CHECK(errorOf([](TestModel &m) { m.links[0].memory_b = 0; }).find("link 0") != std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.links[0].throttle = 1, m.links[0].bytes_per_sec = 0; }).find("no positive rate") !=
-        std::string::npos);
+  CHECK(errorOf([](TestModel &m) {
+          m.links[0].throttle = 1, m.links[0].bytes_per_sec = 0;
+        }).find("a rate that is not positive") != std::string::npos);
   CHECK(errorOf([](TestModel &m) {
           m.memories[1].arena_bytes = 4097;
         }).find("has 4096 bytes and the model's arena 4097") != std::string::npos);
-  CHECK(errorOf([](TestModel &m) { m.memories[0].arena_bytes = INT64_MAX; }).find("larger than any") !=
+  CHECK(errorOf([](TestModel &m) { m.memories[0].arena_bytes = INT64_MAX; }).find("is out of range") !=
         std::string::npos);
   CHECK_FALSE(SessionPtr(sluice_open_model(nullptr, nullptr, 0, nullptr)));
 }

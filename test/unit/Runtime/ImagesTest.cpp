@@ -156,11 +156,11 @@ TEST_CASE("images of other extents and no images are errors", "[runtime][images]
   for (const auto &[name, bytes] : allImages()) {
     INFO(name);
     CHECK_THAT(decode(bytes, Rgb, kHeight, kWidth + 1).error,
-               Contains("it has 5 x 7 pixels, the model declares 5 x 8"));
+               Contains("it has 5 x 7 pixels and the model declares 5 x 8"));
   }
   CHECK(decode({}).error ==
-        "the encoded image cannot be decoded, it is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
-  CHECK_THAT(decode({'G', 'I', 'F', '8'}).error, Contains("it is none of"));
+        "the encoded image cannot be decoded, the format is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
+  CHECK_THAT(decode({'G', 'I', 'F', '8'}).error, Contains("the format is none of"));
 }
 
 TEST_CASE("damaged images are errors or other pixels", "[runtime][images]") {

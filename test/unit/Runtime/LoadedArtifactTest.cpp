@@ -110,23 +110,27 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.errorWith("\"schema\": 1", "\"schema\": 7"), "schema 7");
   has(artifact.errorWith("\"cpu_features\": \"\"", "\"cpu_features\": \"+sse2,+warp9\""), "CPU feature 'warp9'");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 60"),
-      "has 64 bytes and its manifest says 60");
+      "has 64 bytes and the manifest lists 60");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": \"64\""), "no integer 'parameter_bytes'");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 18446744073709551615"), "no integer");
-  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"../model.so\""), "in its own directory");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"../model.so\""),
+      "which must be in the directory of the manifest");
   has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"other.so\""), "cannot read");
-  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \".\""), "in its own directory");
-  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""), "does not have the hash");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \".\""),
+      "which must be in the directory of the manifest");
+  has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""),
+      "was changed, its hash is not the one in the manifest");
   has(artifact.errorWith("\"model_hash\": \"", "\"model_hash\": \"0"), "which is not a SHA-256");
   has(artifact.errorWith("\"model_hash\"", "\"hash\""), "no string 'model_hash'");
   has(artifact.errorWith("\"model\": \"model.so\",", ""), "no string 'model'");
-  has(artifact.errorWith("parameters.bin", "/etc/passwd"), "in its own directory");
+  has(artifact.errorWith("parameters.bin", "/etc/passwd"), "which must be in the directory of the manifest");
   has(artifact.errorWith("parameters.bin", "nothing.bin"), "cannot read");
-  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 0"), "not the model its manifest describes");
+  has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 0"),
+      "not the model that the manifest describes");
   has(artifact.errorWith("{\"schema\"", "[\"schema\""), "not a JSON object");
   artifact.weights[3] = 4;
   artifact.write();
-  has(artifact.error(), "does not have the hash");
+  has(artifact.error(), "was changed, its hash is not the one in the manifest");
   artifact.manifest = std::string(100000, '[');
   artifact.write();
   has(artifact.error(), "not a JSON object");
@@ -147,14 +151,15 @@ TEST_CASE("code runs only if it is what the manifest says", "[runtime]") {
   for (const size_t at : {size_t(0), good.size() / 2, good.size() - 1}) {
     std::string changed = good;
     changed[at] ^= 1;
-    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' does not have the hash"));
+    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' was changed, its hash is not the one in the manifest"));
   }
   for (const std::string &changed : {good.substr(0, good.size() - 1), good + '\0', std::string()})
-    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' does not have the hash"));
+    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' was changed, its hash is not the one in the manifest"));
   CHECK(errorOf(good) == "");
   // A library runs code as soon as it is loaded.
   unsetenv("SLUICE_HOSTILE_CODE_RAN");
-  CHECK_THAT(errorOf(TestArtifact::contentsOf(SLUICE_HOSTILE_MODEL)), Catch::Contains("does not have the hash"));
+  CHECK_THAT(errorOf(TestArtifact::contentsOf(SLUICE_HOSTILE_MODEL)),
+             Catch::Contains("was changed, its hash is not the one in the manifest"));
   CHECK(!getenv("SLUICE_HOSTILE_CODE_RAN"));
   artifact.useCode(SLUICE_HOSTILE_MODEL);
   CHECK_THAT(artifact.error(), Catch::Contains("exports no sluice_model_get"));
@@ -176,10 +181,11 @@ TEST_CASE("a large parameter file is hashed when asked", "[runtime]") {
   fs::resize_file(artifact.path / "parameters.bin", static_cast<uintmax_t>(bytes)); // Sparse.
   sluice_options options{sizeof options, 1, 0, 1, nullptr, nullptr};
   CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
-  CHECK(std::string(sluice_last_error()).find("does not have the hash") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("was changed, its hash is not the one in the manifest") !=
+        std::string::npos);
   options.verify = 0;
   CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
-  CHECK(std::string(sluice_last_error()).find("not the model its manifest describes") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("not the model that the manifest describes") != std::string::npos);
 }
 
 TEST_CASE("CPU features are checked by name", "[runtime]") {
@@ -237,14 +243,16 @@ TEST_CASE("what a manifest says of ranks is checked", "[runtime]") {
   has("20480", R"("ranks": 1, )" + sections + ", " + hashes, "no number of ranks");
   has("20480", R"("ranks": 18446744073709551615, )" + sections + ", " + hashes, "no number of ranks");
   has("20480", R"("ranks": 2)", "no sections of parameters");
-  has("20480", R"("ranks": 3, )" + sections + ", " + hashes, "without its size or its ranks' pieces");
-  has("20481", R"("ranks": 2, )" + sections + ", " + hashes, "that are not its file");
+  has("20480", R"("ranks": 3, )" + sections + ", " + hashes, "without a size or without the pieces of its ranks");
+  has("20481", R"("ranks": 2, )" + sections + ", " + hashes, "that do not match the size of the file");
   has("20480", R"("ranks": 2, "sections": [{"bytes": 20480, "pieces": [0, 2]}], )" + hashes, "not numbered");
-  has("20480", R"("ranks": 2, "sections": [{"bytes": 20480, "pieces": [0, 1]}], )" + hashes, "that are not its file");
-  has("20480", R"("ranks": 2, "sections": [{"bytes": -4096, "pieces": [0, 1]}], )" + hashes, "without its size");
+  has("20480", R"("ranks": 2, "sections": [{"bytes": 20480, "pieces": [0, 1]}], )" + hashes,
+      "that do not match the size of the file");
+  has("20480", R"("ranks": 2, "sections": [{"bytes": -4096, "pieces": [0, 1]}], )" + hashes, "without a size");
   has("20480", R"("ranks": 2, "sections": 5, )" + hashes, "no sections of parameters");
   has("20480", R"("ranks": 2, )" + sections + R"(, "piece_hashes": ["x", "y", "z"])", "without its SHA-256");
   std::string other = hashes;
   other.replace(other.find('a', 20), 1, "b");
-  has("20480", R"("ranks": 2, )" + sections + ", " + other, "another parameter hash than its pieces'");
+  has("20480", R"("ranks": 2, )" + sections + ", " + other,
+      "a parameter hash that does not match the hashes of the pieces");
 }

@@ -85,6 +85,6 @@ TEST_CASE("sampling out of range is refused", "[runtime]") {
   };
   CHECK(errorOf(0, 1) == "top_p 0 is out of range, give a probability above 0 and up to 1");
   CHECK(errorOf(1.5, 1).find("top_p 1.5") == 0);
-  CHECK(errorOf(1, -1) == "temperature -1 is out of range, give a number from 0, which is greedy");
+  CHECK(errorOf(1, -1) == "temperature -1 is out of range, give a finite number of at least 0 (0 is greedy)");
   CHECK(errorOf(1, std::numeric_limits<double>::quiet_NaN()).find("temperature") == 0);
 }

@@ -255,7 +255,7 @@ TEST_CASE("a model without symbols takes its own shapes alone", "[runtime]") {
   CHECK(bytesOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
   int64_t shape = -1;
   CHECK(sluice_get_shape(session.get(), SLUICE_PORT_OUTPUT, 1, &shape, nullptr) != 0);
-  CHECK(std::string(sluice_last_error()) == "model has 1 outputs, there is no number 1");
+  CHECK(std::string(sluice_last_error()) == "output 1 does not exist, the model has 1, numbered from 0");
   CHECK(sluice_get_shape(session.get(), SLUICE_PORT_INPUT, 2, &shape, nullptr) != 0);
   CHECK(sluice_get_shape(session.get(), 2, 0, &shape, nullptr) != 0);
   CHECK(std::string(sluice_last_error()).find("port 2 is neither an input nor an output") == 0);
@@ -285,7 +285,8 @@ TEST_CASE("inputs are checked as far as they have elements", "[runtime]") {
   CHECK(std::string(sluice_last_error()).find("value 10 is out of range, element 5 of input 'x'") == 0);
   x[5] = 9, row[2] = 8;
   CHECK(sluice_run(session.get(), inputs, outputs) != 0);
-  CHECK(std::string(sluice_last_error()).find("input 'row' has another value") == 0);
+  CHECK(std::string(sluice_last_error())
+            .find("input 'row' has a value other than the one for which the model was compiled") == 0);
 }
 
 TEST_CASE("sessions of one model have shapes of their own", "[runtime]") {
@@ -337,14 +338,14 @@ TEST_CASE("symbols that contradict the model are refused", "[runtime]") {
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].least = -1; }).find(noRange) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].step = 0; }).find(noRange) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].step = 2; }).find(noRange) != std::string::npos);
-  const char *nowhere = "symbol 'columns' is the extent of no input's dimension";
+  const char *nowhere = "symbol 'columns' does not name a dimension of an input";
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].input = 3; }).find(nowhere) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].dimension = 2; }).find(nowhere) != std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].most = 9; }) ==
         "tensor 'x' has extent 9 in dimension 1, outside of 0 to 8, compile the model again");
   CHECK(errorOf([](SymbolicModel &m) { m.model.num_ranks = 2; }) ==
-        "model 'test' has symbolic extents and runs on 2 ranks, where extents are fixed, compile it for one size "
-        "of each dimension");
+        "model 'test' has symbolic extents and 2 ranks, which cannot be combined, compile the model for one size of "
+        "each dimension");
 }
 
 namespace {

@@ -144,8 +144,8 @@ TEST_CASE("texts of more parts than are declared are errors", "[runtime][strings
   void *args[] = {in.data(), parts.data(), counts.data(), &most};
   const std::string whole = Settings().number(2).number(2).text(" ").number(1).bytes;
   CHECK(runStringFunction(store, SLUICE_STRING_SPLIT, args, whole) == 3);
-  CHECK(store.problem() == "text 'a b c' has more parts than the 2 that the model declares, declare as many as there "
-                           "can be");
+  CHECK(store.problem() == "text 'a b c' has more parts than the 2 that the model declares, declare more parts for the "
+                           "output of the operator");
   store.clear();
   CHECK(store.problem() == "");
   CHECK(runStringFunction(store, SLUICE_STRING_SPLIT, args, Settings().number(1).number(2).text(" ").number(1).bytes) ==

@@ -125,10 +125,10 @@ TEST_CASE("certificates that prove nothing are refused", "[search]") {
     CHECK_THAT(ns.error().message, Catch::Contains(what));
   };
   using C = BoundCertificate;
-  says([](C &c) { c.segments.pop_back(); }, "do not fit together");
+  says([](C &c) { c.segments.pop_back(); }, "are inconsistent");
   says([](C &c) { c.memories = {}; }, "homes");
   says([](C &c) { c.memories = {MemoryId(0u)}; }, "homes");
-  says([](C &c) { c.memories = {MemoryId(1u), MemoryId(1u)}; }, "named twice");
+  says([](C &c) { c.memories = {MemoryId(1u), MemoryId(1u)}; }, "is named twice");
   says([](C &c) { c.segments[0].out += 2; }, "exceed its time");
   says([](C &c) { c.segments[0].work = {{DeviceId(1u), false, 1}}; }, "exceed its time");
   says([](C &c) { c.segments[0].work = {{DeviceId(1u), false, -1}}; }, "share");

@@ -94,11 +94,12 @@ TEST_CASE("files of sizes are read", "[search]") {
     return readSizes(path, 2, 20, 2);
   };
   CHECK(*read("8 4\n\n20\t4\r\n2") == std::vector<int64_t>{2, 4, 4, 8, 20});
-  CHECK_THAT(read("8\n7\n").error().message, Contains("'7' is not a size of the dimension, line 2 of"));
-  CHECK_THAT(read("8\nx").error().message, Contains("write integers of 2 to 20 in steps of 2"));
-  CHECK_THAT(read("22").error().message, Contains("'22' is not a size of the dimension"));
-  CHECK_THAT(read("-2").error().message, Contains("'-2' is not a size of the dimension"));
-  CHECK_THAT(read(" \n").error().message, Contains("there are no sizes in"));
+  CHECK_THAT(read("8\n7\n").error().message,
+             Contains("'7' is not an allowed size of the dimension with buckets, line 2 of"));
+  CHECK_THAT(read("8\nx").error().message, Contains("write integers from 2 to 20 in steps of 2"));
+  CHECK_THAT(read("22").error().message, Contains("'22' is not an allowed size of the dimension with buckets"));
+  CHECK_THAT(read("-2").error().message, Contains("'-2' is not an allowed size of the dimension with buckets"));
+  CHECK_THAT(read(" \n").error().message, Contains("the file has no sizes"));
   std::filesystem::remove(path);
   CHECK_FALSE(readSizes(path, 2, 20, 2));
 }

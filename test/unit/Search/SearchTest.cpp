@@ -300,7 +300,7 @@ TEST_CASE("a search does not go on from another problem's plan", "[search]") {
     params.start = plan;
     Expected<SearchResult> result = solveSearch(problem, params);
     REQUIRE(!result);
-    CHECK_THAT(result.error().message, Catch::Contains("the plan to search on from is not one of this problem"));
+    CHECK_THAT(result.error().message, Catch::Contains("the given plan is not a plan of this problem"));
   }
   SearchProblem pinned = roomy;
   Plan moved = large.plan;

@@ -31,12 +31,12 @@ TEST_CASE("malformed swap problems are refused by name", "[swap]") {
   };
   CHECK(contains(spoilt([](SwapProblem &p) { p.placement.pop_back(); }), "3 devices for 4 operators"));
   for (DeviceId nowhere : {DeviceId(9), DeviceId()})
-    CHECK(contains(spoilt([&](SwapProblem &p) { p.placement[2] = nowhere; }), "'layer2' is placed on no device"));
+    CHECK(contains(spoilt([&](SwapProblem &p) { p.placement[2] = nowhere; }), "'layer2' is not placed on a device"));
   CHECK(contains(spoilt([](SwapProblem &p) { std::swap(p.order[0], p.order[1]); }), "not a topological order"));
   CHECK(contains(spoilt([](SwapProblem &p) { p.order.pop_back(); }), "not a topological order"));
   CHECK(contains(spoilt([](SwapProblem &p) { p.order[1] = p.order[0]; }), "not a topological order"));
-  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes[1] = -1; }), "capacity of memory 'accel0' is negative"));
-  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes.pop_back(); }), "1 capacities for 2 memories"));
+  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes[1] = -1; }), "capacity of memory 'accel0' is -1 bytes"));
+  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes.pop_back(); }), "1 capacities are given for 2 memories"));
 
   instance.machine.devices[1].computes = false;
   CHECK(contains(refusal(instance.problem()), "does not compute"));

@@ -381,7 +381,7 @@ TEST_CASE("POFO refuses what is no chain, several memories and too little memory
     REQUIRE_FALSE(plan);
     CHECK(plan.error().code == ErrorCode::Unsupported);
     CHECK(plan.error().message.find("is not a chain") != std::string::npos);
-    CHECK(plan.error().message.find("use search=default") != std::string::npos);
+    CHECK(plan.error().message.find("use --solver search=default") != std::string::npos);
   }
   SECTION("a backward operator that reads an inner tensor of another stage") {
     fillLinear(instance, 4);
@@ -410,7 +410,7 @@ TEST_CASE("POFO refuses what is no chain, several memories and too little memory
     Expected<Plan> plan = planPofo(instance.problem());
     REQUIRE_FALSE(plan);
     CHECK(plan.error().code == ErrorCode::Unsupported);
-    CHECK(plan.error().message.find("POFO plans one accelerator's memory") != std::string::npos);
+    CHECK(plan.error().message.find("POFO supports a single accelerator only") != std::string::npos);
   }
   SECTION("too little memory") {
     fillLinear(instance, 6);

@@ -126,7 +126,7 @@ TEST_CASE("stays are refused where operators run on several memories", "[swap]")
   const Expected<Plan> plan = planSwapStays(instance.problem());
   REQUIRE_FALSE(plan);
   CHECK(plan.error().code == ErrorCode::Unsupported);
-  CHECK(plan.error().message.find("one accelerator alone") != std::string::npos);
+  CHECK(plan.error().message.find("a single accelerator only") != std::string::npos);
 }
 
 TEST_CASE("stays that one operator exceeds are refused", "[swap]") {

@@ -135,7 +135,7 @@ TEST_CASE("a chain without room for staging says so", "[swap]") {
   Expected<Plan> plan = planSwapOffsets(instance.problem());
   REQUIRE_FALSE(plan);
   CHECK(plan.error().code == ErrorCode::Infeasible);
-  CHECK_THAT(plan.error().message, Contains("more in memory 'host'"));
+  CHECK_THAT(plan.error().message, Contains("in memory 'host' in addition to"));
 }
 
 TEST_CASE("more of the host's memory makes no slower plan of a step", "[swap]") {

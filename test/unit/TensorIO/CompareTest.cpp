@@ -101,7 +101,7 @@ TEST_CASE("tensors of another type or shape do not compare", "[tensorio]") {
   CHECK_FALSE(compareTensors(floats({1}), floats({1, 2}), kFloat));
   Expected<TensorComparison> c = compareTensors(floats({1}), tensorOf<int32_t>(ElementType::Int32, {1}), kFloat);
   REQUIRE_FALSE(c);
-  CHECK(c.error().message.find("is float32 [1] and its reference int32 [1]") != std::string::npos);
+  CHECK(c.error().message.find("is float32 [1] and its reference is int32 [1]") != std::string::npos);
 }
 
 TEST_CASE("strings match or do not", "[tensorio]") {

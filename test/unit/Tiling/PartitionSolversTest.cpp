@@ -816,21 +816,21 @@ TEST_CASE("hostile partitions are refused, and wrong answers seen", "[tiling][pa
     CHECK(status.error().message.find(part) != std::string::npos);
   };
   REQUIRE(!solution->report.conversions.empty());
-  refused("bytes, not", [](PartitionSolution &s) { ++s.report.bytes; });
-  refused("bytes a device, not", [](PartitionSolution &s) { --s.report.peakBytes; });
-  refused("bytes a device, not", [](PartitionSolution &s) { ++s.report.peakBytes; });
+  refused("bytes, and the report states", [](PartitionSolution &s) { ++s.report.bytes; });
+  refused("bytes per device, and the report states", [](PartitionSolution &s) { --s.report.peakBytes; });
+  refused("bytes per device, and the report states", [](PartitionSolution &s) { ++s.report.peakBytes; });
   const int64_t peak = solution->report.peakBytes;
   CHECK(validatePartition(mlp.maker.program, machine, *solution, peak));
   CHECK_FALSE(validatePartition(mlp.maker.program, machine, *solution, peak - 1));
-  refused("does not begin with what there is",
+  refused("does not begin with the tiling that the tensor has",
           [](PartitionSolution &s) { s.report.conversions[0].from = s.report.conversions[0].to; });
-  refused("a step of other sizes", [](PartitionSolution &s) { ++s.report.conversions[0].steps[0].ownBytes; });
-  refused("a step of other sizes", [](PartitionSolution &s) {
+  refused("wrong sizes in the step", [](PartitionSolution &s) { ++s.report.conversions[0].steps[0].ownBytes; });
+  refused("wrong sizes in the step", [](PartitionSolution &s) {
     ++s.report.conversions[0].steps[0].bytes;
     ++s.report.bytes;
   });
-  refused("does not end as it should", [](PartitionSolution &s) { s.report.conversions[0].steps.clear(); });
-  refused("a step that does not apply", [](PartitionSolution &s) {
+  refused("does not end with the tiling", [](PartitionSolution &s) { s.report.conversions[0].steps.clear(); });
+  refused("which is not possible for the tiling", [](PartitionSolution &s) {
     s.report.conversions[0].steps.insert(s.report.conversions[0].steps.begin(), s.report.conversions[0].steps[0]);
   });
   refused("", [](PartitionSolution &s) {

@@ -59,13 +59,14 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
     CHECK(status.error().message.find(part) != std::string::npos);
   };
   refused("negative size", [](TensorProgram &p) { p.tensors[0].shape[0] = -1; });
-  refused("no state or has another shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(0); });
-  refused("no state or has another shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(9); });
+  refused("not a state or has a different shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(0); });
+  refused("not a state or has a different shape", [](TensorProgram &p) { p.tensors[3].updates = TensorId(9); });
   refused("negative work", [](TensorProgram &p) { p.operators[0].flops = -1; });
-  refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(3); });
-  refused("nothing that was written", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(77); });
-  refused("written before", [](TensorProgram &p) { p.operators[1].results[0] = TensorId(2); });
-  refused("not an operator's result", [](TensorProgram &p) { p.operators.pop_back(); });
+  refused("is not written by an earlier operator", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(3); });
+  refused("is not written by an earlier operator", [](TensorProgram &p) { p.operators[0].operands[0] = TensorId(77); });
+  refused("written twice", [](TensorProgram &p) { p.operators[1].results[0] = TensorId(2); });
+  refused("neither a result of an operator nor an input of the program",
+          [](TensorProgram &p) { p.operators.pop_back(); });
   refused("does not replicate", [](TensorProgram &p) { p.operators[0].rules.erase(p.operators[0].rules.begin()); });
   refused("two rules", [](TensorProgram &p) { p.operators[0].rules[2].name = "rows"; });
   refused("not a multiple of 3", [](TensorProgram &p) { p.operators[0].rules[1].divisor = 3; });
@@ -77,7 +78,7 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   refused("1 tilings for 2 operands", [](TensorProgram &p) { p.operators[0].rules[1].operands.pop_back(); });
   refused("takes partial results",
           [](TensorProgram &p) { p.operators[0].rules[1].operands[1] = AxisTiling::partial(PartialKind::Sum); });
-  refused("which it does not split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
+  refused("which the rule does not split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
   refused("1 part or more", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
 }
 
@@ -121,7 +122,7 @@ TEST_CASE("tilings are held against program and mesh", "[tiling]") {
   refused("is split in 8", [](Tiling &t) { t.tensors[0] = {AxisTiling::split(1), AxisTiling::split(1)}; });
   refused("no rule 4", [](Tiling &t) { t.rules[0][0] = 4; });
   refused("'contraction' on 8 parts", [](Tiling &t) { t.rules[0] = {3, 3}; });
-  refused("otherwise than the state", [](Tiling &t) { t.tensors[3][0] = AxisTiling::split(0); });
+  refused("other than that of the state", [](Tiling &t) { t.tensors[3][0] = AxisTiling::split(0); });
   program.operators[0].rules[1].results[0] = AxisTiling::partial(PartialKind::Max);
   refused("partial results of two kinds", [](Tiling &t) { t.rules[0] = {1, 3}; });
 }

@@ -216,7 +216,8 @@ TEST_CASE("a ring of edges that turns strategies round has no choice", "[tiling]
   Expected<TilingSolution> solution = solveTiling(problem);
   REQUIRE(!solution);
   CHECK(solution.error().code == ErrorCode::Infeasible);
-  CHECK(solution.error().message == "every choice is forbidden, of 'ring', allow more pairs of strategies");
+  CHECK(solution.error().message ==
+        "no combination of strategies is allowed, instance 'ring', allow more pairs of strategies");
   problem.edges[2].matrix = 0;
   CHECK(solveTiling(problem));
 }
@@ -302,8 +303,8 @@ TEST_CASE("what cannot fit is named", "[tiling]") {
   Expected<TilingSolution> solution = solveTiling(*problem);
   REQUIRE(!solution);
   CHECK(solution.error().code == ErrorCode::Infeasible);
-  CHECK(solution.error().message ==
-        "no choice keeps within the usage limit of 40, at time 50 of 'example', raise the limit by 10");
+  CHECK(solution.error().message == "no combination of strategies keeps within the usage limit of 40, at time 50 of "
+                                    "'example', raise the limit by 10");
 }
 
 TEST_CASE("the validator names what is wrong", "[tiling]") {
@@ -318,7 +319,7 @@ TEST_CASE("the validator names what is wrong", "[tiling]") {
     return status.error().message;
   };
   CHECK(broken([](TilingSolution &bad) { bad.choice.pop_back(); }) == "4 choices for 5 nodes");
-  CHECK(broken([](TilingSolution &bad) { bad.choice[1] = 2; }) == "node 'node1' has strategy 2, there are 2");
+  CHECK(broken([](TilingSolution &bad) { bad.choice[1] = 2; }) == "node 'node1' has strategy 2, and there are only 2");
   CHECK(broken([](TilingSolution &bad) { --bad.cost; }).starts_with("the solution states a cost of"));
   CHECK(broken([](TilingSolution &bad) { bad.bound = bad.cost + 1; }).starts_with("bound"));
   CHECK(broken([&](TilingSolution &bad) {
@@ -361,13 +362,13 @@ TEST_CASE("hostile instances are refused", "[tiling]") {
   CHECK(message(kExample, "[85, 75]", "7").find("expected an array but found number") == 0);
   CHECK(message(kExample, "[110, 150]", "[110]").find("interval 4 has 1 numbers") == 0);
   CHECK(message(kExample, "[110, 150]]", "[110, 150], [1, 2]]").find("6 intervals, 5 lists of costs") == 0);
-  CHECK(message(kExample, "[3, 4]]", "[3, 5]]").find("edge 4 is of node 5, there are 5") == 0);
-  CHECK(message(kExample, "[3, 4]]", "[3, 18446744073709551615]]").find("edge 4 is of node") == 0);
+  CHECK(message(kExample, "[3, 4]]", "[3, 5]]").find("edge 4 names node 5, and there are only 5 nodes") == 0);
+  CHECK(message(kExample, "[3, 4]]", "[3, 18446744073709551615]]").find("edge 4 names node") == 0);
   CHECK(message(kExample, "[70, 60]", "[70]").find("edge 4 has 1 costs for 2 x 1 pairs") == 0);
   CHECK(message(kExample, "\"usages\"", "\"use\"").find("key 'usages' is missing") == 0);
   TilingParams params;
   params.solver = "magic";
-  CHECK(solveTiling(*read(kExample), params).error().message.find("solver 'magic' is unknown") == 0);
+  CHECK(solveTiling(*read(kExample), params).error().message.find("solver 'magic' of tilings is unknown") == 0);
   params = {};
   params.gap = 1;
   CHECK(solveTiling(*read(kExample), params).error().message.find("a gap of 1 is out of range") == 0);

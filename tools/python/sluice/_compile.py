@@ -65,11 +65,11 @@ def _size_text(size: Any) -> str:
     """A size, a range or a list of buckets, as `--dim` has them."""
     if isinstance(size, range):
         if len(size) == 0 or size.step < 1:
-            raise UsageError(f"the range {size} has no sizes, write the smaller size first")
+            raise UsageError(f"the range {size} is empty, write the smaller size first")
         return _range_text(size[0], size[-1], size.step)
     if isinstance(size, tuple):
         if len(size) not in (2, 3):
-            raise UsageError(f"{size} is no range, give (least, most) or (least, most, step)")
+            raise UsageError(f"{size} is not a range, give (least, most) or (least, most, step)")
         return _range_text(size[0], size[1], size[2] if len(size) == 3 else 1)
     if isinstance(size, list):
         return ",".join(map(str, size))

@@ -115,8 +115,8 @@ class _OpenPort:
             elif array.dtype.kind == "V" and array.dtype.name == self.element.name:
                 array = array.astype(self.dtype)  # ml_dtypes' integers of 4 and 2 bits
             else:
-                raise Error(f"input '{self.name}' takes {self.element.name} {_shape_text(shape)}, the array is "
-                            f"{array.dtype} {_shape_text(array.shape)}, convert it")
+                raise Error(f"input '{self.name}' needs {self.element.name} {_shape_text(shape)} and the array is "
+                            f"{array.dtype} {_shape_text(array.shape)}, convert the array")
         else:
             array = np.asarray(value, dtype=self.dtype)
         # ascontiguousarray makes an array of one dimension of one without any.
@@ -227,7 +227,7 @@ class Session:
     def _step(self, inputs: Mapping[str, Any], given: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:
         if self._handle is None or self._generates:
             raise Error("the session is closed, open the model again" if self._handle is None else
-                        "the session generates text, end that first")
+                        "the session generates text, end the generation first")
         values: list[np.ndarray] = []
         texts: list[Any] = []  # must live as long as the step
         shapes, addresses = self._input_shapes, self._addresses_in
@@ -276,13 +276,13 @@ class Session:
         for name, value in inputs.items():
             if name in self._input_names or (isinstance(value, (list, tuple)) and (name in elements or not value)):
                 continue
-            raise Error(f"no input '{name}', the model's are {_quoted(list(self._input_names))}")
+            raise Error(f"the model has no input '{name}', use one of {_quoted(list(self._input_names))}")
 
     def _set_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
         for port, shape in zip(self._inputs, shapes):
             if len(shape) != port.rank:
-                raise Error(f"input '{port.name}' takes {port.element.name} {_shape_text(self._input_shapes[port.index])}"
-                            f", the array has shape {_shape_text(shape)}, give it {port.rank} dimensions")
+                raise Error(f"input '{port.name}' needs {port.element.name} {_shape_text(self._input_shapes[port.index])}"
+                            f" and the array has shape {_shape_text(shape)}, give an array of {port.rank} dimensions")
         extents = [(c_int64 * max(len(shape), 1))(*shape) for shape in shapes]
         pointers = (POINTER(c_int64) * max(len(extents), 1))(*(ctypes.cast(each, POINTER(c_int64)) for each in extents))
         if self._library.sluice_set_shapes(self._handle, pointers):
@@ -317,16 +317,16 @@ class Session:
         if given:
             for name in given:
                 if name not in results:
-                    raise Error(f"no output '{name}', the model's are {_quoted(list(results))}")
+                    raise Error(f"the model has no output '{name}', use one of {_quoted(list(results))}")
         return results
 
     def _check_output(self, port: _OpenPort, array: np.ndarray) -> None:
         shape = self._output_shapes[port.index]
         if port.is_string or self._finds or self._grows or not self._cuts.is_plain:
-            raise Error(f"the shape of output '{port.name}' is known after the step only, or it holds text, take the "
-                        "result instead of giving an array")
+            raise Error(f"output '{port.name}' holds text, or its shape is known only after the step, take the "
+                        "returned result instead of giving an array")
         if array.dtype != port.dtype or array.shape != shape or not array.flags.carray:
-            raise Error(f"output '{port.name}' is {port.element.name} {_shape_text(shape)}, the array is {array.dtype} "
+            raise Error(f"output '{port.name}' is {port.element.name} {_shape_text(shape)} and the array is {array.dtype} "
                         f"{_shape_text(array.shape)}, give a contiguous and writable one of this type and shape")
 
     def _finish(self, results: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -360,7 +360,7 @@ class Session:
         for port in self._states:
             if port.name == name:
                 return port
-        raise Error(f"no state '{name}', the model's are {_quoted([port.name for port in self._states])}")
+        raise Error(f"the model has no state '{name}', use one of {_quoted([port.name for port in self._states])}")
 
     def read_state(self, name: str) -> np.ndarray:
         """A copy of a state."""
@@ -376,8 +376,8 @@ class Session:
         port = self._state(name)
         array = port.array_of(value, port.shape)
         if array.shape != port.shape:
-            raise Error(f"state '{name}' has shape {_shape_text(port.shape)}, the array {_shape_text(array.shape)}, give "
-                        "one of the state's shape")
+            raise Error(f"state '{name}' has shape {_shape_text(port.shape)} and the array {_shape_text(array.shape)}, give "
+                        "an array of the shape of the state")
         with self._lock:
             if self._library.sluice_write_state(self._handle, port.index, _address(array), array.nbytes):
                 raise last_error()

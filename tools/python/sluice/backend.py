@@ -138,7 +138,8 @@ class SluiceBackendRep(BackendRep):
             if isinstance(inputs, np.ndarray):
                 inputs = [inputs]
             if len(inputs) > len(self._inputs):
-                raise Error(f"{len(inputs)} inputs are given, the model has {len(self._inputs)}, give no more")
+                raise Error(f"{len(inputs)} inputs are given and the model has {len(self._inputs)}, give at most "
+                            f"{len(self._inputs)}")
             inputs = {value.name: each for value, each in zip(self._inputs, inputs)}
         shapes: list[Any] = []
         arrays: dict[str, np.ndarray] = {}
@@ -228,7 +229,8 @@ class SluiceBackend(Backend):
     @classmethod
     def _check_device(cls, device: str) -> None:
         if not cls.supports_device(device):
-            raise Error(f"device '{device}' is not one of this backend, give 'CPU' and choose others by the option machine")
+            raise Error(f"this backend does not support device '{device}', give 'CPU' and choose other devices by "
+                        "the option machine")
 
 
 prepare = SluiceBackend.prepare

@@ -391,13 +391,13 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
 
 static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target, const KernelStyle &style) {
   if (style.form == KernelForm::Grids && op.getAlgorithm())
-    return op.emitError("convolves by an algorithm for CPUs, for which there are no grids");
+    return op.emitError("uses an algorithm for CPUs, which GPU code (grids) does not support");
   if (symbolsOf(op)) {
     // Blocks of weights are packed, and loops over taps are emitted, for sizes that are numbers.
     const Extents in = extentsOf(op.getInput());
     const Extent channels = in[op.getLayout() == Layout::channels_last ? in.size() - 1 : 1];
     if (symbolsOf(op.getWeight().getType()) || !channels.isConstant())
-      return op->emitOpError("its kernel needs weights and channels whose sizes are known when compiling");
+      return op->emitOpError("has a kernel that needs sizes of weight and channels known at compile time");
   }
   if (style.form == KernelForm::Grids || !op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
     return success();

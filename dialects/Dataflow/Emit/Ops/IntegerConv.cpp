@@ -323,7 +323,7 @@ static LogicalResult checkIntegerConvKernel(IntegerConvOp op, const emit::Vector
   const Extents in = extentsOf(op.getInput());
   const int64_t channels = op.getChannelDim(), spatial = static_cast<int64_t>(in.size()) - 2;
   if (!in[channels].isConstant() || !extentsOf(op.getWeight()).front().isConstant())
-    return op->emitOpError("its kernel needs numbers of channels and filters that are known when compiling");
+    return op->emitOpError("has a kernel that needs numbers of channels and filters known at compile time");
   return checkCropped(op, ArrayRef(in).slice(channels == 1 ? 2 : 1, spatial), op.getPads());
 }
 

@@ -207,7 +207,7 @@ static LogicalResult checkMatmulKernel(MatmulOp op, const emit::VectorTarget &ta
     return success();
   const MatmulSizes sizes(op);
   if (!sizes.k.isConstant() || !sizes.n.isConstant())
-    return op->emitOpError("its kernel needs sizes of the packed weight that are known when compiling");
+    return op->emitOpError("has a kernel that needs sizes of the packed weight known at compile time");
   return checkPackedWeight(op, op.getRhs(), emit::matmulPanel(describeMatmul(op), target));
 }
 

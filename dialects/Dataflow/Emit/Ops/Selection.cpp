@@ -231,7 +231,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
 static LogicalResult checkTakeFirstKernel(TakeFirstOp op, const sluice::emit::VectorTarget &,
                                           const KernelStyle &style) {
   if (style.form == KernelForm::Grids && symbolsOf(op))
-    return op.emitError("finds an extent in the data, which a kernel on the host has to store");
+    return op.emitError("finds an extent in the data, which only a kernel on the host can store");
   return success();
 }
 

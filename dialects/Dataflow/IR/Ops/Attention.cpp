@@ -18,8 +18,8 @@ bool AttentionOp::readsSlice(unsigned index) { return index == 1 || index == 2; 
 static LogicalResult checkRanks(std::optional<Location> loc, Value query, Value key, Value value) {
   const size_t rank = shapeOf(query).size(), keys = shapeOf(key).size(), values = shapeOf(value).size();
   if (rank < 2 || keys != rank || values != rank)
-    return emitOptionalError(loc, "attention of ranks ", rank, ", ", keys, " and ", values,
-                             ", give three alike of at least 2");
+    return emitOptionalError(loc, "attention operands have ranks ", rank, ", ", keys, " and ", values,
+                             ", give equal ranks of at least 2");
   return success();
 }
 
@@ -42,11 +42,11 @@ LogicalResult AttentionOp::verify() {
   for (size_t d = 0; d < batch; ++d)
     if ((key[d] != 1 && key[d] != query[d]) || (value[d] != 1 && value[d] != query[d]))
       return emitOpError("has keys and values of ")
-             << key[d] << " and " << value[d] << " in dimension " << d << ", where the query has " << query[d];
+             << key[d] << " and " << value[d] << " elements in dimension " << d << ", and the query has " << query[d];
   const int64_t keys = key[getTransposed() ? batch + 1 : batch], depth = key[getTransposed() ? batch : batch + 1];
   if (depth != getDepth() || keys != getKeys())
-    return emitOpError("has ") << keys << " keys of " << depth << ", where the query has " << getDepth()
-                               << " and there are " << getKeys() << " values";
+    return emitOpError("has ") << keys << " keys of depth " << depth << ", and must have as many keys as values, "
+                               << getKeys() << ", and the depth of the query, " << getDepth();
   if (keys < 1)
     return emitOpError("has no keys");
   if (!getMask())
@@ -55,7 +55,7 @@ LogicalResult AttentionOp::verify() {
   scores.back() = keys;
   auto shape = broadcastShapes({ArrayRef<int64_t>(scores), shapeOf(getMask())});
   if (failed(shape) || *shape != scores)
-    return emitOpError("has a mask that does not broadcast to its scores");
+    return emitOpError("has a mask that does not broadcast to the scores");
   return success();
 }
 

@@ -16,7 +16,7 @@ using namespace sluice::dataflow;
 LogicalResult BitcastOp::verify() {
   auto from = typeOf(getInput()), to = getType();
   if (from.getShape() != to.getShape())
-    return emitOpError("result shape differs from the input's");
+    return emitOpError("result shape differs from that of the input");
   if (elementBytes(from.getElementType()) != elementBytes(to.getElementType()))
     return emitOpError("elements of ") << from.getElementType() << " and " << to.getElementType() << " differ in size";
   return success();

@@ -80,15 +80,15 @@ static LogicalResult checkWeight(std::optional<Location> loc, int64_t bits, int6
                              " of each");
   const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
   if (shapeOf(weight)[1] != blocks || shapeOf(weight)[2] != bytes)
-    return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2], " bytes, ",
-                             depth, " elements take ", blocks, " x ", bytes);
+    return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2],
+                             " bytes, and ", depth, " elements need ", blocks, " x ", bytes);
   if (shapeOf(scales)[0] != columns || shapeOf(scales)[1] != blocks)
-    return emitOptionalError(loc, "its scales are not ", columns, " x ", blocks);
+    return emitOptionalError(loc, "its scales must have the shape ", columns, " x ", blocks);
   if (!zeros)
     return success();
   const int64_t row = zerosOf(zeros) == emit::BlockZeros::Floats ? blocks : (blocks * bits + 7) / 8;
   if (typeOf(zeros).getRank() != 2 || shapeOf(zeros)[0] != columns || shapeOf(zeros)[1] != row)
-    return emitOptionalError(loc, "its zero points are not ", columns, " x ", row);
+    return emitOptionalError(loc, "its zero points must have the shape ", columns, " x ", row);
   return success();
 }
 
@@ -97,11 +97,12 @@ static LogicalResult checkPack(std::optional<Location> loc, Value weight, Value 
   if (failed(checkWeight(loc, panels.getBits(), panels.getBlock(), panels.getDepth(), weight, scales, zeros)))
     return failure();
   if (shapeOf(weight)[0] != panels.getColumns())
-    return emitOptionalError(loc, "packs ", shapeOf(weight)[0], " columns, its panels have ", panels.getColumns());
+    return emitOptionalError(loc, "packs ", shapeOf(weight)[0], " columns, and the panels have ", panels.getColumns());
   if (elementOf(scales) != panels.getScale())
-    return emitOptionalError(loc, "packs scales of type ", elementOf(scales), ", its panels have ", panels.getScale());
+    return emitOptionalError(loc, "packs scales of type ", elementOf(scales), ", and the panels have scales of type ",
+                             panels.getScale());
   if (zerosOf(zeros) != static_cast<emit::BlockZeros>(panels.getZeros()))
-    return emitOptionalError(loc, "has zero points of another form than its panels");
+    return emitOptionalError(loc, "has zero points whose form differs from that of the panels");
   return success();
 }
 
@@ -221,13 +222,13 @@ static LogicalResult checkPackedMatmul(std::optional<Location> loc, Matmul matmu
     if (failed(checkSums(loc, panels.block)))
       return failure();
     if (const int64_t bytes = panels.roundedRows().rowBytes(); given != bytes)
-      return emitOptionalError(loc, "rows of its left-hand side have ", given, " bytes, ", panels.k,
-                               " rounded elements have ", bytes);
+      return emitOptionalError(loc, "rows of its left-hand side have ", given, " bytes, and ", panels.k,
+                               " rounded elements need ", bytes);
   } else if (given != panels.k) {
-    return emitOptionalError(loc, "contracts ", given, " with ", panels.k);
+    return emitOptionalError(loc, "contracts ", given, " elements with ", panels.k);
   }
   if (typeOf(matmul.getRhs()).getRank() != 1 || shapeOf(matmul.getRhs())[0] != panels.bytes())
-    return emitOptionalError(loc, "packed operand has not the ", panels.bytes(), " bytes of its panels");
+    return emitOptionalError(loc, "packed operand must have rank 1 and the ", panels.bytes(), " bytes of the panels");
   return success();
 }
 

@@ -17,11 +17,11 @@ using namespace sluice::dataflow;
 LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> counts,
                                 ArrayRef<int64_t> strides) {
   if (counts.empty() || counts.size() > kMostAxes || counts.size() != strides.size())
-    return emitError() << "a group has 1 to " << kMostAxes << " axes";
+    return emitError() << "a group must have 1 to " << kMostAxes << " axes, each with a count and a stride";
   SmallVector<std::pair<int64_t, int64_t>> axes;
   for (auto [count, stride] : llvm::zip(counts, strides)) {
     if (count < 2 || stride < 1 || count > INT32_MAX || stride > INT32_MAX)
-      return emitError() << "an axis has at least two ranks and a stride of at least one, got " << count << ":"
+      return emitError() << "an axis must have at least two ranks and a stride of at least one, got " << count << ":"
                          << stride;
     axes.emplace_back(stride, count);
   }
@@ -29,7 +29,7 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   for (size_t i = 1; i < axes.size(); ++i)
     if (axes[i].first % (axes[i - 1].first * axes[i - 1].second) != 0)
       return emitError() << "axes " << axes[i - 1].second << ":" << axes[i - 1].first << " and " << axes[i].second
-                         << ":" << axes[i].first << " are not of one mesh";
+                         << ":" << axes[i].first << " cannot belong to one mesh";
   return success();
 }
 
@@ -51,7 +51,7 @@ int64_t GroupAttr::positionOf(int64_t rank) const {
 
 LogicalResult UnevenAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t extent, GroupAttr) {
   if (extent < 1)
-    return emitError() << "an uneven dimension has at least one element, got " << extent;
+    return emitError() << "an uneven dimension must have at least one element, got " << extent;
   return success();
 }
 
@@ -68,7 +68,7 @@ std::pair<int64_t, int64_t> UnevenAttr::elementsOf(int64_t rank, GroupAttr group
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, GroupAttr, int64_t blocks) {
   if (blocks < 1 || blocks > kMostBlocks)
-    return emitError() << "a cut divides a dimension into 1 to " << kMostBlocks << " blocks, got " << blocks;
+    return emitError() << "a cut must divide a dimension into 1 to " << kMostBlocks << " blocks, got " << blocks;
   return success();
 }
 
@@ -155,8 +155,8 @@ static FailureOr<RankedTensorType> inferPart(std::optional<Location> loc, Ranked
   }
   FailureOr<RankedTensorType> part = partType(whole, dim, parts);
   if (failed(part))
-    return emitOptionalError(loc, "extent ", whole.getDimSize(dim), " of dimension ", dim, " has no ", parts,
-                             " equal parts");
+    return emitOptionalError(loc, "extent ", whole.getDimSize(dim), " of dimension ", dim, " cannot be divided into ",
+                             parts, " equal parts");
   return part;
 }
 
@@ -205,7 +205,7 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *, std::optional<Location
   if (!split != !join)
     return emitOptionalError(loc, "describes one of its dimensions as uneven, describe both");
   if (split && adaptor.getSplit() == adaptor.getJoin())
-    return emitOptionalError(loc, "splits the uneven dimension that it joins");
+    return emitOptionalError(loc, "splits and joins the same uneven dimension, use different dimensions");
   FailureOr<RankedTensorType> part = inferPart(loc, typeOf(adaptor.getInput()), adaptor.getSplit(), size, split);
   return failed(part) ? failure() : returns(inferJoined(loc, *part, adaptor.getJoin(), size, join), results);
 }
@@ -234,7 +234,7 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   }
   // Neighbours alone are asked.
   if (low < 0 || high < 0 || low > least || high > least)
-    return emitOptionalError(loc, "takes ", low, " and ", high, " elements of neighbours that have ", least);
+    return emitOptionalError(loc, "takes ", low, " and ", high, " elements of neighbours that have only ", least);
   results.push_back(withExtent(type, dim, type.getDimSize(dim) + low + high));
   return success();
 }
@@ -242,7 +242,7 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 static LogicalResult verifySize(Operation *op, GroupAttr group) {
   constexpr int64_t kMost = int64_t(1) << 20;
   if (group.size() > kMost)
-    return op->emitOpError("runs on ") << group.size() << " ranks, " << kMost << " are the most";
+    return op->emitOpError("runs on ") << group.size() << " ranks, at most " << kMost << " are allowed";
   return success();
 }
 LogicalResult SendOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor,

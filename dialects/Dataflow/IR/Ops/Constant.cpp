@@ -14,25 +14,26 @@ using namespace sluice::dataflow;
 LogicalResult RangeOp::verify() {
   auto type = getType();
   if (type.getRank() != 1)
-    return emitOpError("result is not of rank 1");
+    return emitOpError("result must have rank 1");
   for (Value operand : getOperands())
     if (elementCount(operand.getType()) != 1 || getElementTypeOrSelf(operand.getType()) != type.getElementType())
-      return emitOpError("start and delta are single elements of the result's type");
+      return emitOpError("start and delta must be single elements of the element type of the result");
   if (type.getElementType().isInteger(1))
-    return emitOpError("bool has no ranges");
+    return emitOpError("must not have elements of type bool");
   return success();
 }
 
 LogicalResult ExtentsOp::verify() {
   const AffineMap map = getMap();
   if (map.getNumDims() != 0 || map.getNumSymbols() != getSymbols().size())
-    return emitOpError("has an expression of other symbols than its own");
+    return emitOpError("has an expression with symbols that it does not list");
   if (extentsOf(Type(getType())) || elementCount(getType()) != map.getNumResults())
-    return emitOpError("has ") << map.getNumResults() << " expressions for a result of " << getType();
+    return emitOpError("has ") << map.getNumResults() << " expressions for a result of " << getType()
+                               << ", one for each element is needed";
   for (const Point &point : samplePoints(getSymbols()))
     for (AffineExpr expression : map.getResults())
       if (!valueAt(expression, point))
-        return emitOpError("has an expression without a value at a point of its symbols");
+        return emitOpError("has an expression without a value for some values of the symbols");
   return success();
 }
 

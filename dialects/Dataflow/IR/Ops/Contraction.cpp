@@ -49,17 +49,17 @@ static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTen
     rhsBatch = c.drop_back(3);
     int64_t block = c.back();
     if (shape.n < 0 || block <= 0 || c[c.size() - 3] != numBlocks(shape.n, block))
-      return emitOptionalError(loc, "packed operand has not the panels of ", shape.n, " columns");
+      return emitOptionalError(loc, "shape of the packed operand does not match panels for ", shape.n, " columns");
   } else {
     shape.n = c[c.size() - (transposeRhs ? 2 : 1)];
     rhsK = c[c.size() - (transposeRhs ? 1 : 2)];
     rhsBatch = c.drop_back(2);
   }
   if (rhsK != shape.k)
-    return emitOptionalError(loc, "matmul contracts ", shape.k, " with ", rhsK);
+    return emitOptionalError(loc, "matmul contracts ", shape.k, " elements with ", rhsK);
   auto batch = broadcastShapes({a.drop_back(2), rhsBatch});
   if (failed(batch))
-    return emitOptionalError(loc, "matmul batch dimensions do not broadcast together");
+    return emitOptionalError(loc, "matmul batch dimensions do not broadcast to each other");
   shape.batch = *batch;
   return shape;
 }
@@ -123,11 +123,11 @@ bool MatmulOp::readsSlice(unsigned index) {
 
 LogicalResult MatmulOp::verify() {
   if (getLibrary() && getPackedN())
-    return emitOpError("a library takes operands that are not packed");
+    return emitOpError("a library needs operands that are not packed");
   if (getPackedN() && !isa<FloatType>(getType().getElementType()))
-    return emitOpError("a packed operand holds floats");
+    return emitOpError("a packed operand must hold floats");
   if (getPackedN() && getTransposeRhs())
-    return emitOpError("a packed operand is not transposed");
+    return emitOpError("a packed operand must not be transposed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   return success();
@@ -166,7 +166,8 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
   int64_t spatial = input.getRank() - 2;
   bool isPacked = conv.getPackedChannels().has_value();
   if (spatial < 1 || spatial > 3 || (!isPacked && weight.getRank() != input.getRank()))
-    return emitOptionalError(loc, "conv of input rank ", input.getRank(), " and weight rank ", weight.getRank());
+    return emitOptionalError(loc, "conv of input rank ", input.getRank(), " and weight rank ", weight.getRank(),
+                             ", give equal ranks from 3 to 5");
   // Transformed weights are f32 whatever the image is.
   const std::optional<ConvAlgorithm> algorithm = conv.getAlgorithm();
   const bool isTransformed = algorithm && *algorithm != ConvAlgorithm::shift_add;
@@ -186,7 +187,7 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
   auto shape = convShape(loc, input.getShape(), {kernel, strides, pads, dilations, groups, outChannels, last});
   if (succeeded(shape) && !isPacked && weight.getDimSize(weightLast ? spatial + 1 : 1) != channels / groups)
     return emitOptionalError(loc, "conv of ", channels, " to ", outChannels, " channels in ", groups,
-                             " groups does not match its weight");
+                             " groups does not match the shape of the weight");
   return shape;
 }
 
@@ -208,7 +209,7 @@ static bool covers(int64_t blocks, int64_t block, int64_t extent) {
 }
 
 static InFlightDiagnostic reportPackedWeight(ConvOp op) {
-  return op.emitOpError("packed weight is not of ")
+  return op.emitOpError("packed weight does not match ")
          << shapeOf(op.getInput()).back() << " to " << op.getOutputChannels() << " channels";
 }
 
@@ -250,7 +251,7 @@ static LogicalResult verifyShiftAdd(ConvOp op) {
   const Count taps = Count(kernel[1]) * op.getOutputChannels();
   if (weight.size() != 6 || weight[0] != 1 || weight[2] != kernel[0] || weight[3] != 1 ||
       weight[4] != shapeOf(op.getInput()).back() || weight[5] < 1 || weight[1] != numBlocks(taps.value(), weight[5]))
-    return op.emitOpError("packed weight does not have the taps of a kernel's row as channels");
+    return op.emitOpError("packed weight must have the taps of a row of the kernel as channels");
   return success();
 }
 
@@ -258,15 +259,15 @@ LogicalResult ConvOp::verify() {
   if (getPackedChannels() && (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4))
     return emitOpError("a packed weight needs a channels_last image");
   if (getPackedChannels() && getWeightLayout() != Layout::channels_first)
-    return emitOpError("a packed weight has an order of its own, not 'weight_layout'");
+    return emitOpError("a packed weight must not have 'weight_layout', because packing defines the order");
   if (getLibrary() && getPackedChannels())
-    return emitOpError("a library takes operands that are not packed");
+    return emitOpError("a library needs operands that are not packed");
   if (getType().getElementType().isInteger(1))
     return emitOpError("is not defined on bool");
   if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
-    return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
+    return emitOpError("an error bound must be a positive number, and needs Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())
-    return emitOpError("has 'kernel', but its weight is not packed, remove 'kernel' or set 'packed_channels'");
+    return emitOpError("has 'kernel' and a weight that is not packed, remove 'kernel' or set 'packed_channels'");
   // The result's type is compared after this: what follows reads the operands' extents.
   if ((getPackedChannels() || getAlgorithm()) && failed(shapeOfConv(getLoc(), *this)))
     return failure();
@@ -332,7 +333,7 @@ LogicalResult PackConvWeightOp::inferReturnTypes(MLIRContext *, std::optional<Lo
   auto weight = typeOf(adaptor.getWeight());
   int64_t groups = adaptor.getGroups(), block = adaptor.getBlock();
   if (weight.getRank() != 4 || groups < 1 || block < 1 || weight.getDimSize(0) % groups)
-    return emitOptionalError(loc, "packs [M, C/groups, KH, KW] weights in positive blocks");
+    return emitOptionalError(loc, "must pack [M, C/groups, KH, KW] weights in positive blocks");
   int64_t outputs = weight.getDimSize(0), perGroup = outputs / groups;
   SmallVector<int64_t> shape;
   if (adaptor.getDepthwise())
@@ -351,9 +352,9 @@ LogicalResult PackWinogradWeightOp::inferReturnTypes(MLIRContext *, std::optiona
   auto weight = typeOf(adaptor.getWeight());
   const int64_t depth = adaptor.getDepth(), panel = adaptor.getPanel();
   if (weight.getRank() != 4 || weight.getDimSize(2) != 3 || weight.getDimSize(3) != 3)
-    return emitOptionalError(loc, "transforms [M, C, 3, 3] weights");
+    return emitOptionalError(loc, "must transform [M, C, 3, 3] weights");
   if (depth < 1 || panel < 1 || depth > emit::kWinogradMostDepth || panel > emit::kWinogradMostPanel)
-    return emitOptionalError(loc, "transforms weights in blocks of a depth from 1 to ", emit::kWinogradMostDepth,
+    return emitOptionalError(loc, "must transform weights in blocks of a depth from 1 to ", emit::kWinogradMostDepth,
                              " and a panel from 1 to ", emit::kWinogradMostPanel);
   const int64_t outputs = outputsOf(adaptor.getAlgorithm());
   results.push_back(
@@ -370,7 +371,7 @@ LogicalResult PackMatmulRhsOp::inferReturnTypes(MLIRContext *, std::optional<Loc
   auto rhs = typeOf(adaptor.getRhs());
   int64_t block = adaptor.getBlock();
   if (rhs.getRank() < 2 || block < 1)
-    return emitOptionalError(loc, "packs matrices in positive blocks");
+    return emitOptionalError(loc, "must pack matrices in positive blocks");
   ArrayRef<int64_t> extents = rhs.getShape();
   int64_t rows = extents[extents.size() - 2], columns = extents.back();
   if (adaptor.getTransposed())

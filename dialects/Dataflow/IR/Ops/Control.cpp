@@ -41,18 +41,18 @@ static Count bytesOf(Block &program) {
 
 static LogicalResult verifyArguments(Operation *op, Block &program, TypeRange types) {
   if (TypeRange(program.getArgumentTypes()) != types)
-    return op->emitOpError("has a program whose arguments are not of the types that it passes");
+    return op->emitOpError("has a program whose argument types differ from the types of the passed operands");
   return success();
 }
 
 /// Members of a program are views, constants, or operators that have a kernel.
 static LogicalResult verifyMembers(Operation *op, Block &program) {
   if (!isa<YieldOp>(program.getTerminator()))
-    return op->emitOpError("has a program that does not end in dataflow.yield");
+    return op->emitOpError("has a program that does not end with dataflow.yield");
   for (Operation &member : program.without_terminator()) {
     if (isa<ReshapeOp, ConstantOp, CostOpInterface>(member) && !isa<CollectiveOpInterface>(member))
       continue;
-    return op->emitOpError("member '") << member.getName() << "' does not run within a kernel";
+    return op->emitOpError("member '") << member.getName() << "' cannot run within a kernel";
   }
   return verifyFinders(op, program);
 }
@@ -73,7 +73,7 @@ LogicalResult IfOp::verifyRegions() {
     if (failed(verifyMembers(*this, region.front())))
       return failure();
     if (region.front().getTerminator()->getOperandTypes() != getResultTypes())
-      return emitOpError("has a program that yields other types than its results");
+      return emitOpError("has a program whose yielded types differ from the result types");
   }
   return verifyProgramOffsets(*this);
 }
@@ -122,7 +122,7 @@ LogicalResult LoopOp::verifyRegions() {
     if (whole.getRank() != slab.getRank() + 1 || whole.getElementType() != slab.getElementType() ||
         whole.getShape().drop_front() != slab.getShape() || whole.getShape().front() != static_cast<int64_t>(getMost()))
       return emitOpError("must stack ") << slab << " at most " << getMost()
-                                        << " times in a tensor of that many slabs, got " << whole;
+                                        << " times in a tensor with an extent of this number, got " << whole;
   }
   return verifyProgramOffsets(*this);
 }
@@ -172,13 +172,13 @@ LogicalResult ConcurrentOp::verifyRegions() {
           Operation *producer = viewedValue(operand).getDefiningOp();
           return producer && !isa<ConstantOp>(producer);
         }))
-      return emitOpError("member '") << member.getName() << "' uses what another member computes";
+      return emitOpError("member '") << member.getName() << "' uses a result of another member";
     if (!isa<ConstantOp>(member))
       llvm::append_range(made, member.getResults());
   }
   if (!llvm::equal(program.getTerminator()->getOperands(), made) ||
       program.getTerminator()->getOperandTypes() != getResultTypes())
-    return emitOpError("yields the results of its members, in order");
+    return emitOpError("must yield the results of the members, in order");
   return verifyProgramOffsets(*this);
 }
 

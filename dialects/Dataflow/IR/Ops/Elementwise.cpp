@@ -24,7 +24,7 @@ static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange oper
     shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
   auto shape = broadcastShapes(shapes);
   if (failed(shape))
-    return emitOptionalError(loc, "operand shapes do not broadcast together");
+    return emitOptionalError(loc, "operand shapes do not broadcast to each other");
   results.push_back(RankedTensorType::get(*shape, element));
   return success();
 }
@@ -278,7 +278,7 @@ void CastOp::build(OpBuilder &builder, OperationState &state, Value input, Type 
 
 LogicalResult CastOp::verify() {
   if (getInput().getType().getShape() != getType().getShape())
-    return emitOpError("result shape differs from the input's");
+    return emitOpError("result shape differs from that of the input");
   return success();
 }
 

@@ -60,10 +60,11 @@ static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
     if (llvm::none_of(op.getOperands(), [&](Value operand) { return epilogue.contains(operand); }))
       continue;
     if (!cast<KernelOpInterface>(anchor).allowsEpilogue())
-      return group.emitOpError("member '") << anchor->getName() << "' has an epilogue, which it does not take";
+      return group.emitOpError("member '")
+             << anchor->getName() << "' has an epilogue, which this operator does not support";
     if (!isa<ElementwiseOpInterface>(op) || !haveSameShape(op.getResult(0).getType(), anchor->getResult(0).getType()))
       return group.emitOpError("member '")
-             << op.getName() << "' does more than map each element of '" << anchor->getName() << "'";
+             << op.getName() << "' must map each element of '" << anchor->getName() << "'";
     epilogue.insert(op.getResult(0));
   }
   if (yield.getNumOperands() != anchor->getNumResults())
@@ -71,7 +72,7 @@ static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
                                         << "' computes " << anchor->getNumResults();
   for (Value value : yield.getValues())
     if (!epilogue.contains(value))
-      return group.emitOpError("yields a value that '") << anchor->getName() << "' has no part in";
+      return group.emitOpError("yields a value that does not depend on '") << anchor->getName() << "'";
   return success();
 }
 
@@ -81,22 +82,22 @@ LogicalResult FusedOp::verify() {
     return emitOpError("region arguments do not match the operands");
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes())
-    return emitOpError("yields other types than its results");
+    return emitOpError("yields types that differ from the result types");
   unsigned anchors = 0;
   for (Operation &op : block.without_terminator()) {
     bool isAnchor = isa<KernelOpInterface>(op);
     anchors += isAnchor;
     if (!isAnchor && !isa<ElementwiseOpInterface, ElementalOpInterface, ConstantOp>(op))
-      return emitOpError("member '") << op.getName() << "' can be computed neither by element nor by its own loops";
+      return emitOpError("member '") << op.getName() << "' has neither a form for each element nor loops";
     if (auto constant = dyn_cast<ConstantOp>(op))
       if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); !dense || !dense.isSplat())
         return emitOpError("holds a constant that is not a splat");
   }
   if (anchors > 1)
-    return emitOpError("has ") << anchors << " members with loops of their own, one is the most";
+    return emitOpError("has ") << anchors << " members with loops, at most one is allowed";
   for (Value value : yield.getValues())
     if (isa<BlockArgument>(value))
-      return emitOpError("yields an operand as it is");
+      return emitOpError("yields an unchanged operand");
   return verifyEpilogue(*this, yield);
 }
 

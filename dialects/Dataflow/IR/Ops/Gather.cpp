@@ -56,7 +56,7 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, std::optional<Lo
     return emitOptionalError(loc, "data and indices differ in rank");
   for (int64_t i = 0; i < data.getRank(); ++i)
     if (i != static_cast<int64_t>(adaptor.getAxis()) && indices.getDimSize(i) > data.getDimSize(i))
-      return emitOptionalError(loc, "indices reach past dimension ", i, " of data");
+      return emitOptionalError(loc, "indices are larger than data in dimension ", i);
   results.push_back(RankedTensorType::get(indices.getShape(), data.getElementType()));
   return success();
 }
@@ -78,14 +78,14 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, std::optional<Location
   auto data = typeOf(adaptor.getData()), indices = typeOf(adaptor.getIndices());
   int64_t batch = adaptor.getBatchDims();
   if (indices.getRank() < 1 || batch < 0 || batch >= indices.getRank() || batch > data.getRank())
-    return emitOptionalError(loc, "batch_dims ", batch, " does not suit ranks ", data.getRank(), " and ",
-                             indices.getRank());
+    return emitOptionalError(loc, "batch_dims ", batch, " is out of range for data of rank ", data.getRank(),
+                             " and indices of rank ", indices.getRank());
   int64_t tuple = indices.getShape().back();
   if (tuple < 0 || batch + tuple > data.getRank())
-    return emitOptionalError(loc, "index tuples of ", tuple, " are longer than data's rank allows");
+    return emitOptionalError(loc, "index tuples of ", tuple, " entries exceed the rank of data");
   for (int64_t i = 0; i < batch; ++i)
     if (data.getDimSize(i) != indices.getDimSize(i))
-      return emitOptionalError(loc, "batch dimension ", i, " differs");
+      return emitOptionalError(loc, "data and indices differ in batch dimension ", i);
   SmallVector<int64_t> shape(indices.getShape().drop_back());
   llvm::append_range(shape, data.getShape().drop_front(batch + tuple));
   results.push_back(RankedTensorType::get(shape, data.getElementType()));
@@ -117,10 +117,10 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<L
       failed(checkSameElement(loc, adaptor.getData(), adaptor.getUpdates())))
     return failure();
   if (indices.getShape() != typeOf(adaptor.getUpdates()).getShape() || indices.getRank() != data.getRank())
-    return emitOptionalError(loc, "indices and updates differ in shape, or in rank from data");
+    return emitOptionalError(loc, "indices and updates must have the same shape, and the rank of data");
   for (int64_t i = 0; i < data.getRank(); ++i)
     if (i != static_cast<int64_t>(adaptor.getAxis()) && indices.getDimSize(i) > data.getDimSize(i))
-      return emitOptionalError(loc, "indices reach past dimension ", i, " of data");
+      return emitOptionalError(loc, "indices are larger than data in dimension ", i);
   results.push_back(data);
   return success();
 }
@@ -140,11 +140,11 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   if (failed(checkSameElement(loc, adaptor.getData(), adaptor.getUpdates())))
     return failure();
   if (indices.getRank() < 1 || indices.getShape().back() > data.getRank())
-    return emitOptionalError(loc, "index tuples are longer than data's rank");
+    return emitOptionalError(loc, "index tuples have more entries than data has dimensions");
   SmallVector<int64_t> wanted(indices.getShape().drop_back());
   llvm::append_range(wanted, data.getShape().drop_front(indices.getShape().back()));
   if (typeOf(adaptor.getUpdates()).getShape() != ArrayRef(wanted))
-    return emitOptionalError(loc, "updates' shape does not follow from data and indices");
+    return emitOptionalError(loc, "shape of updates does not match data and indices");
   results.push_back(data);
   return success();
 }
@@ -170,7 +170,7 @@ LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (static_cast<int64_t>(adaptor.getDepth()) < 0)
     return emitOptionalError(loc, "depth is negative");
   if (elementCount(adaptor.getValues().getType()) != 2)
-    return emitOptionalError(loc, "values are not [off, on]");
+    return emitOptionalError(loc, "values must have two elements, [off, on]");
   shape.insert(shape.begin() + adaptor.getAxis(), adaptor.getDepth());
   results.push_back(RankedTensorType::get(shape, typeOf(adaptor.getValues()).getElementType()));
   return success();

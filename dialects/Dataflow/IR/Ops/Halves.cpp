@@ -21,7 +21,7 @@ LogicalResult HalfPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> em
   if (parts != 1 && parts != 2)
     return emitError() << "elements of " << parts << " parts, use 1 or 2";
   if (dot == HalfDot::tiles && panel % emit::kTileColumns != 0)
-    return emitError() << "panels for tiles have a multiple of " << emit::kTileColumns << " columns";
+    return emitError() << "panels for tiles must have a multiple of " << emit::kTileColumns << " columns";
   const std::string problem = findPanelsProblem(columns, segments, length, panel, kMostHalfExtent);
   return problem.empty() ? success() : LogicalResult(emitError() << problem);
 }
@@ -42,21 +42,21 @@ int64_t sluice::dataflow::halfParts(Type element) { return element.isF16() ? 2 :
 static LogicalResult checkParts(std::optional<Location> loc, Value operand, HalfPanelsAttr panels) {
   if (panels.getParts() != halfParts(elementOf(operand)))
     return emitOptionalError(loc, "elements of type ", elementOf(operand), " have ", halfParts(elementOf(operand)),
-                             " parts, the panels have ", panels.getParts());
+                             " parts, and the panels have ", panels.getParts());
   return success();
 }
 
 static LogicalResult checkPacked(std::optional<Location> loc, Value packed, HalfPanelsAttr panels) {
   const int64_t bytes = describePanels(panels).bytes();
   if (typeOf(packed).getRank() != 1 || shapeOf(packed)[0] != bytes)
-    return emitOptionalError(loc, "packed operand has not the ", bytes, " bytes of its panels");
+    return emitOptionalError(loc, "packed operand must have rank 1 and the ", bytes, " bytes of the panels");
   return success();
 }
 
 static LogicalResult checkMatrix(std::optional<Location> loc, Value rhs, HalfPanelsAttr panels) {
   const int64_t rows = panels.getSegments() * panels.getLength();
   if (typeOf(rhs).getRank() != 2 || shapeOf(rhs)[0] != rows || shapeOf(rhs)[1] != panels.getColumns())
-    return emitOptionalError(loc, "packs a matrix of ", rows, " x ", panels.getColumns());
+    return emitOptionalError(loc, "must pack a matrix of ", rows, " x ", panels.getColumns());
   return checkParts(loc, rhs, panels);
 }
 
@@ -146,7 +146,7 @@ static FailureOr<SmallVector<int64_t>> inferConvShape(std::optional<Location> lo
                           /*groups=*/1, panels.getColumns(), /*last=*/true});
   if (succeeded(shape) &&
       (panels.getSegments() != product(conv.getKernel()) || panels.getLength() != input.getDimSize(3)))
-    return emitOptionalError(loc, "half_conv of ", input.getDimSize(3), " channels does not match its panels");
+    return emitOptionalError(loc, "half_conv of ", input.getDimSize(3), " channels does not match the panels");
   return shape;
 }
 

@@ -58,7 +58,7 @@ static FailureOr<Count> packedBytes(std::optional<Location> loc, RankedTensorTyp
   emit::IntegerPanels panels = describePanels(attribute);
   if (rhs.getRank() < 2 || rhs.getShape().back() != panels.n ||
       rhs.getShape()[rhs.getRank() - 2] != panels.segments * panels.length)
-    return emitOptionalError(loc, "packs matrices of ", panels.segments * panels.length, " x ", panels.n, " bytes");
+    return emitOptionalError(loc, "must pack matrices of ", panels.segments * panels.length, " x ", panels.n, " bytes");
   return product(rhs.getShape().drop_back(2)) * panels.bytes();
 }
 
@@ -105,7 +105,8 @@ static FailureOr<MatmulShape> shapeOfProduct(std::optional<Location> loc, Ranked
     emit::IntegerPanels packed = describePanels(panels);
     shape.n = packed.n;
     if (packed.segments * packed.length != shape.k || c[0] != packed.bytes())
-      return emitOptionalError(loc, "packed operand of ", c[0], " bytes does not fit ", shape.k, " x ", shape.n);
+      return emitOptionalError(loc, "packed operand of ", c[0], " bytes does not match panels for ", shape.k, " x ",
+                               shape.n);
     return shape;
   }
   shape.n = c.back();
@@ -113,10 +114,10 @@ static FailureOr<MatmulShape> shapeOfProduct(std::optional<Location> loc, Ranked
     return emitOptionalError(loc, "integer_matmul contracts ", shape.k, " with ", c[c.size() - 2]);
   // Panels that each step fills have room for the greatest extents of a range.
   if (panels && (panels.getColumns() < shape.n || panels.getSegments() != 1 || panels.getLength() < shape.k))
-    return emitOptionalError(loc, "panels have no room for ", shape.k, " x ", shape.n);
+    return emitOptionalError(loc, "panels are too small for ", shape.k, " x ", shape.n);
   auto batch = broadcastShapes({a.drop_back(2), c.drop_back(2)});
   if (failed(batch))
-    return emitOptionalError(loc, "integer_matmul batch dimensions do not broadcast together");
+    return emitOptionalError(loc, "integer_matmul batch dimensions do not broadcast to each other");
   shape.batch = *batch;
   return shape;
 }
@@ -232,8 +233,8 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
   const int64_t spatial = input.getRank() - 2;
   const bool isPacked = conv.getPanels().has_value();
   if (spatial < 1 || spatial > 3 || weight.getRank() != (isPacked ? 1 : input.getRank()))
-    return emitOptionalError(loc, "integer_conv of input rank ", input.getRank(), " and weight rank ",
-                             weight.getRank());
+    return emitOptionalError(loc, "integer_conv of input rank ", input.getRank(), " and weight rank ", weight.getRank(),
+                             ", give an input of rank 3 to 5, and a weight of the same rank or a packed one of rank 1");
   if (isPacked &&
       (!conv.getKernel() || static_cast<int64_t>(conv.getKernel()->size()) != spatial || !conv.getFilters()))
     return emitOptionalError(loc, "a packed weight needs the 'kernel' and 'filters' attributes");
@@ -246,7 +247,7 @@ static FailureOr<SmallVector<int64_t>> shapeOfConv(std::optional<Location> loc, 
   const int64_t channels = input.getDimSize(last ? spatial + 1 : 1);
   if (succeeded(shape) && !isPacked && weight.getDimSize(1) != channels / groups)
     return emitOptionalError(loc, "integer_conv of ", channels, " to ", filters, " channels in ", groups,
-                             " groups does not match its weight");
+                             " groups does not match the shape of the weight");
   return shape;
 }
 
@@ -264,17 +265,17 @@ LogicalResult IntegerConvOp::verify() {
   if (failed(shapeOfConv(getLoc(), *this)))
     return failure();
   if (Value zero = getInputZeroPoint(); zero && elementCount(zero.getType()) != 1)
-    return emitOpError("has more than one zero point of its input");
+    return emitOpError("must have at most one zero point of the input");
   if (Value zero = getWeightZeroPoint()) {
     if (getPanels())
-      return emitOpError("a packed weight has its zero points with it");
+      return emitOpError("must not have zero points for a packed weight, which contains them");
     Count count = elementCount(zero.getType());
     if (count != 1 && (count != getOutputChannels() || typeOf(zero).getRank() != 1))
       return emitOpError("has ") << count.value() << " zero points for " << getOutputChannels() << " filters";
   }
   if (!getPanels()) {
     if (getKernel() || getFilters())
-      return emitOpError("'kernel' and 'filters' describe a packed weight, its own is not packed");
+      return emitOpError("'kernel' and 'filters' are for packed weights, and the weight is not packed");
     return success();
   }
   if (getLayout() != Layout::channels_last || typeOf(getInput()).getRank() != 4)
@@ -290,7 +291,7 @@ LogicalResult IntegerConvOp::verify() {
   // A segment is a tap, or a row of them where they lie side by side.
   const bool isRow = groups == 1 && getDilations()[1] == 1;
   if (!fits || (!isDepthwise() && panels.length != inputs * (isRow ? getKernelShape()[1] : 1)))
-    return emitOpError("its panels are not those of its weight");
+    return emitOpError("has panels that do not match the weight");
   return success();
 }
 

@@ -61,7 +61,7 @@ LogicalResult CoupleProbabilitiesOp::verify() {
   ArrayRef<int64_t> pairs = shapeOf(getPairs()), result = getType().getShape();
   if (pairs.size() != 2 || result.size() != 2 || pairs[0] != result[0] || result[1] < 2 ||
       Count(result[1]) * (result[1] - 1) != Count(pairs[1]) * 2)
-    return emitOpError("makes K probabilities of K * (K - 1) / 2 pairs, got ")
+    return emitOpError("must make K probabilities of K * (K - 1) / 2 pairs, got ")
            << getPairs().getType() << " and " << getType();
   return success();
 }

@@ -29,7 +29,8 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   SmallVector<bool> seen(type.getRank());
   if (static_cast<int64_t>(permutation.size()) != type.getRank())
-    return emitOptionalError(loc, "permutation has ", permutation.size(), " entries, the input rank ", type.getRank());
+    return emitOptionalError(loc, "permutation has ", permutation.size(), " entries, and the input has rank ",
+                             type.getRank());
   for (int64_t from : permutation) {
     if (from < 0 || from >= type.getRank() || seen[from])
       return emitOptionalError(loc, "'permutation' is not a permutation of 0..", type.getRank() - 1);
@@ -187,8 +188,8 @@ LogicalResult ReshapeOp::verify() {
   if (failed(verifySameElement(*this, getInput(), getResult())))
     return failure();
   if (elementCount(getInput().getType()) != elementCount(getType()))
-    return emitOpError("has ") << elementCount(getInput().getType()).value() << " elements in and "
-                               << elementCount(getType()).value() << " out";
+    return emitOpError("has ") << elementCount(getInput().getType()).value() << " elements in the input and "
+                               << elementCount(getType()).value() << " in the result";
   return success();
 }
 
@@ -216,7 +217,7 @@ LogicalResult ExpandOp::verify() {
     return failure();
   auto shape = broadcastShapes({shapeOf(getInput()), shapeOf(getResult())});
   if (failed(shape) || ArrayRef(*shape) != shapeOf(getResult()))
-    return emitOpError("input does not broadcast to the result's shape");
+    return emitOpError("input does not broadcast to the shape of the result");
   return success();
 }
 
@@ -285,7 +286,7 @@ FailureOr<Operation *> SliceOp::permute(OpBuilder &builder, ArrayRef<int64_t> pe
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                          SmallVectorImpl<Type> &results) {
   if (adaptor.getInputs().empty())
-    return emitOptionalError(loc, "concat of nothing");
+    return emitOptionalError(loc, "concat needs at least one operand");
   auto first = typeOf(adaptor.getInputs().front());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= first.getRank())
@@ -351,7 +352,7 @@ LogicalResult PadOp::verify() {
       failed(verifySameElement(*this, getValue(), getResult())))
     return failure();
   if (elementCount(getValue().getType()) != 1)
-    return emitOpError("padding value is not one element");
+    return emitOpError("padding value must have one element");
   ArrayRef<int64_t> from = shapeOf(getInput()), to = shapeOf(getResult());
   if (from.size() != to.size() || getLow().size() != from.size())
     return emitOpError("low, input and result differ in rank");
@@ -359,13 +360,13 @@ LogicalResult PadOp::verify() {
     // Bounds both by the extents: 128 bits keep hostile numbers honest.
     __int128 extent = from[i], exact = to[i] - extent - getLow()[i];
     if (getLow()[i] < -extent || exact < -extent)
-      return emitOpError("removes more than dimension ") << i << " of extent " << from[i] << " has";
+      return emitOpError("removes more elements than dimension ") << i << " has, " << from[i];
     int64_t low = getLow()[i], high = static_cast<int64_t>(exact);
     bool grows = low > 0 || high > 0;
     if (getMode() != PadMode::constant && grows && from[i] == 0)
-      return emitOpError("dimension ") << i << " is empty, nothing to pad with";
+      return emitOpError("dimension ") << i << " is empty and has no element to pad with";
     if (getMode() == PadMode::reflect && (low >= from[i] || high >= from[i]) && grows)
-      return emitOpError("reflects further than dimension ") << i << " of extent " << from[i] << " is long";
+      return emitOpError("reflects more elements than dimension ") << i << " has, " << from[i];
   }
   return success();
 }

@@ -65,7 +65,7 @@ static LogicalResult checkChannelVectors(std::optional<Location> loc, ValueRange
     return emitOptionalError(loc, "normalises a tensor of rank ", type.getRank(), ", at least 2 is needed");
   for (Value other : operands.drop_front()) {
     if (shapeOf(other) != ArrayRef<int64_t>{type.getDimSize(1)})
-      return emitOptionalError(loc, "a per-channel operand is not of shape [", type.getDimSize(1), "]");
+      return emitOptionalError(loc, "a per-channel operand must have the shape [", type.getDimSize(1), "]");
     if (typeOf(other).getElementType() != type.getElementType())
       return emitOptionalError(loc, "operands differ in element type");
   }

@@ -85,7 +85,7 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, std::optional<
 
 LogicalResult ArgReduceOp::verify() {
   if (shapeOf(getInput())[getAxis()] == 0)
-    return emitOpError("has nothing to choose from along axis ") << getAxis();
+    return emitOpError("has no elements along axis ") << getAxis();
   return success();
 }
 
@@ -121,7 +121,8 @@ LogicalResult TopkOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   if (failed(checkAxis(loc, axis, type.getRank())))
     return failure();
   if (k < 0 || k > type.getDimSize(axis))
-    return emitOptionalError(loc, "k = ", k, " of ", type.getDimSize(axis), " elements");
+    return emitOptionalError(loc, "k is ", k, ", and must be from 0 to the ", type.getDimSize(axis),
+                             " elements of the axis");
   SmallVector<int64_t> shape(type.getShape());
   shape[axis] = k;
   results.push_back(RankedTensorType::get(shape, type.getElementType()));

@@ -68,7 +68,7 @@ LogicalResult NonMaxSuppressionOp::inferReturnTypes(MLIRContext *context, std::o
   auto boxes = typeOf(adaptor.getBoxes()), scores = typeOf(adaptor.getScores());
   if (boxes.getRank() != 3 || scores.getRank() != 3 || boxes.getDimSize(2) != 4 ||
       boxes.getDimSize(0) != scores.getDimSize(0) || boxes.getDimSize(1) != scores.getDimSize(2))
-    return emitOptionalError(loc, "scores of ", scores, " do not suit boxes of ", boxes);
+    return emitOptionalError(loc, "scores of ", scores, " do not match boxes of ", boxes);
   const auto most = static_cast<int64_t>(adaptor.getMost());
   int64_t rows = product({scores.getDimSize(0), scores.getDimSize(1), std::max<int64_t>(most, 0)});
   Type i64 = IntegerType::get(context, 64);

@@ -32,11 +32,11 @@ LogicalResult StringConstantOp::verify() {
 
 LogicalResult StringNormalizeOp::verify() {
   if (typeOf(getInput()).getRank() != 1)
-    return emitOpError("takes a list, got ") << getInput().getType();
+    return emitOpError("needs an input of rank 1, got ") << getInput().getType();
   int64_t room = std::max<int64_t>(shapeOf(getInput())[0], 1);
   if (shapeOf(getKept()) != ArrayRef(room) || typeOf(getCount()).getRank() != 0)
-    return emitOpError("has room for ") << room << " and one count, got " << getKept().getType() << " and "
-                                        << getCount().getType();
+    return emitOpError("must return at most ")
+           << room << " strings and one count, got " << getKept().getType() << " and " << getCount().getType();
   return success();
 }
 
@@ -44,8 +44,9 @@ LogicalResult StringSplitOp::verify() {
   ArrayRef<int64_t> parts = shapeOf(getParts());
   if (parts.empty() || parts.drop_back() != shapeOf(getInput()) || shapeOf(getCounts()) != shapeOf(getInput()) ||
       typeOf(getMost()).getRank() != 0)
-    return emitOpError("splits ") << getInput().getType() << " to " << getParts().getType() << ", "
-                                  << getCounts().getType() << " and " << getMost().getType();
+    return emitOpError("has result types that do not match the split of ")
+           << getInput().getType() << ": " << getParts().getType() << ", " << getCounts().getType() << " and "
+           << getMost().getType();
   return success();
 }
 

@@ -29,7 +29,7 @@ LogicalResult StateOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
                                         SmallVectorImpl<Type> &results) {
   auto type = dyn_cast<RankedTensorType>(adaptor.getValue().getType());
   if (!type)
-    return emitOptionalError(loc, "holds no tensor");
+    return emitOptionalError(loc, "type must be a tensor");
   if (std::optional<ArrayAttr> cuts = adaptor.getCuts())
     for (auto cut : cuts->getAsRange<CutAttr>()) {
       FailureOr<RankedTensorType> part = partType(type, cut);
@@ -37,8 +37,8 @@ LogicalResult StateOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
         return emitOptionalError(loc, "cannot cut dimension ", cut.getDim(), " of ", type, " in ", cut.getBlocks(),
                                  " blocks of ", cut.getGroup().size(), " equal parts each");
       if (failed(part))
-        return emitOptionalError(loc, "has no ", cut.getGroup().size(), " equal parts along dimension ", cut.getDim(),
-                                 " of ", type);
+        return emitOptionalError(loc, "cannot divide dimension ", cut.getDim(), " of ", type, " into ",
+                                 cut.getGroup().size(), " equal parts");
       type = *part;
     }
   results.push_back(type);
@@ -77,7 +77,7 @@ LogicalResult StateOp::verify() {
   if (getName().empty())
     return emitOpError("has no name");
   if (getTrainable() && !isa<FloatType>(getType().getElementType()))
-    return emitOpError("is trainable and holds ") << getType().getElementType() << " elements, not floats";
+    return emitOpError("is trainable and holds ") << getType().getElementType() << " elements instead of floats";
   if (ExtentsAttr length = getLengthAttr())
     if (length.getMap().getNumResults() != 2 || !isa<AffineSymbolExpr>(length.getMap().getResult(0)))
       return emitOpError("has the length ") << length << ", give a symbol, and its value in the next step";
@@ -90,10 +90,10 @@ LogicalResult StateOp::verify() {
 
 LogicalResult DropoutMaskOp::verify() {
   if (elementCount(getStep().getType()) != 1)
-    return emitOpError("step is not one number");
+    return emitOpError("step must be one number");
   double keep = getKeep().convertToDouble();
   if (!(keep >= 0 && keep <= 1))
-    return emitOpError("keep is not a probability");
+    return emitOpError("keep must be a probability from 0 to 1");
   return success();
 }
 
@@ -115,14 +115,14 @@ LogicalResult ConvWeightGradientOp::verify() {
   auto groups = static_cast<int64_t>(getGroups());
   if (groups < 1 || in[1] % groups || g[1] % groups || weight[0] != g[1] || weight[1] != in[1] / groups ||
       in[0] != g[0])
-    return emitOpError("channels, groups and batch do not match");
+    return emitOpError("channels, groups and batch of input, gradient and result do not match");
   Type element = getType().getElementType();
   if (typeOf(getInput()).getElementType() != element || typeOf(getGradient()).getElementType() != element)
     return emitOpError("operands and result differ in element type");
   for (size_t d = 0; d < spatial; ++d)
     if (getStrides()[d] < 1 || getDilations()[d] < 1 || !llvm::isInt<32>(getStrides()[d]) ||
         !llvm::isInt<32>(getDilations()[d]) || !llvm::isInt<32>(getPadsLow()[d]))
-      return emitOpError("strides and dilations are from 1 to 2^31, pads_low fits 32 bits");
+      return emitOpError("strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits");
   return success();
 }
 
@@ -153,19 +153,19 @@ LogicalResult PoolGradientOp::verify() {
            << " and " << getDilations().size() << " entries for tensors of " << out.size() << " and " << in.size()
            << " dimensions, give tensors of one rank and two entries fewer";
   if (in[0] != out[0] || in[1] != out[1])
-    return emitOpError("changes batch or channels");
+    return emitOpError("must keep batch and channels");
   for (size_t d = 0; d < spatial; ++d)
     for (int64_t value : {getKernel()[d], getStrides()[d], getDilations()[d]})
       if (value < 1 || !llvm::isInt<32>(value) || !llvm::isInt<32>(getPadsLow()[d]) ||
           !llvm::isInt<32>(getPadsHigh()[d]))
-        return emitOpError("kernel, strides and dilations are from 1 to 2^31, pads fit 32 bits");
+        return emitOpError("kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits");
   size_t wanted = getKind() == PoolKind::average ? 0 : getKind() == PoolKind::max ? 1 : 2;
   if (getSaved().size() != wanted)
-    return emitOpError("'") << stringifyPoolKind(getKind()) << "' saves " << wanted << " tensors, not "
+    return emitOpError("'") << stringifyPoolKind(getKind()) << "' must save " << wanted << " tensors, got "
                             << getSaved().size();
   for (auto [i, saved] : llvm::enumerate(getSaved()))
     if (saved.getType() != (i == 0 ? getResult().getType() : getGradient().getType()))
-      return emitOpError("saved tensor ") << i << " differs in type from the pooling's";
+      return emitOpError("saved tensor ") << i << " differs in type from that of the pooling operator";
   if (typeOf(getGradient()).getElementType() != getType().getElementType())
     return emitOpError("changes the element type");
   return success();
@@ -185,14 +185,14 @@ LogicalResult BatchNormTrainOp::inferReturnTypes(MLIRContext *, std::optional<Lo
   auto vector = RankedTensorType::get({input.getDimSize(1)}, input.getElementType());
   for (Value parameter : {adaptor.getScale(), adaptor.getBias()})
     if (parameter.getType() != vector)
-      return emitOptionalError(loc, "scale or bias is not ", vector, ", one value a channel");
+      return emitOptionalError(loc, "scale and bias must be ", vector, ", one value for each channel");
   results.assign({input, vector, vector});
   return success();
 }
 
 LogicalResult BatchNormTrainOp::verify() {
   if (elementCount(getInput().getType()) == 0)
-    return emitOpError("has no elements to take statistics of");
+    return emitOpError("has an input without elements, of which no statistics exist");
   return success();
 }
 

@@ -21,7 +21,7 @@ LogicalResult GridSampleOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   int64_t spatial = input.getRank() - 2;
   if (spatial < 1 || positions.getRank() < 2 || positions.getShape().back() != spatial ||
       positions.getDimSize(0) != input.getDimSize(0))
-    return emitOptionalError(loc, "positions of ", positions, " do not suit an input of ", input);
+    return emitOptionalError(loc, "positions of ", positions, " do not match an input of ", input);
   SmallVector<int64_t> shape(input.getShape().take_front(2));
   llvm::append_range(shape, positions.getShape().drop_front().drop_back());
   results.push_back(RankedTensorType::get(shape, input.getElementType()));
@@ -49,7 +49,7 @@ LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *, std::optional<Location
   auto input = typeOf(adaptor.getInput()), rois = typeOf(adaptor.getRois()), images = typeOf(adaptor.getImages());
   if (input.getRank() != 4 || rois.getRank() != 2 || rois.getDimSize(1) != 4 ||
       images.getShape() != ArrayRef<int64_t>(rois.getDimSize(0)))
-    return emitOptionalError(loc, "rois of ", rois, " and images of ", images, " do not suit an input of ", input);
+    return emitOptionalError(loc, "rois of ", rois, " and images of ", images, " do not match an input of ", input);
   results.push_back(
       RankedTensorType::get({rois.getDimSize(0), input.getDimSize(1), static_cast<int64_t>(adaptor.getHeight()),
                              static_cast<int64_t>(adaptor.getWidth())},

@@ -45,17 +45,17 @@ LogicalResult PoolOp::verify() {
   constexpr int64_t kMaxPower = 64;
   auto p = static_cast<int64_t>(getP());
   if (getKind() == PoolKind::lp && (p < 1 || p > kMaxPower))
-    return emitOpError("p is ") << p << ", not in 1.." << kMaxPower;
+    return emitOpError("p is ") << p << ", and must be from 1 to " << kMaxPower;
   if (getKind() == PoolKind::lp && !isa<FloatType>(getType().getElementType()))
     return emitOpError("'lp' needs float elements, got ") << getType().getElementType();
   bool last = getLayout() == Layout::channels_last;
   size_t channel = last ? spatial + 1 : 1;
   if (in[0] != out[0] || in[channel] != out[channel])
-    return emitOpError("changes batch or channels");
+    return emitOpError("must keep batch and channels");
   for (size_t d = 0; d < spatial; ++d) {
     if (getKernel()[d] < 1 || getStrides()[d] < 1 || getDilations()[d] < 1 || getPadsLow()[d] < 0 ||
         getPadsHigh()[d] < 0)
-      return emitOpError("kernel, strides and dilations are at least 1, pads at least 0");
+      return emitOpError("kernel, strides and dilations must be at least 1 and pads at least 0");
     size_t at = d + (last ? 1 : 2);
     // The last window has to begin before the padded input ends.
     if (out[at] > 0 && static_cast<__int128>(out[at] - 1) * getStrides()[d] >=
@@ -154,7 +154,7 @@ LogicalResult ConvTransposeOp::verify() {
     return emitOpError("operands and result differ in element type");
   for (size_t d = 0; d < spatial; ++d)
     if (getStrides()[d] < 1 || getDilations()[d] < 1)
-      return emitOpError("strides and dilations are at least 1");
+      return emitOpError("strides and dilations must be at least 1");
   return success();
 }
 
