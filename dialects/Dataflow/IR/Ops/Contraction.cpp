@@ -121,6 +121,16 @@ bool MatmulOp::readsSlice(unsigned index) {
   return index == 1 && !getPackedN() && !getLibrary() && isa<FloatType>(getType().getElementType());
 }
 
+/// The kernels of products load their operands as numbers of the processor.
+static LogicalResult checkProductType(Operation *op) {
+  const Type element = typeOf(op->getResult(0)).getElementType();
+  if (element.isInteger(1))
+    return op->emitOpError("is not defined on bool");
+  if (isSmallFloat(element))
+    return op->emitOpError("is not defined on floats of 8 bits or less, cast its operands");
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   if (getLibrary() && getPackedN())
     return emitOpError("a library takes operands that are not packed");
@@ -128,8 +138,8 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("a packed operand holds floats");
   if (getPackedN() && getTransposeRhs())
     return emitOpError("a packed operand is not transposed");
-  if (getType().getElementType().isInteger(1))
-    return emitOpError("is not defined on bool");
+  if (failed(checkProductType(*this)))
+    return failure();
   return success();
 }
 
@@ -261,8 +271,8 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a packed weight has an order of its own, not 'weight_layout'");
   if (getLibrary() && getPackedChannels())
     return emitOpError("a library takes operands that are not packed");
-  if (getType().getElementType().isInteger(1))
-    return emitOpError("is not defined on bool");
+  if (failed(checkProductType(*this)))
+    return failure();
   if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
     return emitOpError("an error bound is a positive number, of Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())
