@@ -135,14 +135,13 @@ static Status compile(const std::string &path, const CompilerOptions &options) {
   return objects ? Status() : propagate(objects);
 }
 
-void compileToObjects(const std::string &path, const CompilerOptions &options) {
-  const Status compiled = compile(path, options);
-  if (compiled)
-    return;
+Status compileToObjects(const std::string &path, const CompilerOptions &options) {
+  Status compiled = compile(path, options);
   // The first words say what is wrong; later ones quote the input.
   constexpr size_t kWords = 24;
-  markSeen(Phase::Link, llvm::hash_value(StringRef(compiled.error().message).take_front(kWords)));
-  abortOnBug(compiled.error());
+  if (!compiled)
+    markSeen(Phase::Link, llvm::hash_value(StringRef(compiled.error().message).take_front(kWords)));
+  return compiled;
 }
 
 } // namespace sluice::fuzz

@@ -23,9 +23,9 @@ CompilerOptions optionsOf(uint64_t number);
 /// Whether a program has at most 200 operations and 4 MiB of tensors.
 bool isSmall(mlir::ModuleOp module);
 
-/// Compiles a model or a module of the dataflow dialect to objects in memory. A program that is not small ends with its
-/// import. Aborts if the compiler reports a bug of its own.
-void compileToObjects(const std::string &path, const CompilerOptions &options);
+/// Compiles a model or a module of the dataflow dialect to objects in memory. A program that is not small is only
+/// imported.
+Status compileToObjects(const std::string &path, const CompilerOptions &options);
 
 /// Aborts, after printing the message, if the error says that Sluice has a bug.
 void abortOnBug(const Error &error);

@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::optional<Pipeline> pipeline = pipelineOf(line);
     if (!pipeline)
       return 0;
-    // Any diagnostic will do: passes alone also run on what no importer makes.
+    // Any diagnostic will do: passes alone also run on what the importer never makes.
     (void)pipeline->run(*module);
     return 0;
   }
@@ -115,6 +115,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t number = 0;
   if (line.consume_front("// options: "))
     std::from_chars(line.begin(), line.end(), number);
-  fuzz::compileToObjects(fuzz::fileWith("fuzz.mlir", text), fuzz::optionsOf(number));
+  (void)fuzz::compileToObjects(fuzz::fileWith("fuzz.mlir", text), fuzz::optionsOf(number));
   return 0;
 }
