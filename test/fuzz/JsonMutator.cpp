@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -40,7 +41,7 @@ private:
   bool changeList(Json &list) {
     if (list.empty())
       return false;
-    const auto at = list.begin() + static_cast<std::ptrdiff_t>(random.below(list.size()));
+    const auto at = std::next(list.begin(), static_cast<std::ptrdiff_t>(random.below(list.size())));
     if (random.chance(0.4)) {
       list.erase(at);
       return true;

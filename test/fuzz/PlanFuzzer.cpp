@@ -13,6 +13,7 @@
 #include "sluice/Search/PlanFile.h"
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 
