@@ -63,7 +63,9 @@ static Expected<Planned> planWith(const Partitioned &program, const std::vector<
   trial.choice.reset();
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(trial.main()));
   MLIRContext *context = trial.origin->context.get();
-  auto nameOnly = [&](Operation *op) { return NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc()))); };
+  auto nameOnly = [&](Operation *op) {
+    return NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc())));
+  };
   // States and constants keep no mark of the import: it would be taken for an id.
   for (Operation &op : trial.main().getBody().front())
     op.setLoc(nameOnly(&op));

@@ -84,8 +84,9 @@ bool isSmall(ModuleOp module) {
   return !result.wasInterrupted();
 }
 
-/// Counters that libFuzzer reads like those of code (its section of this name): which operators, of which element types,
-/// a phase has seen, and which errors. Code generation is driven by data, so that code coverage says little of it.
+/// Counters that libFuzzer reads like those of code (its section of this name): which operators, of which element
+/// types, a phase has seen, and which errors. Code generation is driven by data, so that code coverage says little of
+/// it.
 __attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[size_t(1) << 15];
 
 static void markSeen(Phase phase, llvm::hash_code what) {

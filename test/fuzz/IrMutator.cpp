@@ -17,20 +17,34 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr std::array kPasses = {
-    KnownPass{"dataflow-simplify", true},       KnownPass{"dataflow-fuse-attention", true},
-    KnownPass{"dataflow-assign-layout", true},  KnownPass{"dataflow-ask-libraries", false},
-    KnownPass{"dataflow-mark-positions", true}, KnownPass{"dataflow-carry-states", true},
-    KnownPass{"dataflow-pipeline", true},       KnownPass{"dataflow-prune", true},
-    KnownPass{"dataflow-split", true},          KnownPass{"dataflow-fuse", true},
-    KnownPass{"dataflow-group-loops", true},    KnownPass{"dataflow-plan-programs", true},
-    KnownPass{"dataflow-pool-experts", true},   KnownPass{"dataflow-differentiate", true},
-    KnownPass{"dataflow-train", true},          KnownPass{"dataflow-to-exec", false},
-    KnownPass{"dataflow-emit-kernels", false},  KnownPass{"exec-attach-machine", false},
-    KnownPass{"exec-attach-target", false},     KnownPass{"exec-to-llvm", false},
-    KnownPass{"exec-to-freestanding", false},   KnownPass{"kernel-simplify", true},
-    KnownPass{"kernel-expand-math", true},      KnownPass{"kernel-expand-fma", true},
-    KnownPass{"kernel-call-libm", false},       KnownPass{"kernel-to-llvm", false},
-    KnownPass{"lower-grids", false},            KnownPass{"lower-kernels", false},
+    KnownPass{"dataflow-simplify", true},
+    KnownPass{"dataflow-fuse-attention", true},
+    KnownPass{"dataflow-assign-layout", true},
+    KnownPass{"dataflow-ask-libraries", false},
+    KnownPass{"dataflow-mark-positions", true},
+    KnownPass{"dataflow-carry-states", true},
+    KnownPass{"dataflow-pipeline", true},
+    KnownPass{"dataflow-prune", true},
+    KnownPass{"dataflow-split", true},
+    KnownPass{"dataflow-fuse", true},
+    KnownPass{"dataflow-group-loops", true},
+    KnownPass{"dataflow-plan-programs", true},
+    KnownPass{"dataflow-pool-experts", true},
+    KnownPass{"dataflow-differentiate", true},
+    KnownPass{"dataflow-train", true},
+    KnownPass{"dataflow-to-exec", false},
+    KnownPass{"dataflow-emit-kernels", false},
+    KnownPass{"exec-attach-machine", false},
+    KnownPass{"exec-attach-target", false},
+    KnownPass{"exec-to-llvm", false},
+    KnownPass{"exec-to-freestanding", false},
+    KnownPass{"kernel-simplify", true},
+    KnownPass{"kernel-expand-math", true},
+    KnownPass{"kernel-expand-fma", true},
+    KnownPass{"kernel-call-libm", false},
+    KnownPass{"kernel-to-llvm", false},
+    KnownPass{"lower-grids", false},
+    KnownPass{"lower-kernels", false},
 };
 
 struct Token {
@@ -99,9 +113,28 @@ void Mutator::replace(const Token &token, const std::string &with, bool everywhe
 }
 
 void Mutator::changeNumber() {
-  static const std::array<std::string, 22> kOdd = {
-      "0", "1", "-1", "2", "3", "4", "5", "7", "8", "16", "17", "64", "127", "255", "65536", "2147483647", "2147483648",
-      "4294967296", "4611686018427387904", "9223372036854775807", "-9223372036854775808", "-2"};
+  static const std::array<std::string, 22> kOdd = {"0",
+                                                   "1",
+                                                   "-1",
+                                                   "2",
+                                                   "3",
+                                                   "4",
+                                                   "5",
+                                                   "7",
+                                                   "8",
+                                                   "16",
+                                                   "17",
+                                                   "64",
+                                                   "127",
+                                                   "255",
+                                                   "65536",
+                                                   "2147483647",
+                                                   "2147483648",
+                                                   "4294967296",
+                                                   "4611686018427387904",
+                                                   "9223372036854775807",
+                                                   "-9223372036854775808",
+                                                   "-2"};
   const std::vector<Token> numbers = tokens(isDigit, isDigit);
   if (!numbers.empty())
     replace(numbers[random.below(numbers.size())], anyOf(kOdd), false);
@@ -139,7 +172,7 @@ void Mutator::changeType() {
 }
 
 void Mutator::changeElementType() {
-  static const std::array<std::string, 14> kTypes = {"f32", "f16", "bf16", "f64", "i1",   "i8",  "ui8",
+  static const std::array<std::string, 14> kTypes = {"f32", "f16", "bf16", "f64", "i1",   "i8", "ui8",
                                                      "i16", "i32", "ui32", "i64", "ui64", "i4", "!dataflow.string"};
   const std::string old = anyOf(kTypes);
   const size_t first = text.find("x" + old + ">");
@@ -155,7 +188,8 @@ void Mutator::changeOperand() {
 }
 
 void Mutator::changeWord() {
-  const std::vector<Token> words = tokens([](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }, isWord);
+  const std::vector<Token> words =
+      tokens([](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }, isWord);
   if (words.size() > 1)
     replace(words[random.below(words.size())], at(words[random.below(words.size())]), random.chance(0.3));
 }
@@ -168,8 +202,8 @@ void Mutator::changeLines() {
   const std::string moved = at(line) + "\n";
   if (random.chance(0.4))
     text.insert(other.begin, moved);
-  if (random.chance(0.7))
-    text.erase(text.find(moved), moved.size());
+  if (const size_t at = text.find(moved); at != std::string::npos && random.chance(0.7))
+    text.erase(at, moved.size());
 }
 
 void Mutator::changePass() {
@@ -188,9 +222,9 @@ void Mutator::changePass() {
 
 std::string Mutator::run() {
   static constexpr std::array<void (Mutator::*)(), 12> kChanges = {
-      &Mutator::changeNumber,  &Mutator::changeNumber,  &Mutator::changeNumber, &Mutator::changeType,
-      &Mutator::changeType,    &Mutator::changeElementType, &Mutator::changeElementType, &Mutator::changeOperand,
-      &Mutator::changeWord,    &Mutator::changeWord,    &Mutator::changeLines,  &Mutator::changePass};
+      &Mutator::changeNumber, &Mutator::changeNumber,      &Mutator::changeNumber,      &Mutator::changeType,
+      &Mutator::changeType,   &Mutator::changeElementType, &Mutator::changeElementType, &Mutator::changeOperand,
+      &Mutator::changeWord,   &Mutator::changeWord,        &Mutator::changeLines,       &Mutator::changePass};
   for (uint64_t i = 0, n = 1 + random.below(4); i < n && !text.empty(); ++i)
     (this->*anyOf(kChanges))();
   return std::move(text);
@@ -199,7 +233,8 @@ std::string Mutator::run() {
 } // namespace
 
 const KnownPass *findPass(std::string_view name) {
-  const auto *found = std::find_if(kPasses.begin(), kPasses.end(), [&](const KnownPass &each) { return each.name == name; });
+  const auto *found =
+      std::find_if(kPasses.begin(), kPasses.end(), [&](const KnownPass &each) { return each.name == name; });
   return found == kPasses.end() ? nullptr : found;
 }
 

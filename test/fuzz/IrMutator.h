@@ -20,8 +20,8 @@ struct KnownPass {
 const KnownPass *findPass(std::string_view name);
 
 /// Changes numbers, types, operands, words or lines in one to four places. A changed type or number often changes
-/// everywhere, because a program in which one type differs from the others is seldom valid. The same seed makes the same
-/// changes.
+/// everywhere, because a program in which one type differs from the others is seldom valid. The same seed makes the
+/// same changes.
 std::string mutateIr(std::string_view text, uint64_t seed);
 
 } // namespace sluice::fuzz

@@ -58,12 +58,26 @@ private:
   }
 
   bool changeLeaf(Json &value) {
-    static constexpr std::array<int64_t, 16> kOdd = {
-        0, 1, -1, 2, 3, 64, 4096, int64_t(1) << 31, (int64_t(1) << 31) - 1, int64_t(1) << 32, int64_t(1) << 53,
-        (int64_t(1) << 62), std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -2, 1'000'000'007};
+    static constexpr std::array<int64_t, 16> kOdd = {0,
+                                                     1,
+                                                     -1,
+                                                     2,
+                                                     3,
+                                                     64,
+                                                     4096,
+                                                     int64_t(1) << 31,
+                                                     (int64_t(1) << 31) - 1,
+                                                     int64_t(1) << 32,
+                                                     int64_t(1) << 53,
+                                                     (int64_t(1) << 62),
+                                                     std::numeric_limits<int64_t>::max(),
+                                                     std::numeric_limits<int64_t>::min(),
+                                                     -2,
+                                                     1'000'000'007};
     if (value.is_number_integer()) {
       const auto old = value.get<int64_t>();
-      const int64_t near = old > -1'000'000 && old < 1'000'000 ? old + static_cast<int64_t>(random.below(5)) - 2 : old / 2;
+      const int64_t near =
+          old > -1'000'000 && old < 1'000'000 ? old + static_cast<int64_t>(random.below(5)) - 2 : old / 2;
       value = random.chance(0.5) ? near : kOdd[random.below(kOdd.size())];
       return true;
     }
@@ -99,7 +113,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
   constexpr size_t kMostBytes = size_t(1) << 16;
   sluice::Rng random(seed);
-  Json root = size < kMostBytes && random.chance(0.9) ? Json::parse(data, data + size, nullptr, false) : Json(Json::value_t::discarded);
+  Json root = size < kMostBytes && random.chance(0.9) ? Json::parse(data, data + size, nullptr, false)
+                                                      : Json(Json::value_t::discarded);
   if (root.is_discarded() || !root.is_structured())
     return LLVMFuzzerMutate(data, size, most);
   for (uint64_t i = 0, n = 1 + random.below(3); i < n; ++i)

@@ -60,18 +60,45 @@ private:
 };
 
 int64_t Mutator::number() {
-  static constexpr std::array<int64_t, 22> kOdd = {
-      0, 1, -1, 2, -2, 3, 7, 8, 16, 63, 64, 255, -128, 65'536, int64_t(1) << 31, (int64_t(1) << 31) - 1, int64_t(1) << 32,
-      int64_t(1) << 62, -(int64_t(1) << 62), std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(),
-      -2'147'483'648};
+  static constexpr std::array<int64_t, 22> kOdd = {0,
+                                                   1,
+                                                   -1,
+                                                   2,
+                                                   -2,
+                                                   3,
+                                                   7,
+                                                   8,
+                                                   16,
+                                                   63,
+                                                   64,
+                                                   255,
+                                                   -128,
+                                                   65'536,
+                                                   int64_t(1) << 31,
+                                                   (int64_t(1) << 31) - 1,
+                                                   int64_t(1) << 32,
+                                                   int64_t(1) << 62,
+                                                   -(int64_t(1) << 62),
+                                                   std::numeric_limits<int64_t>::max(),
+                                                   std::numeric_limits<int64_t>::min(),
+                                                   -2'147'483'648};
   // Small numbers keep a graph valid more often.
   return random.chance(0.6) ? static_cast<int64_t>(random.below(12)) - 3 : anyOf(kOdd);
 }
 
 double Mutator::real() {
-  static constexpr std::array<double, 12> kOdd = {
-      0, -0.0, 1, -1, 0.5, 1e-45, 1e38, -1e38, 3, std::numeric_limits<double>::infinity(),
-      -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  static constexpr std::array<double, 12> kOdd = {0,
+                                                  -0.0,
+                                                  1,
+                                                  -1,
+                                                  0.5,
+                                                  1e-45,
+                                                  1e38,
+                                                  -1e38,
+                                                  3,
+                                                  std::numeric_limits<double>::infinity(),
+                                                  -std::numeric_limits<double>::infinity(),
+                                                  std::numeric_limits<double>::quiet_NaN()};
   return anyOf(kOdd);
 }
 
@@ -149,8 +176,8 @@ void Mutator::fillAttribute(::onnx::AttributeProto &attribute) {
     return;
   case Proto::STRING: {
     static const std::array<std::string, 16> kWords = {
-        "", "SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "constant", "reflect", "edge", "nearest", "linear", "cubic",
-        "add", "mul", "mean", "bilinear", "align_corners"};
+        "",        "SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "constant", "reflect",  "edge",
+        "nearest", "linear",     "cubic",      "add",   "mul",    "mean",     "bilinear", "align_corners"};
     attribute.set_s(anyOf(kWords));
     return;
   }
@@ -250,7 +277,9 @@ void Mutator::addNode() {
   node.set_op_type(schema.Name());
   node.set_domain(schema.domain());
   const int most = std::min(schema.max_input(), schema.min_input() + 2);
-  for (int i = 0, n = schema.min_input() + static_cast<int>(random.below(static_cast<uint64_t>(most - schema.min_input() + 1))); i < n; ++i)
+  for (int i = 0, n = schema.min_input() +
+                      static_cast<int>(random.below(static_cast<uint64_t>(most - schema.min_input() + 1)));
+       i < n; ++i)
     node.add_input(valueName());
   for (const auto &[name, attribute] : schema.attributes())
     if (attribute.required || random.chance(0.2)) {
@@ -308,7 +337,8 @@ void Mutator::changeScalar(Message &message, const FieldDescriptor &field, int i
     return set(&Reflection::SetEnum, &Reflection::SetRepeatedEnum, value);
   }
   case FieldDescriptor::CPPTYPE_STRING: {
-    std::string text = index < 0 ? reflection.GetString(message, &field) : reflection.GetRepeatedString(message, &field, index);
+    std::string text =
+        index < 0 ? reflection.GetString(message, &field) : reflection.GetRepeatedString(message, &field, index);
     if (text.empty() || random.chance(0.5))
       text = valueName();
     else if (random.chance(0.5))
@@ -331,7 +361,8 @@ void Mutator::changeAnyField() {
     reflection.ListFields(*message, &fields);
     if (fields.empty() || random.chance(0.1)) {
       const auto &type = *message->GetDescriptor();
-      const FieldDescriptor &field = *type.field(static_cast<int>(random.below(static_cast<uint64_t>(type.field_count()))));
+      const FieldDescriptor &field =
+          *type.field(static_cast<int>(random.below(static_cast<uint64_t>(type.field_count()))));
       if (field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
         reflection.AddMessage(message, &field);
       else if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
@@ -360,16 +391,17 @@ void Mutator::changeAnyField() {
       changeScalar(*message, field, index);
       return;
     }
-    message = index < 0 ? reflection.MutableMessage(message, &field) : reflection.MutableRepeatedMessage(message, &field, index);
+    message = index < 0 ? reflection.MutableMessage(message, &field)
+                        : reflection.MutableRepeatedMessage(message, &field, index);
   }
 }
 
 void Mutator::change() {
   static constexpr std::array<void (Mutator::*)(), 16> kChanges = {
-      &Mutator::changeExtent,   &Mutator::changeExtent,   &Mutator::changeAttribute, &Mutator::changeAttribute,
-      &Mutator::changeAttribute, &Mutator::changeElementType, &Mutator::changeOperator, &Mutator::changeOperator,
-      &Mutator::changeOperand,  &Mutator::changeData,     &Mutator::changeData,      &Mutator::addNode,
-      &Mutator::addNode,        &Mutator::removeNode,     &Mutator::changeAnyField,  &Mutator::changeAnyField};
+      &Mutator::changeExtent,    &Mutator::changeExtent,      &Mutator::changeAttribute, &Mutator::changeAttribute,
+      &Mutator::changeAttribute, &Mutator::changeElementType, &Mutator::changeOperator,  &Mutator::changeOperator,
+      &Mutator::changeOperand,   &Mutator::changeData,        &Mutator::changeData,      &Mutator::addNode,
+      &Mutator::addNode,         &Mutator::removeNode,        &Mutator::changeAnyField,  &Mutator::changeAnyField};
   for (uint64_t i = 0, n = 1 + random.below(4); i < n; ++i)
     (this->*anyOf(kChanges))();
   if (random.chance(0.2))
