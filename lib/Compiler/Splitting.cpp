@@ -64,8 +64,14 @@ static Expected<Planned> planWith(const Partitioned &program, const std::vector<
   trial.choice.reset();
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(trial.main()));
   MLIRContext *context = trial.origin->context.get();
+  auto nameOnly = [&](Operation *op) {
+    return NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc())));
+  };
+  // States and constants keep no mark of the import: it would be taken for an id.
+  for (Operation &op : trial.main().getBody().front())
+    op.setLoc(nameOnly(&op));
   for (auto [i, op] : llvm::enumerate(bridged.operators))
-    markOperator(op, NameLoc::get(StringAttr::get(context, dataflow::nodeName(op->getLoc()))), i);
+    markOperator(op, op->getLoc(), i);
   SLUICE_RETURN_IF_ERROR(applySplits(trial));
   SLUICE_ASSIGN_OR_RETURN(Fused fused, fuse(std::move(trial), how));
   return plan(std::make_shared<const Fused>(std::move(fused)), how);

@@ -124,7 +124,10 @@ Expected<MeshTiling> readTiling(func::FuncOp function, const BridgedProgram &bri
                   bridged.operators[i]->getAttr(dataflow::DataflowDialect::RulesAttrHelper::getNameStr()), numAxes));
     read.tiling.rules.push_back(std::move(rules));
   }
-  SLUICE_RETURN_IF_ERROR(validateTiling(bridged.program, read.mesh, read.tiling));
+  // Of a program as text this is no fault of a solver.
+  if (const Status valid = validateTiling(bridged.program, read.mesh, read.tiling); !valid)
+    return makeError(ErrorCode::InvalidInput, valid.error().message,
+                     ", attributes 'dataflow.mesh' and 'dataflow.tiling', correct the program");
   return read;
 }
 

@@ -24,7 +24,7 @@ func.func @held(%x: tensor<8xf32> {dataflow.name = "x", dataflow.tiling = #dataf
 
 // -----
 
-// expected-error @+1 {{tensor 'x' of extent 3 in dimension 0 is split in 4}}
+// expected-error @+1 {{tensor 'x' of extent 3 in dimension 0 is split in 4 parts, attributes 'dataflow.mesh' and 'dataflow.tiling', correct the program}}
 func.func @few(%x: tensor<3xf32> {dataflow.name = "x", dataflow.tiling = #dataflow.tiling<S0>}) -> tensor<3xf32> attributes {dataflow.mesh = array<i64: 4>} {
   %y = dataflow.unary tanh %x : tensor<3xf32>
   return %y : tensor<3xf32>

@@ -55,3 +55,11 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
   %y = dataflow.binary add %x, %d : tensor<2xf32>, tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// -----
+
+// expected-error @+1 {{operator 'unary' has no rule 'dim 0', attribute 'dataflow.split', use one of 'replicated'}}
+func.func @range(%x: tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>) -> tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>> {
+  %y = dataflow.unary tanh %x {dataflow.split = #dataflow.split<"dim 0", 2>} : tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>
+  return %y : tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>
+}

@@ -9,6 +9,7 @@
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 
@@ -124,6 +125,15 @@ SmallVector<Value> TensorBuilder::create(StringRef name, ValueRange operands, Ar
 
 SmallVector<Value> TensorBuilder::createLike(Operation *op, ValueRange operands, ArrayRef<NamedAttribute> changed,
                                              TypeRange types) {
+  if (op->getNumRegions() > 0) {
+    if (!llvm::all_of(operands, [](Value operand) { return operand; }))
+      return {};
+    IRMapping mapping;
+    mapping.map(op->getOperands(), operands);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->setLoc(location);
+    return llvm::to_vector_of<Value>(copy->getResults());
+  }
   NamedAttrList attributes(op->getAttrDictionary());
   for (NamedAttribute attribute : changed)
     attributes.set(attribute.getName(), attribute.getValue());

@@ -47,7 +47,8 @@ public:
     return results.empty() ? mlir::Value() : results.front();
   }
 
-  /// An operator of the same kind, `changed` attributes replacing its own. It has no regions.
+  /// An operator of the same kind, `changed` attributes replacing its own. An operator with regions is copied: it
+  /// keeps its attributes and types.
   llvm::SmallVector<mlir::Value> createLike(mlir::Operation *op, mlir::ValueRange operands,
                                             llvm::ArrayRef<mlir::NamedAttribute> changed, mlir::TypeRange types);
 

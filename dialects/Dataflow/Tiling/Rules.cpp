@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Tiling/Rules.h"
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/Tiling/Models.h"
 
 #include <numeric>
@@ -130,6 +131,17 @@ static bool splitsText(Operation *op, const TilingRule &rule) {
   return any(op->getOperands(), rule.operands) || any(op->getResults(), rule.results);
 }
 
+/// Parts have constant extents, so a tensor with an extent that follows a symbol stays whole.
+static bool splitsRange(Operation *op, const TilingRule &rule) {
+  auto any = [](ValueRange values, const std::vector<AxisTiling> &tilings) {
+    return llvm::any_of(llvm::zip(values, tilings), [](auto pair) {
+      return !(std::get<1>(pair) == AxisTiling::replicated()) &&
+             !llvm::all_of(extentsOf(std::get<0>(pair)), [](const Extent &extent) { return extent.isConstant(); });
+    });
+  };
+  return any(op->getOperands(), rule.operands) || any(op->getResults(), rule.results);
+}
+
 std::vector<TilingRule> tilingRules(Operation *op) {
   std::vector<TilingRule> rules;
   if (auto tiling = modelOf<TilingRulesOpInterface>(op)) {
@@ -139,7 +151,7 @@ std::vector<TilingRule> tilingRules(Operation *op) {
     list.aligned([](int64_t) { return true; });
     rules = list.take();
   }
-  std::erase_if(rules, [&](const TilingRule &rule) { return splitsText(op, rule); });
+  std::erase_if(rules, [&](const TilingRule &rule) { return splitsText(op, rule) || splitsRange(op, rule); });
   rules.insert(rules.begin(), replicatedRule(op->getNumOperands(), op->getNumResults()));
   return rules;
 }

@@ -69,6 +69,14 @@ FailureOr<Sequence> sequenceAt(NodeContext &node, size_t index) {
   return Sequence{elementsOf(node.input(index)), lengthOf(node.input(index))};
 }
 
+/// Fails where one of the inputs [first, end) is a sequence or an optional.
+LogicalResult requireTensors(NodeContext &node, size_t first, size_t end) {
+  for (size_t i = first; i < end; ++i)
+    if (node.has(i) && !isTensor(node.input(i)))
+      return node.invalid("its input " + Twine(i) + " is not a tensor");
+  return success();
+}
+
 /// A position in a sequence: a number, or an i64 scalar where only a step says it.
 struct Position {
   int64_t number = 0;
@@ -84,6 +92,8 @@ FailureOr<Position> positionAt(NodeContext &node, size_t index, const Sequence &
     last = node.sub(length, integers.scalar(1));
   if (!node.has(index))
     return Position{limit - 1, last};
+  if (failed(requireTensors(node, index, index + 1)))
+    return failure();
   Value given = node.input(index);
   const std::optional<SmallVector<int64_t>> known = getIntegers(given);
   if (!isa<IntegerType>(elementTypeOf(given)) || elementCount(given.getType()) != 1 ||
@@ -124,7 +134,7 @@ LogicalResult listResult(NodeContext &node, ArrayRef<Value> elements, Value leng
 LogicalResult sequenceEmpty(NodeContext &node) { return listResult(node, {}); }
 
 LogicalResult sequenceConstruct(NodeContext &node) {
-  if (failed(node.require(node.inputCount())))
+  if (failed(node.require(node.inputCount())) || failed(requireTensors(node, 0, node.inputCount())))
     return failure();
   SmallVector<Value> elements;
   for (size_t i = 0; i < node.inputCount(); ++i)
@@ -145,7 +155,7 @@ LogicalResult checkChosen(NodeContext &node, const Position &at, const Sequence 
 
 LogicalResult sequenceInsert(NodeContext &node) {
   FailureOr<Sequence> in = sequenceAt(node, 0);
-  if (failed(in) || failed(node.require(2)))
+  if (failed(in) || failed(node.require(2)) || failed(requireTensors(node, 1, 2)))
     return failure();
   FailureOr<Position> at = positionAt(node, 2, *in, /*inserts=*/true);
   if (failed(at) || failed(checkChosen(node, *at, *in)))
@@ -288,7 +298,7 @@ LogicalResult concatFromSequence(NodeContext &node) {
 }
 
 LogicalResult splitToSequence(NodeContext &node) {
-  if (failed(node.require(1)))
+  if (failed(node.require(1)) || failed(requireTensors(node, 0, 2)))
     return failure();
   Value x = node.input(0);
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", 0), rankOf(x));
@@ -370,6 +380,8 @@ LogicalResult sequenceMap(NodeContext &node) {
     FailureOr<SmallVector<Value>> results = node.importBody(body->g(), arguments);
     if (failed(results))
       return failure();
+    if (!llvm::all_of(*results, [](Value value) { return value && isTensor(value); }))
+      return node.invalid("a result of its body is not a tensor");
     for (auto [column, value] : llvm::zip(columns, *results))
       column.push_back(value);
   }

@@ -378,3 +378,19 @@ func.func @packed_integers(%x: tensor<4x8xi32>, %p: tensor<1x8x8xi32>) {
   %0 = dataflow.matmul %x, %p packed 6 : tensor<4x8xi32>, tensor<1x8x8xi32>
   return
 }
+
+// -----
+
+func.func @small_floats(%x: tensor<3x3xf8E4M3FN>) {
+  // expected-error @+1 {{is not defined on floats of 8 bits or less, cast its operands}}
+  %0 = dataflow.matmul %x, %x : tensor<3x3xf8E4M3FN>, tensor<3x3xf8E4M3FN>
+  return
+}
+
+// -----
+
+func.func @small_images(%x: tensor<1x2x4x4xf4E2M1FN>, %w: tensor<2x2x3x3xf4E2M1FN>) {
+  // expected-error @+1 {{is not defined on floats of 8 bits or less, cast its operands}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x2x4x4xf4E2M1FN>, tensor<2x2x3x3xf4E2M1FN> -> tensor<1x2x4x4xf4E2M1FN>
+  return
+}

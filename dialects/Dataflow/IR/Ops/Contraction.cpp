@@ -121,6 +121,16 @@ bool MatmulOp::readsSlice(unsigned index) {
   return index == 1 && !getPackedN() && !getLibrary() && isa<FloatType>(getType().getElementType());
 }
 
+/// The kernels of products load their operands as numbers of the processor.
+static LogicalResult checkProductType(Operation *op) {
+  const Type element = typeOf(op->getResult(0)).getElementType();
+  if (element.isInteger(1))
+    return op->emitOpError("is not defined on bool");
+  if (isSmallFloat(element))
+    return op->emitOpError("is not defined on floats of 8 bits or less, cast its operands");
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   if (getLibrary() && getPackedN())
     return emitOpError("a library needs operands that are not packed");
@@ -128,8 +138,8 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("a packed operand must hold floats");
   if (getPackedN() && getTransposeRhs())
     return emitOpError("a packed operand must not be transposed");
-  if (getType().getElementType().isInteger(1))
-    return emitOpError("is not defined on bool");
+  if (failed(checkProductType(*this)))
+    return failure();
   return success();
 }
 
@@ -262,8 +272,8 @@ LogicalResult ConvOp::verify() {
     return emitOpError("a packed weight must not have 'weight_layout', because packing defines the order");
   if (getLibrary() && getPackedChannels())
     return emitOpError("a library needs operands that are not packed");
-  if (getType().getElementType().isInteger(1))
-    return emitOpError("is not defined on bool");
+  if (failed(checkProductType(*this)))
+    return failure();
   if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
     return emitOpError("an error bound must be a positive number, and needs Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())

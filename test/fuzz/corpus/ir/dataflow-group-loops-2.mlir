@@ -1,0 +1,19 @@
+// passes: dataflow-group-loops
+func.func @directions(%c: tensor<i1>, %x: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
+  %n = dataflow.constant dense<4000> : tensor<i64>
+  %a:2 = dataflow.loop %n, %c carried(%x) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary tanh %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  %e = dataflow.unary exp %a#0 : tensor<256xf32>
+  %m = dataflow.unary neg %x : tensor<256xf32>
+  %b:2 = dataflow.loop %n, %c carried(%m) captured(%c) {most = 4000 : i64}
+    : (tensor<i64>, tensor<i1>, tensor<256xf32>, tensor<i1>) -> (tensor<256xf32>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %s: tensor<256xf32>, %on: tensor<i1>):
+    %t = dataflow.unary sigmoid %s : tensor<256xf32>
+    dataflow.yield %on, %t : tensor<i1>, tensor<256xf32>
+  }
+  return %e, %b#0 : tensor<256xf32>, tensor<256xf32>
+}

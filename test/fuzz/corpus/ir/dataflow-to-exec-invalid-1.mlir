@@ -1,0 +1,10 @@
+// passes: dataflow-to-exec
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "gpu0", kind = compute>], slots = [], commands = []>
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -1,0 +1,4 @@
+// options: 4
+func.func @kernel() {
+  return
+}
