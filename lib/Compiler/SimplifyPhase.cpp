@@ -60,8 +60,8 @@ static Status checkPipeline(const CompilerOptions &options) {
     return refuse("adds up its gradients in the step, option '--train accumulate=ranks'");
   if (options.training->accumulate > 1)
     return refuse("updates after its microbatches, option '--train accumulate=", options.training->accumulate, "'");
-  if (options.devices > 1)
-    return refuse("has a rank for each of its stages, option '--devices'");
+  if (options.devices > 1 && options.devices != options.training->pipeline->numRanks())
+    return refuse("has ", options.training->pipeline->numRanks(), " ranks, option '--devices ", options.devices, "'");
   if (options.splitOperators)
     return refuse("keeps the operators of its stages whole, option '--split-operators'");
   if (!options.planFile.empty())
@@ -106,11 +106,12 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   if (const std::optional<PipelineOptions> &pipeline = training.pipeline) {
     auto number = [](uint32_t value) { return optionText(static_cast<int64_t>(value)); };
     Pipeline::Options pass{{"rank", number(pipeline->rank)},
-                           {"ranks", number(pipeline->ranks)},
+                           {"ranks", number(pipeline->numRanks())},
+                           {"group-ranks", number(pipeline->groupRanks)},
                            {"stages", number(pipeline->stages)},
                            {"microbatches", number(pipeline->microbatches)},
                            {"schedule", pipelineKindNames()[static_cast<size_t>(pipeline->schedule)]}};
-    addRates(pass, simplified.origin->described, pipeline->ranks);
+    addRates(pass, simplified.origin->described, pipeline->numRanks());
     passes.onFunctions("dataflow-pipeline", std::move(pass));
   }
   passes.onFunctions("dataflow-simplify");
