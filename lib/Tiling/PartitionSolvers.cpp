@@ -317,8 +317,6 @@ private:
     return tiling;
   }
 
-  bool sharesConversions() const { return params.cost == PartitionCost::Volume || params.cost == PartitionCost::Time; }
-
   /// Where descents begin: at all candidates of a small program, at the best two of a large one.
   std::vector<Tiling> startsOf(const std::vector<PartitionSolution> &candidates) const {
     constexpr size_t kWork = 40'000, kFewest = 2;
@@ -369,12 +367,14 @@ private:
       return std::min_element(candidates.begin(), candidates.end(),
                               [&](const auto &a, const auto &b) { return isBetter(a, b); });
     };
-    // Operators share conversions, which the searches above charge each of them.
-    if (sharesConversions())
+    // Operators share conversions, which the searches above charge each of them. With a cost in time, these searches
+    // took several times as long for a large transformer, and found nothing better.
+    const bool sharesCopies = params.cost == PartitionCost::Volume;
+    if (sharesCopies)
       if (auto instance = model.build({allAxes(), candidates[0].tiling, kSharedEntries, std::nullopt, {}, false, true}))
         if (Expected<TilingSolution> solved = solve(instance->problem))
           candidates.push_back(finish(model.decode(*instance, solved->choice), "sharing", false));
-    if (sharesConversions())
+    if (sharesCopies)
       for (Tiling &start : startsOf(candidates)) {
         if (params.budget.mustStop())
           break;
