@@ -467,8 +467,10 @@ struct Partition : sluice::impl::PartitionPassBase<Partition> {
     });
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       function.removeArgAttr(i, DataflowDialect::TilingAttrHelper::getNameStr());
-    DataflowDialect::RanksAttrHelper(function->getContext())
-        .setAttr(function, Builder(&getContext()).getI64IntegerAttr(decided->mesh.numDevices()));
+    // A stage of a pipeline is split over its own ranks, and has a number of ranks already.
+    DataflowDialect::RanksAttrHelper ranks(function->getContext());
+    if (!ranks.isAttrPresent(function))
+      ranks.setAttr(function, Builder(&getContext()).getI64IntegerAttr(decided->mesh.numDevices()));
   }
 };
 } // namespace

@@ -193,12 +193,18 @@ def PipelinePass : Pass<"dataflow-pipeline", "::mlir::func::FuncOp"> {
     `schedule`, sends activations and gradients to other ranks (`send`, `receive`), adds up
     the gradients, and updates its weights by their mean. Every rank returns the mean loss.
     `dataflow.ranks` and `dataflow.rank` have the numbers of ranks and of this rank.
+
+    With `group-ranks` above 1, consecutive ranks form groups, and a group runs the same
+    stages. All ranks of a group have the same program, except that rank i of a group
+    exchanges data with rank i of the other groups. A tiling over the ranks of the group
+    divides the program further (--dataflow-partition).
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
     Option<"rank", "rank", "unsigned", "0", "the rank whose program is made">,
     Option<"ranks", "ranks", "unsigned", "2", "number of ranks">,
-    Option<"stages", "stages", "unsigned", "0", "number of stages, a multiple of the ranks; 0: one for each rank">,
+    Option<"groupRanks", "group-ranks", "unsigned", "1", "number of ranks that run each stage together">,
+    Option<"stages", "stages", "unsigned", "0", "number of stages, a multiple of the groups; 0: one for each group">,
     Option<"microbatches", "microbatches", "unsigned", "4", "number of batches of the model in a step">,
     Option<"schedule", "schedule", "::sluice::OptionText", "\"1f1b\"", "gpipe, 1f1b or interleaved">,
     Option<"flopsPerSec", "flops-per-sec", "double", "1e11", "floating-point operations per second of a rank">,

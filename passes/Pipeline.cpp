@@ -105,9 +105,10 @@ private:
 class RankWriter {
 public:
   RankWriter(const PipelineStages &stages, const PipelineSchedule &schedule, const Transfers &transfers,
-             ArrayRef<PipelineExchange> exchanges, uint32_t rank)
-      : stages(stages), schedule(schedule), transfers(transfers), exchanges(exchanges), rank(rank),
-        function(stages.getFunction()), builder(function.getContext()), ofMicrobatch(schedule.microbatches) {
+             ArrayRef<PipelineExchange> exchanges, uint32_t rank, uint32_t groupRanks)
+      : stages(stages), schedule(schedule), transfers(transfers), exchanges(exchanges), group(rank / groupRanks),
+        groupRanks(groupRanks), position(rank % groupRanks), function(stages.getFunction()),
+        builder(function.getContext()), ofMicrobatch(schedule.microbatches) {
     for (const PipelineStages::Weight &weight : stages.getWeights())
       sums.emplace_back(weight.terms.size());
   }
@@ -128,7 +129,9 @@ private:
   Value sliceOf(BlockArgument argument, uint32_t microbatch);
   /// `value` added to `sum`, which may be null.
   Value addTo(Value sum, Value value, Location loc);
-  bool isMine(uint32_t stage) const { return schedule.groupOf(stage) == rank; }
+  bool isMine(uint32_t stage) const { return schedule.groupOf(stage) == group; }
+  /// The rank of another group with which this one exchanges data.
+  uint32_t rankIn(uint32_t other) const { return other * groupRanks + position; }
   bool ownsWeights() const {
     return llvm::any_of(stages.getWeights(), [&](const auto &weight) { return isMine(weight.stage); });
   }
@@ -137,7 +140,7 @@ private:
   const PipelineSchedule &schedule;
   const Transfers &transfers;
   ArrayRef<PipelineExchange> exchanges;
-  const uint32_t rank;
+  const uint32_t group, groupRanks, position; ///< The rank's group, the ranks of each group, and its position there.
   func::FuncOp function;
   OpBuilder builder;
   Block *block = nullptr;
@@ -201,7 +204,7 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
       return received;
     if (const std::optional<size_t> weight = stages.findWeight(state);
         weight && !isMine(stages.getWeights()[*weight].stage) && problem.empty())
-      problem = "weight '" + nameOf(state).str() + "' is read by rank " + std::to_string(rank) +
+      problem = "weight '" + nameOf(state).str() + "' is read by rank " + std::to_string(rankIn(group)) +
                 " which does not receive it, this is a bug of Sluice, please report it";
     return localState(state);
   }
@@ -216,7 +219,7 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
   Operation *op = value.getDefiningOp();
   if (scope == ValueScope::Microbatch) {
     if (problem.empty())
-      problem = "operator '" + nodeName(op->getLoc()) + "'  is read by rank " + std::to_string(rank) +
+      problem = "operator '" + nodeName(op->getLoc()) + "'  is read by rank " + std::to_string(rankIn(group)) +
                 " before it is received or computed, this is a bug of Sluice, please report it";
     return UnrealizedConversionCastOp::create(builder, op->getLoc(), value.getType(), ValueRange()).getResult(0);
   }
@@ -256,7 +259,7 @@ void RankWriter::writeExchange(const PipelineExchange &exchange) {
   const PipelineTransfer &transfer = transfers.transfers[exchange.transfer];
   const Sent &sent = transfers.sent[exchange.transfer];
   const PipelineStages::Weight *weight = stages.getWeights().data() + sent.weight;
-  const bool sends = transfer.from == rank;
+  const bool sends = transfer.from == group;
   Value like = sent.value;
   std::string name = "loss";
   switch (sent.kind) {
@@ -293,11 +296,11 @@ void RankWriter::writeExchange(const PipelineExchange &exchange) {
       value = lossSum;
       break;
     }
-    SendOp::create(builder, locOf(".to" + Twine(transfer.to)), value, builder.getI64IntegerAttr(transfer.to));
+    SendOp::create(builder, locOf(".to" + Twine(transfer.to)), value, builder.getI64IntegerAttr(rankIn(transfer.to)));
     return;
   }
   const Value received = ReceiveOp::create(builder, locOf(".from" + Twine(transfer.from)), like.getType(),
-                                           builder.getI64IntegerAttr(transfer.from));
+                                           builder.getI64IntegerAttr(rankIn(transfer.from)));
   switch (sent.kind) {
   case Sent::Kind::Value:
     ofMicrobatch[exchange.microbatch][sent.value] = received;
@@ -359,7 +362,7 @@ void RankWriter::countStates() {
   for (size_t before = 0, now = SIZE_MAX; before != now; now = states.size()) {
     before = states.size();
     for (const PipelineStages::ModelState &state : stages.getModelStates()) {
-      if (state.scope == ValueScope::Microbatch || (rank != 0 && !states.contains(state.state)))
+      if (state.scope == ValueScope::Microbatch || (group != 0 && !states.contains(state.state)))
         continue;
       localState(state.state);
       for (uint32_t microbatch = 0; microbatch < schedule.microbatches; ++microbatch)
@@ -427,11 +430,11 @@ LogicalResult RankWriter::run() {
   for (auto [type, argument] : llvm::zip(types, old.getArguments()))
     block->addArgument(type, argument.getLoc());
   builder.setInsertionPointToEnd(block);
-  const std::vector<PipelineTask> &tasks = schedule.tasks[rank];
+  const std::vector<PipelineTask> &tasks = schedule.tasks[group];
   for (uint32_t slot = 0; slot <= tasks.size(); ++slot) {
     for (const PipelineExchange &exchange : exchanges) {
       const PipelineTransfer &transfer = transfers.transfers[exchange.transfer];
-      if ((transfer.from == rank && exchange.sendSlot == slot) || (transfer.to == rank && exchange.takeSlot == slot))
+      if ((transfer.from == group && exchange.sendSlot == slot) || (transfer.to == group && exchange.takeSlot == slot))
         writeExchange(exchange);
     }
     if (slot < tasks.size())
@@ -442,8 +445,9 @@ LogicalResult RankWriter::run() {
   if (!problem.empty())
     return function.emitError(problem);
   old.erase();
-  DataflowDialect::RanksAttrHelper(function.getContext()).setAttr(function, builder.getI64IntegerAttr(schedule.groups));
-  DataflowDialect::RankAttrHelper(function.getContext()).setAttr(function, builder.getI64IntegerAttr(rank));
+  DataflowDialect::RanksAttrHelper(function.getContext())
+      .setAttr(function, builder.getI64IntegerAttr(schedule.groups * groupRanks));
+  DataflowDialect::RankAttrHelper(function.getContext()).setAttr(function, builder.getI64IntegerAttr(rankIn(group)));
   return success();
 }
 
@@ -476,7 +480,12 @@ struct Pipeline : sluice::impl::PipelinePassBase<Pipeline> {
     const Expected<PipelineKind> kind = parsePipelineKind(schedule.getValue());
     if (!kind)
       return fail(kind.error());
-    const Expected<PipelineSchedule> made = makeSchedule(*kind, ranks, stages == 0 ? ranks : stages, microbatches);
+    if (groupRanks < 1 || ranks % groupRanks != 0)
+      return function.emitError("") << ranks.getValue() << " ranks do not divide into groups of "
+                                    << groupRanks.getValue()
+                                    << ", options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple";
+    const uint32_t groups = ranks / groupRanks;
+    const Expected<PipelineSchedule> made = makeSchedule(*kind, groups, stages == 0 ? groups : stages, microbatches);
     if (!made)
       return fail(made.error());
     if (ranks < 2 || rank >= ranks)
@@ -495,7 +504,7 @@ struct Pipeline : sluice::impl::PipelinePassBase<Pipeline> {
     const Expected<std::vector<PipelineExchange>> exchanges = orderExchanges(*made, transfers.transfers);
     if (!exchanges)
       return fail(exchanges.error());
-    return RankWriter(found, *made, transfers, *exchanges, rank).run();
+    return RankWriter(found, *made, transfers, *exchanges, rank, groupRanks).run();
   }
 };
 } // namespace

@@ -296,8 +296,14 @@ std::vector<ModelPort> Compilation::outputs() const {
 
 std::vector<ModelPort> Compilation::states() const {
   std::vector<ModelPort> ports;
-  for (auto held : state->main().getBody().getOps<dataflow::StateOp>())
-    ports.push_back(describePort(held.getNameAttr(), held.getType()));
+  for (auto held : state->main().getBody().getOps<dataflow::StateOp>()) {
+    ModelPort &port = ports.emplace_back(describePort(held.getNameAttr(), held.getType()));
+    if (const ArrayAttr cuts = held.getCutsAttr())
+      for (auto cut : cuts.getAsRange<dataflow::CutAttr>()) {
+        port.shape[cut.getDim()] *= cut.getGroup().size();
+        port.bytes *= cut.getGroup().size();
+      }
+  }
   return ports;
 }
 

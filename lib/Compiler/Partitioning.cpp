@@ -50,42 +50,76 @@ PartitionParams partitionParams(const CompilerOptions &options) {
   return params;
 }
 
+Expected<PartitionMachine> stageMachine(const Machine &machine, const PipelineOptions &pipeline) {
+  SLUICE_ASSIGN_OR_RETURN(PartitionMachine all, partitionMachine(machine, pipeline.numRanks()));
+  SLUICE_ASSIGN_OR_RETURN(PartitionMachine group, partitionMachine(machine, pipeline.groupRanks));
+  all.mesh.axes = std::move(group.mesh.axes);
+  // Ranks that share one device exchange data through their shares of its memory.
+  for (MeshAxis &axis : all.mesh.axes)
+    axis.bytesPerSec = std::min(axis.bytesPerSec, all.memoryBytesPerSec);
+  return all;
+}
+
+static Expected<SplitProgram> splitOver(func::FuncOp function, std::string_view name, PartitionMachine machine,
+                                        const PartitionParams &params) {
+  SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
+  bridged.program.name = name;
+  SLUICE_ASSIGN_OR_RETURN(PartitionSolution solution, solvePartition(bridged.program, machine, params));
+  return SplitProgram{std::move(bridged.program), std::move(machine), std::move(solution)};
+}
+
+Expected<SplitProgram> splitStage(func::FuncOp function, std::string_view name, const Machine &machine,
+                                  const PipelineOptions &pipeline, PartitionParams params) {
+  SLUICE_ASSIGN_OR_RETURN(PartitionMachine group, stageMachine(machine, pipeline));
+  // The planner of each rank swaps or computes again what does not fit.
+  params.memoryBytes = std::numeric_limits<int64_t>::max();
+  // All ranks of the group decide the same tiling, whatever the clock says.
+  params.budget.deadline = Budget().deadline;
+  return splitOver(function, name, std::move(group), params);
+}
+
 Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params) {
   if (function->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr()) ||
       function->hasAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr()))
     return makeError(ErrorCode::InvalidInput, "model '", name,
                      "' is already split over devices in its IR, option '--devices', leave it out");
-  SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
-  bridged.program.name = name;
   SLUICE_ASSIGN_OR_RETURN(PartitionMachine mesh, partitionMachine(machine, devices));
-  SLUICE_ASSIGN_OR_RETURN(PartitionSolution solution, solvePartition(bridged.program, mesh, params));
-  return SplitProgram{std::move(bridged.program), std::move(mesh), std::move(solution)};
+  return splitOver(function, name, std::move(mesh), params);
+}
+
+/// Decides a tiling, and makes the program of a rank.
+static Status applySplit(Partitioned &result, const SplitProgram &split) {
+  auto decisions = std::make_shared<Decisions>();
+  decisions->tiling = {split.machine.mesh, split.solution.tiling};
+  Pipeline passes;
+  passes.onModule("dataflow-apply-plan", {{"plan", kPartitionFileName}, {"phase", "tiling"}}, [decisions] {
+    ApplyPlanPassOptions tiling;
+    tiling.phase = "tiling";
+    return createApplyPlanPass(tiling, decisions.get());
+  });
+  SLUICE_RETURN_IF_ERROR(result.run(passes));
+  result.partitionFile = partitionToJson(split.program, split.machine, split.solution).dump(1) + "\n";
+  return {};
 }
 
 Expected<Partitioned> partition(Simplified simplified, const CompilerOptions &options) {
   Partitioned result{std::move(simplified), 1, {}, {}, options.splits, {}};
   result.ofRank = result.origin->described;
-  if (options.devices > 1) {
+  const PipelineOptions *pipeline =
+      options.training && options.training->pipeline ? &*options.training->pipeline : nullptr;
+  if (pipeline && pipeline->groupRanks > 1) {
+    SLUICE_ASSIGN_OR_RETURN(SplitProgram split, splitStage(result.main(), result.origin->name, result.ofRank, *pipeline,
+                                                           partitionParams(options)));
+    SLUICE_RETURN_IF_ERROR(applySplit(result, split));
+  } else if (!pipeline && options.devices > 1) {
     SLUICE_ASSIGN_OR_RETURN(SplitProgram split, splitProgram(result.main(), result.origin->name, result.ofRank,
                                                              options.devices, partitionParams(options)));
-    auto decisions = std::make_shared<Decisions>();
-    decisions->tiling = {split.machine.mesh, split.solution.tiling};
-    Pipeline passes;
-    passes.onModule("dataflow-apply-plan", {{"plan", kPartitionFileName}, {"phase", "tiling"}}, [decisions] {
-      ApplyPlanPassOptions tiling;
-      tiling.phase = "tiling";
-      return createApplyPlanPass(tiling, decisions.get());
-    });
-    SLUICE_RETURN_IF_ERROR(result.run(passes));
-    result.partitionFile = partitionToJson(split.program, split.machine, split.solution).dump(1) + "\n";
-    result.ranks = options.devices;
-    result.ofRank = machineOfRank(result.ofRank, options.devices);
+    SLUICE_RETURN_IF_ERROR(applySplit(result, split));
   }
-  if (options.training && options.training->pipeline) {
-    result.ranks = options.training->pipeline->ranks;
+  result.ranks = pipeline ? pipeline->numRanks() : options.devices;
+  if (result.ranks > 1)
     result.ofRank = machineOfRank(result.ofRank, result.ranks);
-  }
   if (result.main()->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr())) {
     Pipeline passes;
     passes.onFunctions("dataflow-partition").onFunctions("dataflow-simplify");

@@ -64,8 +64,8 @@ static Status checkPipeline(const CompilerOptions &options) {
     return refuse(
         "updates the weights after its microbatches and cannot accumulate over steps, option '--train accumulate=",
         options.training->accumulate, "'");
-  if (options.devices > 1)
-    return refuse("has a rank for each stage and cannot be split further, option '--devices'");
+  if (options.devices > 1 && options.devices != options.training->pipeline->numRanks())
+    return refuse("has ", options.training->pipeline->numRanks(), " ranks, option '--devices ", options.devices, "'");
   if (options.splitOperators)
     return refuse("does not split operators, option '--split-operators'");
   if (!options.planFile.empty())
@@ -110,11 +110,12 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   if (const std::optional<PipelineOptions> &pipeline = training.pipeline) {
     auto number = [](uint32_t value) { return optionText(static_cast<int64_t>(value)); };
     Pipeline::Options pass{{"rank", number(pipeline->rank)},
-                           {"ranks", number(pipeline->ranks)},
+                           {"ranks", number(pipeline->numRanks())},
+                           {"group-ranks", number(pipeline->groupRanks)},
                            {"stages", number(pipeline->stages)},
                            {"microbatches", number(pipeline->microbatches)},
                            {"schedule", pipelineKindNames()[static_cast<size_t>(pipeline->schedule)]}};
-    addRates(pass, simplified.origin->described, pipeline->ranks);
+    addRates(pass, simplified.origin->described, pipeline->numRanks());
     passes.onFunctions("dataflow-pipeline", std::move(pass));
   }
   passes.onFunctions("dataflow-simplify");

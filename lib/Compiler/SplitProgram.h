@@ -6,6 +6,7 @@
 #define SLUICE_COMPILER_SPLITPROGRAM_H
 
 #include "passes/Bridge/ProgramBridge.h"
+#include "sluice/Compiler/TrainingOptions.h"
 #include "sluice/Tiling/Partition.h"
 
 namespace sluice {
@@ -20,6 +21,13 @@ struct SplitProgram {
 /// function stays as it is.
 Expected<SplitProgram> splitProgram(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params);
+
+/// The ranks of one group of a pipeline, as a mesh. Each has the rates that it has among all ranks of the pipeline.
+Expected<PartitionMachine> stageMachine(const Machine &machine, const PipelineOptions &pipeline);
+
+/// Decides how the program of a pipeline's rank is split over the ranks of its group. Memory does not limit the tiling.
+Expected<SplitProgram> splitStage(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
+                                  const PipelineOptions &pipeline, PartitionParams params);
 
 } // namespace sluice
 

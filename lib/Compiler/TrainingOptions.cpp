@@ -132,12 +132,29 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
 
 } // namespace
 
-Expected<PipelineOptions> parsePipeline(std::string_view text) {
+/// For each number of stages there is then one group of ranks.
+static Status checkBest(const PipelineOptions &options, int64_t ranks, int64_t devices) {
+  if (devices < 2)
+    return makeError(ErrorCode::InvalidInput, "one device has nothing to divide among stages, option '--pipeline ",
+                     "stages=best', give the number of devices, option '--devices'");
+  if (ranks > 0 || options.schedule == PipelineKind::Interleaved)
+    return makeError(ErrorCode::InvalidInput, "stages=best weighs pipelines with one stage for each group of ranks, ",
+                     "option '--pipeline ", ranks > 0 ? "ranks" : "schedule", "', leave it out or give stages=N");
+  return {};
+}
+
+Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices) {
   constexpr int64_t kMost = 1024;
   int64_t stages = 0, ranks = 0, microbatches = 0;
+  bool isBest = false;
   PipelineOptions options;
   const Setters setters = {
-      {"stages", integer("--pipeline stages", stages, 2, kMost, "a number from 2 to 1024")},
+      {"stages",
+       [&](std::string_view number) -> Status {
+         isBest = number == "best";
+         return isBest ? Status()
+                       : integer("--pipeline stages", stages, 1, kMost, "a number from 1 to 1024, or best")(number);
+       }},
       {"ranks", integer("--pipeline ranks", ranks, 2, kMost, "a number from 2 to 1024")},
       {"microbatches", integer("--pipeline microbatches", microbatches, 1, kMost, "a number from 1 to 1024")},
       {"schedule", [&](std::string_view name) -> Status {
@@ -150,16 +167,28 @@ Expected<PipelineOptions> parsePipeline(std::string_view text) {
   for (auto [key, value] : splitPairs(text))
     SLUICE_RETURN_IF_ERROR(apply("--pipeline", setters, key, value));
   for (auto [name, number] : {std::pair("stages", stages), {"microbatches", microbatches}})
-    if (number == 0)
+    if (number == 0 && !(isBest && name == std::string_view("stages")))
       return makeError(ErrorCode::InvalidInput, "the number of ", name, " is missing, option '--pipeline', give ", name,
                        "=N");
-  options.stages = static_cast<uint32_t>(stages);
-  options.ranks = static_cast<uint32_t>(ranks == 0 ? stages : ranks);
   options.microbatches = static_cast<uint32_t>(microbatches);
+  if (isBest) {
+    options.stages = 0, options.groups = 1, options.groupRanks = static_cast<uint32_t>(devices);
+    SLUICE_RETURN_IF_ERROR(checkBest(options, ranks, devices));
+    return options;
+  }
+  options.stages = static_cast<uint32_t>(stages);
+  options.groups = static_cast<uint32_t>(ranks == 0 ? stages : ranks);
   if (Expected<PipelineSchedule> made =
-          makeSchedule(options.schedule, options.ranks, options.stages, options.microbatches);
+          makeSchedule(options.schedule, options.groups, options.stages, options.microbatches);
       !made)
     return makeError(made.error().code, "option '--pipeline': ", made.error().message);
+  if (options.groups == 1 && devices == 1)
+    return makeError(ErrorCode::InvalidInput, "a single rank is no pipeline, option '--pipeline', give 2 or more ",
+                     "stages, or the number of devices over which the stage is tiled, option '--devices'");
+  if (devices > 1 && devices % options.groups != 0)
+    return makeError(ErrorCode::InvalidInput, devices, " devices cannot be divided among ", options.groups,
+                     " groups of ranks, option '--devices', give a multiple of ", options.groups);
+  options.groupRanks = static_cast<uint32_t>(std::max<int64_t>(devices / options.groups, 1));
   return options;
 }
 

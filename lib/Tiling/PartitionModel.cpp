@@ -23,6 +23,9 @@ Tiling replicatedTiling(const TensorProgram &program, size_t axes) {
 
 PartitionModel::PartitionModel(const TensorProgram &program, const PartitionMachine &machine, PartitionCost cost)
     : program(program), machine(machine), cost(cost) {
+  constexpr int64_t kNegligible = 256;
+  for (const ProgramOperator &op : program.operators)
+    negligibleFlops = std::max(negligibleFlops, op.flops / kNegligible);
   nodeOf.assign(program.tensors.size(), ~uint32_t(0));
   for (size_t t = 0; t < program.tensors.size(); ++t)
     if (!program.tensors[t].updates.valid())
@@ -128,7 +131,8 @@ int64_t PartitionModel::work(const ProgramOperator &op, const std::vector<uint32
 }
 
 int64_t PartitionModel::pays(const ProgramOperator &op, TensorId id, const std::vector<uint32_t> &rules,
-                             const std::vector<AxisTiling> &held, std::optional<uint32_t> recursiveAxis) {
+                             const std::vector<AxisTiling> &held, const std::vector<AxisTiling> &copy,
+                             std::optional<uint32_t> recursiveAxis) {
   const ProgramTensor &tensor = program.tensors[id.index()];
   int64_t sum = 0;
   std::vector<std::vector<AxisTiling>> seen;
@@ -139,7 +143,8 @@ int64_t PartitionModel::pays(const ProgramOperator &op, TensorId id, const std::
       seen.push_back(form);
     }
     if (!recursiveAxis) {
-      sum = saturatingAdd(sum, isResult ? convert(id, form, held) : convert(id, held, form));
+      if (isResult || form != copy)
+        sum = saturatingAdd(sum, isResult ? convert(id, form, held) : convert(id, held, form));
       return;
     }
     const std::vector<AxisTiling> &from = isResult ? form : held, &to = isResult ? held : form;
@@ -195,7 +200,8 @@ class PartitionModel::Builder {
 public:
   Builder(PartitionModel &model, const Request &request)
       : model(model), request(request), mesh(model.machine.mesh), ranges(liveRanges(model.program)),
-        tensorOf(model.numTensorNodes), heldOf(model.numTensorNodes) {
+        tensorOf(model.numTensorNodes), heldOf(model.numTensorNodes), copies(model.numTensorNodes),
+        isShared(model.program.tensors.size()) {
     instance.problem.name = model.program.name;
     instance.problem.usageLimit = request.memoryBytes;
     instance.problem.nodes.resize(model.numTensorNodes);
@@ -204,6 +210,8 @@ public:
     for (uint32_t t = 0; t < model.program.tensors.size(); ++t)
       if (!model.program.tensors[t].updates.valid())
         tensorOf[model.nodeOf[t]] = t;
+    if (request.sharesCopies)
+      findShared();
   }
 
   std::optional<Instance> run() {
@@ -260,6 +268,16 @@ private:
     return list;
   }
 
+  void findShared() {
+    constexpr size_t kNone = ~size_t(0);
+    std::vector<size_t> reader(model.program.tensors.size(), kNone);
+    for (size_t i = 0; i < model.program.operators.size(); ++i)
+      for (TensorId id : model.program.operators[i].operands) {
+        isShared[id.index()] = isShared[id.index()] || (reader[id.index()] != kNone && reader[id.index()] != i);
+        reader[id.index()] = i;
+      }
+  }
+
   /// Fills the node of a tensor when the first operator asks for it: that an instance
   /// has too many entries often shows at its first operator.
   void describeTensor(uint32_t node) {
@@ -267,16 +285,23 @@ private:
       return;
     const uint32_t t = tensorOf[node];
     const ProgramTensor &tensor = model.program.tensors[t];
-    std::vector<std::vector<AxisTiling>> list = tensorTuples(node);
+    const std::vector<std::vector<AxisTiling>> tuples = tensorTuples(node);
+    std::vector<std::vector<AxisTiling>> list;
+    for (const std::vector<AxisTiling> &held : tuples)
+      for (const std::vector<AxisTiling> &copy : isShared[t] ? tuples : std::vector<std::vector<AxisTiling>>{held}) {
+        list.push_back(held);
+        copies[node].push_back(copy);
+      }
     TilingNode &entry = instance.problem.nodes[node];
     entry.name = tensor.name;
     entry.lower = ranges[t].begin;
     entry.upper = ranges[t].end;
-    entry.costs.assign(list.size(), 0);
     std::vector<TilingCode> codes;
-    for (const std::vector<AxisTiling> &tuple : list) {
-      entry.usages.push_back(partBytes(tensor, tuple, mesh));
-      codes.push_back(codeOf(tuple));
+    for (size_t i = 0; i < list.size(); ++i) {
+      entry.costs.push_back(std::min(model.convert(TensorId(t), list[i], copies[node][i]), kForbiddenTilingCost - 1));
+      entry.usages.push_back(partBytes(tensor, list[i], mesh));
+      codes.push_back(codeOf(list[i]));
+      codes.push_back(codeOf(copies[node][i]));
     }
     heldOf[node] = heldNumbers.of(codes);
     instance.tilings[node] = std::move(list);
@@ -286,6 +311,13 @@ private:
   RuleTuples ruleTuples(OperatorId id) const {
     const ProgramOperator &op = model.program.operators[id.index()];
     const std::vector<uint32_t> &given = request.given.rules[id.index()];
+    if (op.peer) {
+      const std::vector<uint32_t> only = messageRules(op, mesh);
+      RuleTuples list{given};
+      for (uint32_t axis : request.axes)
+        list.front()[axis] = only[axis];
+      return list;
+    }
     const bool hasStrides =
         std::any_of(op.rules.begin(), op.rules.end(), [](const TilingRule &rule) { return rule.isStrided(); });
     auto options = [&](uint32_t axis) {
@@ -313,8 +345,7 @@ private:
       list = tuples(request.axes, given, options, isAllowed);
     else if (list.empty())
       list = {wholeAlong(request.axes, given)};
-    // A cost that counts bytes alone must not save them by having every device do everything.
-    if (model.cost != PartitionCost::Time || request.recursive)
+    if (request.recursive || !model.mayRepeat(op))
       keepFewestWhole(list);
     return list;
   }
@@ -382,14 +413,16 @@ private:
   /// The operator's cost for a tensor, per tiling of the tensor and per rule of the operator.
   TilingMatrix matrix(const ProgramOperator &op, const Adjacent &adjacent, const RuleTuples &list) {
     const std::vector<std::vector<AxisTiling>> &held = instance.tilings[adjacent.node];
+    const TensorId copied(tensorOf[adjacent.node]);
     const std::optional<uint32_t> recursiveAxis = request.recursive ? std::optional(request.axes[0]) : std::nullopt;
     TilingMatrix matrix{static_cast<uint32_t>(held.size()), static_cast<uint32_t>(list.size()), {}};
     matrix.costs.reserve(held.size() * list.size());
-    for (const std::vector<AxisTiling> &tuple : held)
+    for (size_t i = 0; i < held.size(); ++i)
       for (const std::vector<uint32_t> &choice : list) {
         int64_t sum = 0;
         for (TensorId id : adjacent.ids)
-          sum = saturatingAdd(sum, model.pays(op, id, choice, tuple, recursiveAxis));
+          sum = saturatingAdd(sum, model.pays(op, id, choice, held[i],
+                                              id == copied ? copies[adjacent.node][i] : held[i], recursiveAxis));
         matrix.costs.push_back(std::min(sum, kForbiddenTilingCost - 1));
       }
     return matrix;
@@ -406,6 +439,8 @@ private:
   Numbering<std::vector<TilingCode>> heldNumbers;
   Numbering<RuleTuples> ruleNumbers;
   std::vector<uint32_t> heldOf;                               ///< Per tensor node, described.
+  std::vector<std::vector<std::vector<AxisTiling>>> copies;   ///< [node of a tensor][strategy][axis]
+  std::vector<bool> isShared;                                 ///< Per tensor: several operators share its copy.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> nodeLike; ///< [kind, rules]: a node that has their costs.
   std::map<std::array<uint32_t, 4>, uint32_t> matrixOf;       ///< [kind, rules, slot, held]
 };
@@ -449,7 +484,8 @@ int64_t PartitionModel::charge(const Tiling &tiling) {
       for (TensorId id : *slots)
         if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
           ids.push_back(id);
-          sum = saturatingAdd(sum, pays(op, id, tiling.rules[i], tiling.tensors[id.index()], std::nullopt));
+          const std::vector<AxisTiling> &held = tiling.tensors[id.index()];
+          sum = saturatingAdd(sum, pays(op, id, tiling.rules[i], held, held, std::nullopt));
         }
   }
   return sum;

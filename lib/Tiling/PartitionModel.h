@@ -27,6 +27,9 @@ struct TilingCode {
   auto operator<=>(const TilingCode &) const = default;
 };
 TilingCode codeOf(const std::vector<AxisTiling> &tilings);
+/// The costs of a tiling's operators and conversions, where operators that read the same tiling share a conversion.
+int64_t sharedCost(PartitionCost cost, const TensorProgram &program, const PartitionMachine &machine,
+                   const Tiling &tiling);
 int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &tilings, const Mesh &mesh);
 
 /// The shape that a conversion along `axis` moves in the recursive count: the part that the axes before it leave, and
@@ -73,6 +76,9 @@ public:
     Filter filter = {};
     /// Costs are ghost bytes along the single axis, within the operators' parts of the axes before it.
     bool recursive = false;
+    /// A tensor that several operators read has a second tiling, that of one converted copy. Its conversion is paid
+    /// once, and operators read the copy for nothing. Without this, each operator pays for its own conversion.
+    bool sharesCopies = false;
   };
   /// Nothing if the matrices would have more entries than the request allows.
   std::optional<Instance> build(const Request &request);
@@ -81,6 +87,13 @@ public:
   std::optional<std::vector<uint32_t>> encode(const Instance &instance, const Tiling &tiling) const;
   /// The sum over operators of the costs of their conversions and their work.
   int64_t charge(const Tiling &tiling);
+  /// Whether every device may do all of the operator although it could be divided. A cost that counts bytes alone must
+  /// not save them by having every device do everything. If all bytes that are sent count, only work that is negligible
+  /// beside the program's greatest operator may be repeated: Megatron repeats layer norms, and the transpose of a
+  /// gathered tensor is not gathered again.
+  bool mayRepeat(const ProgramOperator &op) const {
+    return cost == PartitionCost::Time || (cost == PartitionCost::Volume && op.flops <= negligibleFlops);
+  }
 
 private:
   class Builder;
@@ -88,6 +101,7 @@ private:
   const TensorProgram &program;
   const PartitionMachine &machine;
   PartitionCost cost;
+  int64_t negligibleFlops = 0;
   std::vector<uint32_t> nodeOf; ///< Per tensor.
   uint32_t numTensorNodes = 0;
   std::vector<std::vector<AxisTiling>> splits; ///< Per tensor node: how some rule splits it.
@@ -106,9 +120,10 @@ private:
   void findKinds();
   int64_t convert(TensorId tensor, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to);
   /// The cost for operator `op`, run by `rules`, of `tensor` held as `held`; with `recursiveAxis`, along that axis
-  /// alone.
+  /// alone. `copy` is read for nothing; `held` again if there is none.
   int64_t pays(const ProgramOperator &op, TensorId tensor, const std::vector<uint32_t> &rules,
-               const std::vector<AxisTiling> &held, std::optional<uint32_t> recursiveAxis);
+               const std::vector<AxisTiling> &held, const std::vector<AxisTiling> &copy,
+               std::optional<uint32_t> recursiveAxis);
   int64_t work(const ProgramOperator &op, const std::vector<uint32_t> &rules) const;
 };
 

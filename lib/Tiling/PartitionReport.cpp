@@ -268,6 +268,21 @@ int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &ti
   return part.bytes();
 }
 
+int64_t sharedCost(PartitionCost cost, const TensorProgram &program, const PartitionMachine &machine,
+                   const Tiling &tiling) {
+  const Mesh &mesh = machine.mesh;
+  int64_t sum = 0;
+  forEachConversion(program, mesh, tiling,
+                    [&](TensorId id, OperatorId, bool, const std::vector<AxisTiling> &from,
+                        const std::vector<AxisTiling> &to, const std::vector<CollectiveStep> &halos) {
+                      sum = saturatingAdd(sum, conversionCost(cost, program.tensors[id.index()], from, to, mesh));
+                      sum = saturatingAdd(sum, stepsCost(cost, halos, mesh));
+                    });
+  for (size_t i = 0; cost == PartitionCost::Time && i < program.operators.size(); ++i)
+    sum = saturatingAdd(sum, operatorNs(program.operators[i], tiling.rules[i], machine));
+  return sum;
+}
+
 PartitionReport measurePartition(const TensorProgram &program, const PartitionMachine &machine, const Tiling &tiling) {
   const Mesh &mesh = machine.mesh;
   PartitionReport report;

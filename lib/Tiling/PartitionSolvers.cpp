@@ -227,8 +227,12 @@ private:
                                                          params.duplicationBytes));
     for (auto &tensor : tiling.tensors)
       tensor.resize(machine.mesh.axes.size(), tensor[0]);
-    for (auto &rules : tiling.rules)
+    for (size_t i = 0; i < program.operators.size(); ++i) {
+      std::vector<uint32_t> &rules = tiling.rules[i];
       rules.resize(machine.mesh.axes.size(), rules[0]);
+      if (program.operators[i].peer)
+        rules = messageRules(program.operators[i], machine.mesh);
+    }
     return tiling;
   }
 
@@ -237,13 +241,23 @@ private:
   }
 
   int64_t valueOf(const PartitionSolution &solution) const {
-    return params.cost == PartitionCost::Time ? solution.report.makespanNs : solution.chargedCost;
+    switch (params.cost) {
+    case PartitionCost::Time:
+      return solution.report.makespanNs;
+    case PartitionCost::Volume:
+      return solution.report.bytes;
+    case PartitionCost::Paper:
+    case PartitionCost::Ghost:
+      break;
+    }
+    return solution.chargedCost;
   }
-  /// Axes along which all devices of an operator do the same.
-  static int64_t redundancy(const Tiling &tiling) {
+  /// Axes along which all devices of an operator do the same, and may not.
+  int64_t redundancy(const Tiling &tiling) const {
     int64_t count = 0;
-    for (const std::vector<uint32_t> &rules : tiling.rules)
-      count += std::count(rules.begin(), rules.end(), 0U);
+    for (size_t i = 0; i < tiling.rules.size(); ++i)
+      if (!model.mayRepeat(program.operators[i]))
+        count += std::count(tiling.rules[i].begin(), tiling.rules[i].end(), 0U);
     return count;
   }
   /// Within the memory first; of what counts bytes alone, without work done twice; then cheapest.
@@ -259,12 +273,15 @@ private:
 
   /// One axis after the other, given the rest, while that gets cheaper. Nothing where an earlier descent without a
   /// memory limit came by the same tiling, and went on from there for as long.
-  Expected<std::optional<Tiling>> descend(Tiling tiling, std::optional<int64_t> memory) {
-    int64_t cost = model.charge(tiling);
+  Expected<std::optional<Tiling>> descend(Tiling tiling, std::optional<int64_t> memory, bool sharesCopies = false) {
+    auto costOf = [&](const Tiling &of) {
+      return sharesCopies ? sharedCost(params.cost, program, machine, of) : model.charge(of);
+    };
+    int64_t cost = costOf(tiling);
     constexpr int kMostRounds = 4;
     size_t unchanged = 0; // Axes in a row along which nothing got cheaper.
     for (int round = 0; round < kMostRounds; ++round) {
-      if (!memory) {
+      if (!memory && !sharesCopies) {
         auto isSame = [&](const auto &other) {
           return other.first <= round && other.second.rules == tiling.rules && other.second.tensors == tiling.tensors;
         };
@@ -276,7 +293,7 @@ private:
       for (uint32_t axis : allAxes()) {
         if (params.budget.mustStop())
           return tiling;
-        auto instance = model.build({{axis}, tiling, kMostEntries, memory});
+        auto instance = model.build({{axis}, tiling, kMostEntries, memory, {}, false, sharesCopies});
         if (!instance)
           return tl::unexpected<Error>(tooLarge());
         Expected<TilingSolution> solved = solve(instance->problem);
@@ -286,7 +303,7 @@ private:
         if (!solved)
           continue;
         Tiling next = model.decode(*instance, solved->choice);
-        int64_t nextCost = model.charge(next);
+        int64_t nextCost = costOf(next);
         unchanged = nextCost < cost ? 0 : unchanged + 1;
         if (nextCost < cost || memory) {
           tiling = std::move(next);
@@ -329,7 +346,7 @@ private:
 
     std::optional<int64_t> memory = limit();
     // All axes at once, where that is a matter of small tables.
-    constexpr size_t kFewEntries = 3'000'000;
+    constexpr size_t kFewEntries = 3'000'000, kSharedEntries = 30'000'000;
     bool proven = false;
     if (auto instance = model.build({allAxes(), candidates[0].tiling, kFewEntries, memory}))
       if (Expected<TilingSolution> solved = solve(instance->problem)) {
@@ -350,6 +367,20 @@ private:
       return std::min_element(candidates.begin(), candidates.end(),
                               [&](const auto &a, const auto &b) { return isBetter(a, b); });
     };
+    // Operators share conversions, which the searches above charge each of them. With a cost in time, these searches
+    // took several times as long for a large transformer, and found nothing better.
+    const bool sharesCopies = params.cost == PartitionCost::Volume;
+    if (sharesCopies)
+      if (auto instance = model.build({allAxes(), candidates[0].tiling, kSharedEntries, std::nullopt, {}, false, true}))
+        if (Expected<TilingSolution> solved = solve(instance->problem))
+          candidates.push_back(finish(model.decode(*instance, solved->choice), "sharing", false));
+    if (sharesCopies)
+      for (Tiling &start : startsOf(candidates)) {
+        if (params.budget.mustStop())
+          break;
+        SLUICE_ASSIGN_OR_RETURN(std::optional<Tiling> tiling, descend(std::move(start), std::nullopt, true));
+        candidates.push_back(finish(std::move(*tiling), "sharing", false));
+      }
     // Copies take memory that the problem does not know of: its limit falls until they fit.
     constexpr int kTries = 4;
     int64_t within = memoryBytes;

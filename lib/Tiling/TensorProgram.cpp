@@ -183,6 +183,17 @@ std::vector<AxisTiling> Tiling::resultTilings(const TensorProgram &program, Oper
   return slotTilings(program.operators[op.index()], rules[op.index()], slot, &TilingRule::results);
 }
 
+std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh) {
+  std::vector<uint32_t> rules(mesh.axes.size());
+  int64_t parts = 1;
+  for (size_t axis = 0; axis < rules.size() && op.rules.size() > 1; ++axis)
+    if (op.rules[1].dividesEvenly(parts * mesh.axes[axis].size)) {
+      rules[axis] = 1;
+      parts *= mesh.axes[axis].size;
+    }
+  return rules;
+}
+
 bool tilingsCombine(const std::vector<AxisTiling> &tilings) {
   for (size_t a = 0; a < tilings.size(); ++a)
     for (size_t b = 0; b < a && tilings[a].isSplit(); ++b)
@@ -258,6 +269,8 @@ Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tili
       if (!op.rules[rule].allows(count))
         return refuse("runs by rule '", op.rules[rule].name, "' on ", count, " parts, which this rule does not allow");
     }
+    if (op.peer && tiling.rules[i] != messageRules(op, mesh))
+      return refuse("sends or receives other parts than the program at its other end has");
     if (!rulesCombine(op, tiling.rules[i]))
       return refuse("runs by rules that split one dimension in different numbers of blocks");
     // Partial results of one kind only: a maximum of sums is no sum of maxima.

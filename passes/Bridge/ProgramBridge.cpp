@@ -97,6 +97,9 @@ private:
       entry.bytesMoved = cost.getBytesMoved();
     }
     entry.rules = tilingRules(&op);
+    // Of the operators that exchange data, messages alone have no group of ranks.
+    if (auto exchange = dyn_cast<CollectiveOpInterface>(&op); exchange && !exchange.getRankGroup())
+      entry.peer = op.getAttrOfType<IntegerAttr>("peer").getInt();
     result.program.operators.push_back(std::move(entry));
     result.operators.push_back(&op);
   }

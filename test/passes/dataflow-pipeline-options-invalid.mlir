@@ -1,5 +1,6 @@
 // RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='ranks=2 microbatches=0' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='rank=2 ranks=2' 2>&1 | FileCheck %s --check-prefix=RANK
+// RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='ranks=4 group-ranks=3' 2>&1 | FileCheck %s --check-prefix=GROUPS
 // RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='ranks=64' 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='schedule=zero' 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not sluice-opt %s --dataflow-mark-positions --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='schedule=interleaved stages=4 microbatches=3' 2>&1 | FileCheck %s --check-prefix=ODD
@@ -9,6 +10,7 @@
 // RATE: a rank computes 0.000000e+00 operations and moves 1.000000e+10 bytes per second, options 'flops-per-sec' and 'bytes-per-sec' of dataflow-pipeline, give positive rates
 // UNMARKED: has no operator with a position, run dataflow-mark-positions before dataflow-train
 // NONE: 0 microbatches is out of range
+// GROUPS: 4 ranks do not divide into groups of 3, options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple
 // RANK: rank 2 is out of range for 2 ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more ranks and a rank below their number
 // MANY: stages, cut problem, give 1 to
 // KIND: unknown schedule 'zero' of a pipeline, give gpipe, 1f1b or interleaved

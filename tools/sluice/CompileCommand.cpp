@@ -94,16 +94,47 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   return package;
 }
 
-Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved) {
+void printChoice(const PipelineChoice &choice) {
+  Table table({"stages", "ranks of a stage", "simulated step", "peak of a rank", ""});
+  for (size_t i = 0; i < choice.candidates.size(); ++i) {
+    const PipelineCandidate &candidate = choice.candidates[i];
+    const bool runs = candidate.problem.empty();
+    std::string note = i == choice.best ? "chosen" : candidate.problem;
+    if (candidate.isLimited)
+      note += concat(note.empty() ? "" : ", ", "above the memory limit");
+    table.add({concat(candidate.stages), concat(candidate.groupRanks), runs ? formatDuration(candidate.stepNs) : "-",
+               runs ? formatBytes(candidate.peakBytes) : "-", note});
+  }
+  table.print();
+}
+
+/// The number of stages that is best, if the options leave it open.
+Expected<std::optional<PipelineChoice>> chooseStages(const CompileCommandOptions &options, CompilerOptions &resolved) {
+  if (!resolved.training || !resolved.training->pipeline || resolved.training->pipeline->stages > 0)
+    return std::nullopt;
+  SLUICE_ASSIGN_OR_RETURN(PipelineChoice choice, choosePipeline(options.model, resolved));
+  PipelineOptions &pipeline = *resolved.training->pipeline;
+  pipeline.stages = pipeline.groups = choice.chosen().stages;
+  pipeline.groupRanks = choice.chosen().groupRanks;
+  return choice;
+}
+
+Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved,
+                       const std::optional<PipelineChoice> &choice) {
   if (options.printPipeline || options.measured > 0)
     return makeError(ErrorCode::Unsupported, "option '",
                      options.printPipeline ? "--print-pipeline" : "--measure-mappings",
                      "' works for one program, and a pipeline has one for each rank, leave the option out");
-  return compileStages(options.model, resolved, options.output, [&](uint32_t rank, const Compilation &compilation) {
+  if (choice) {
     clearProgress();
-    std::cout << options.output << ", rank " << rank << ": " << compilation.graph().numOperators() << " operators, "
-              << describePlan(compilation.planFile()) << '\n';
-  });
+    printChoice(*choice);
+  }
+  return compileStages(options.model, resolved, choice, options.output,
+                       [&](uint32_t rank, const Compilation &compilation) {
+                         clearProgress();
+                         std::cout << options.output << ", rank " << rank << ": " << compilation.graph().numOperators()
+                                   << " operators, " << describePlan(compilation.planFile()) << '\n';
+                       });
 }
 
 Status runCompile(const CompileCommandOptions &options) {
@@ -111,8 +142,9 @@ Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
                           options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(resolved.package, packageOf(options));
+  SLUICE_ASSIGN_OR_RETURN(const std::optional<PipelineChoice> choice, chooseStages(options, resolved));
   if (last == Phase::Link && resolved.training && resolved.training->pipeline)
-    return compilePipeline(options, resolved);
+    return compilePipeline(options, resolved, choice);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));
   if (last >= Phase::Place)

@@ -110,6 +110,13 @@ Expected<RunSession> RunSession::openAlone(const std::string &directory, int thr
   return open(RankGroup::alone(), directory, threads, /*trace=*/false, spill);
 }
 
+static std::vector<int64_t> wholeShape(const sluice_tensor_desc &state) {
+  std::vector<int64_t> shape(state.shape, state.shape + state.rank);
+  for (uint32_t i = 0; i < state.num_cuts; ++i)
+    shape[state.cuts[i].dimension] *= state.cuts[i].count;
+  return shape;
+}
+
 /// Checks that the file of a pipeline lists exactly the states of a rank's model. What it did not list would be lost.
 static Status checkStates(const sluice_model &model, const StagesFile &stages, const std::string &directory,
                           uint32_t rank) {
@@ -119,8 +126,7 @@ static Status checkStates(const sluice_model &model, const StagesFile &stages, c
     const sluice_tensor_desc state = tableEntry(model.states, i);
     areEqual = std::any_of(listed.begin(), listed.end(), [&](const StateType &type) {
       const Expected<ElementType> element = elementTypeFromOnnx(state.element_type);
-      return type.name == state.name && element && *element == type.type &&
-             std::equal(type.shape.begin(), type.shape.end(), state.shape, state.shape + state.rank);
+      return type.name == state.name && element && *element == type.type && type.shape == wholeShape(state);
     });
   }
   if (areEqual)
@@ -325,50 +331,72 @@ static void forEachElement(const sluice_tensor_desc &state, int64_t rank, const 
   }
 }
 
-static std::vector<int64_t> wholeShape(const sluice_tensor_desc &state) {
-  std::vector<int64_t> shape(state.shape, state.shape + state.rank);
-  for (uint32_t i = 0; i < state.num_cuts; ++i)
-    shape[state.cuts[i].dimension] *= state.cuts[i].count;
-  return shape;
+static std::optional<uint32_t> findState(const sluice_model &model, const std::string &name) {
+  for (uint32_t i = 0; i < model.num_states; ++i)
+    if (name == tableEntry(model.states, i).name)
+      return i;
+  return std::nullopt;
 }
 
-/// Every rank's part comes to the first, and there to its place.
-Expected<HostTensor> RunSession::joinState(uint32_t index, HostTensor own) const {
-  const sluice_tensor_desc state = tableEntry(model().states, index);
-  const auto bytes = static_cast<int64_t>(own.bytes.size());
-  const uint32_t numRanks = model().num_ranks;
-  std::vector<std::vector<std::byte>> parts(numRanks);
-  if (ranks.isWhole()) {
-    for (uint32_t rank = 0; rank < numRanks; ++rank) {
-      parts[rank].resize(own.bytes.size());
-      if (sluice_read_state(sessions[rank].get(), index, parts[rank].data(), bytes) != 0)
-        return makeError(ErrorCode::Io, sluice_last_error());
-    }
-  } else {
-    const sluice_communicator &communicator = *ranks.member(0);
-    std::vector<uint32_t> members(numRanks);
-    std::vector<const void *> send(numRanks, own.bytes.data());
-    std::vector<void *> receive(numRanks);
-    std::vector<int64_t> sendBytes(numRanks, 0), receiveBytes(numRanks, 0);
-    sendBytes[0] = bytes;
-    for (uint32_t rank = 0; rank < numRanks; ++rank) {
-      members[rank] = rank;
-      parts[rank].resize(isFirst() ? own.bytes.size() : 0);
-      receive[rank] = parts[rank].data();
-      receiveBytes[rank] = isFirst() ? bytes : 0;
-    }
-    if (communicator.exchange(communicator.self, members.data(), numRanks, send.data(), sendBytes.data(),
-                              receive.data(), receiveBytes.data()) != 0)
-      return makeError(ErrorCode::Io, communicator.error(communicator.self));
-    if (!isFirst())
-      return own;
-  }
-  Expected<HostTensor> whole = makeTensor(own.name, own.type, wholeShape(state));
-  const int64_t width = elementBytes(own.type);
-  for (uint32_t rank = 0; whole && rank < numRanks; ++rank)
-    forEachElement(state, rank, whole->shape, [&](int64_t from, int64_t to) {
-      std::copy_n(parts[rank].data() + from * width, width, whole->bytes.data() + to * width);
+/// The part of a rank's state that comes to it from `whole`, where ranks hold parts.
+static std::vector<std::byte> partOf(const sluice_tensor_desc &state, int64_t rank, const HostTensor &whole) {
+  if (state.num_cuts == 0)
+    return whole.bytes;
+  std::vector<std::byte> part(static_cast<size_t>(state.bytes));
+  const int64_t width = elementBytes(whole.type);
+  forEachElement(state, rank, whole.shape, [&](int64_t to, int64_t from) {
+    std::copy_n(whole.bytes.data() + from * width, width, part.data() + to * width);
+  });
+  return part;
+}
+
+/// Sends `bytes` of one rank to another; both call it.
+static Status sendTo(const sluice_communicator &communicator, uint32_t from, uint32_t to, std::byte *data,
+                     int64_t bytes) {
+  const bool sends = communicator.rank == from;
+  const uint32_t other = sends ? to : from;
+  const void *source = data;
+  void *target = data;
+  const int64_t sendBytes = sends ? bytes : 0, takeBytes = sends ? 0 : bytes;
+  if (communicator.exchange(communicator.self, &other, 1, &source, &sendBytes, &target, &takeBytes) != 0)
+    return makeError(ErrorCode::Io, communicator.error(communicator.self));
+  return {};
+}
+
+std::optional<size_t> RunSession::indexOf(uint32_t rank) const {
+  for (size_t i = 0; i < sessions.size(); ++i)
+    if ((ranks.member(i) ? ranks.member(i)->rank : 0) == rank)
+      return i;
+  return std::nullopt;
+}
+
+/// Every rank's part comes to the first of `count` ranks, and there to its place.
+Expected<HostTensor> RunSession::joinState(const std::string &name, uint32_t first, uint32_t count,
+                                           HostTensor whole) const {
+  for (uint32_t rank = first; rank < first + count; ++rank) {
+    const std::optional<size_t> taker = indexOf(first), holder = indexOf(rank);
+    if (!taker && !holder)
+      continue;
+    const size_t own = holder.value_or(taker.value_or(0));
+    const std::optional<uint32_t> index = findState(modelOf(own), name);
+    if (!index || wholeShape(tableEntry(modelOf(own).states, *index)) != whole.shape)
+      return makeError(ErrorCode::InvalidInput, "rank ", rank, " has no state '", name,
+                       "' of the shape in stages.json, compile the model again");
+    const sluice_tensor_desc state = tableEntry(modelOf(own).states, *index);
+    if (state.num_cuts == 0 && rank > first)
+      break;
+    std::vector<std::byte> part(static_cast<size_t>(state.bytes));
+    if (holder && sluice_read_state(sessions[*holder].get(), *index, part.data(), state.bytes) != 0)
+      return makeError(ErrorCode::Io, sluice_last_error());
+    if (!taker || !holder)
+      SLUICE_RETURN_IF_ERROR(sendTo(*ranks.member(own), rank, first, part.data(), state.bytes));
+    if (!taker)
+      continue;
+    const int64_t width = elementBytes(whole.type);
+    forEachElement(state, rank, whole.shape, [&](int64_t from, int64_t to) {
+      std::copy_n(part.data() + from * width, width, whole.bytes.data() + to * width);
     });
+  }
   return whole;
 }
 
@@ -384,39 +412,14 @@ Status RunSession::writeState(uint32_t index, const void *data, int64_t bytes) {
   return {};
 }
 
-static std::optional<uint32_t> findState(const sluice_model &model, const std::string &name) {
-  for (uint32_t i = 0; i < model.num_states; ++i)
-    if (name == tableEntry(model.states, i).name)
-      return i;
-  return std::nullopt;
-}
-
-/// The state comes from the rank that has it to the first one.
+/// The state comes from the group of ranks that has it to the first rank.
 Expected<HostTensor> RunSession::readStageState(const StateType &state, uint32_t rank) const {
   SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, makeTensor(state.name, state.type, state.shape));
-  const auto bytes = static_cast<int64_t>(tensor.bytes.size());
-  for (size_t i = 0; i < sessions.size(); ++i) {
-    if (ranks.member(i)->rank != rank)
-      continue;
-    const std::optional<uint32_t> index = findState(modelOf(i), state.name);
-    if (!index || tableEntry(modelOf(i).states, *index).bytes != bytes)
-      return makeError(ErrorCode::InvalidInput, "rank ", rank, " has no state '", state.name,
-                       "' of the size in stages.json, compile the model again");
-    if (sluice_read_state(sessions[i].get(), *index, tensor.bytes.data(), bytes) != 0)
-      return makeError(ErrorCode::Io, sluice_last_error());
-  }
-  if (ranks.isWhole() || rank == 0)
-    return tensor;
-  const sluice_communicator &communicator = *ranks.member(0);
-  const bool sends = communicator.rank == rank, takes = communicator.rank == 0;
-  if (!sends && !takes)
-    return tensor;
-  const uint32_t other = sends ? 0 : rank;
-  const void *from = tensor.bytes.data();
-  void *to = tensor.bytes.data();
-  const int64_t sendBytes = sends ? bytes : 0, takeBytes = takes ? bytes : 0;
-  if (communicator.exchange(communicator.self, &other, 1, &from, &sendBytes, &to, &takeBytes) != 0)
-    return makeError(ErrorCode::Io, communicator.error(communicator.self));
+  SLUICE_ASSIGN_OR_RETURN(tensor, joinState(state.name, rank, stages->groupRanks, std::move(tensor)));
+  const bool isHere = indexOf(rank).has_value(), isTaken = indexOf(0).has_value();
+  if (isHere != isTaken)
+    SLUICE_RETURN_IF_ERROR(
+        sendTo(*ranks.member(0), rank, 0, tensor.bytes.data(), static_cast<int64_t>(tensor.bytes.size())));
   return tensor;
 }
 
@@ -433,12 +436,14 @@ Expected<std::vector<HostTensor>> RunSession::readStates() const {
   if (!states)
     return states;
   for (uint32_t i = 0; i < model().num_states; ++i) {
-    std::vector<std::byte> &bytes = (*states)[i].bytes;
-    SLUICE_RETURN_IF_ERROR(readState(i, bytes.data(), static_cast<int64_t>(bytes.size())));
-    if (tableEntry(model().states, i).num_cuts == 0)
+    HostTensor &tensor = (*states)[i];
+    const sluice_tensor_desc state = tableEntry(model().states, i);
+    if (state.num_cuts == 0) {
+      SLUICE_RETURN_IF_ERROR(readState(i, tensor.bytes.data(), static_cast<int64_t>(tensor.bytes.size())));
       continue;
-    SLUICE_ASSIGN_OR_RETURN(HostTensor whole, joinState(i, std::move((*states)[i])));
-    (*states)[i] = std::move(whole);
+    }
+    SLUICE_ASSIGN_OR_RETURN(HostTensor whole, makeTensor(tensor.name, tensor.type, wholeShape(state)));
+    SLUICE_ASSIGN_OR_RETURN(tensor, joinState(state.name, 0, model().num_ranks, std::move(whole)));
   }
   return states;
 }
@@ -471,28 +476,20 @@ Status RunSession::writeStates(const std::vector<HostTensor> &states) {
   if (stages) {
     for (size_t i = 0; i < sessions.size(); ++i)
       for (const HostTensor &state : states)
-        if (const std::optional<uint32_t> index = findState(modelOf(i), state.name))
-          if (sluice_write_state(sessions[i].get(), *index, state.bytes.data(),
-                                 static_cast<int64_t>(state.bytes.size())) != 0)
+        if (const std::optional<uint32_t> index = findState(modelOf(i), state.name)) {
+          const std::vector<std::byte> part =
+              partOf(tableEntry(modelOf(i).states, *index), ranks.member(i)->rank, state);
+          if (sluice_write_state(sessions[i].get(), *index, part.data(), static_cast<int64_t>(part.size())) != 0)
             return makeError(ErrorCode::Io, sluice_last_error());
+        }
     return {};
   }
   SLUICE_RETURN_IF_ERROR(checkLengthsOfStates("--from-states"));
   for (size_t i = 0; i < sessions.size(); ++i)
     for (uint32_t number = 0; number < model().num_states; ++number) {
       const sluice_tensor_desc state = tableEntry(model().states, number);
-      const HostTensor &whole = states[number];
-      const void *data = whole.bytes.data();
-      std::vector<std::byte> part;
-      if (state.num_cuts > 0) {
-        part.resize(static_cast<size_t>(state.bytes));
-        const int64_t width = elementBytes(whole.type);
-        forEachElement(state, ranks.member(i)->rank, whole.shape, [&](int64_t to, int64_t from) {
-          std::copy_n(whole.bytes.data() + from * width, width, part.data() + to * width);
-        });
-        data = part.data();
-      }
-      if (sluice_write_state(sessions[i].get(), number, data, state.bytes) != 0)
+      const std::vector<std::byte> part = partOf(state, ranks.member(i) ? ranks.member(i)->rank : 0, states[number]);
+      if (sluice_write_state(sessions[i].get(), number, part.data(), state.bytes) != 0)
         return makeError(ErrorCode::Io, sluice_last_error());
     }
   return {};

@@ -111,7 +111,9 @@ private:
                                    const std::string &spill);
   RunSession(RankGroup ranks, std::vector<Session> sessions) : ranks(std::move(ranks)), sessions(std::move(sessions)) {}
   Status step(size_t rank, const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const;
-  Expected<HostTensor> joinState(uint32_t index, HostTensor own) const;
+  /// The place of a rank among the sessions; absent if it is in another process.
+  std::optional<size_t> indexOf(uint32_t rank) const;
+  Expected<HostTensor> joinState(const std::string &name, uint32_t first, uint32_t count, HostTensor whole) const;
   Expected<HostTensor> readStageState(const StateType &state, uint32_t rank) const;
   const sluice_model &modelOf(size_t i) const { return *sluice_describe(sessions[i].get()); }
 

@@ -259,8 +259,10 @@ CLI::Option *CompileOptions::addDevicesTo(CLI::App &app) {
 void CompileOptions::addPipelineTo(CLI::App &app) {
   pipelineOption =
       addOption(app, "--pipeline", pipeline,
-                "run the training step as stages on ranks: stages=N, microbatches=N (batches of the model in a step), "
-                "schedule=1f1b, gpipe or interleaved, and ranks=N if a rank has several stages")
+                "run the training step as stages on ranks: stages=N, or best to weigh pipelines, tilings and both, "
+                "microbatches=N (batches of the model in a step), schedule=1f1b, gpipe or interleaved, and ranks=N if "
+                "a rank has several stages; with --devices above the number of stages, each is tiled over several "
+                "ranks")
           ->type_name("stages=N,...")
           ->needs(trainOption)
           ->group(kTraining);
@@ -308,7 +310,7 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     parsed.trainable = trainable;
     parsed.seed = options.seed;
     if (pipelineOption && pipelineOption->count() > 0) {
-      SLUICE_ASSIGN_OR_RETURN(parsed.pipeline, parsePipeline(pipeline));
+      SLUICE_ASSIGN_OR_RETURN(parsed.pipeline, parsePipeline(pipeline, options.devices));
     }
     resolved.training = std::move(parsed);
   }

@@ -31,7 +31,8 @@ void forgetPipeline(const std::string &directory) {
   fs::remove(stagesFileOf(directory), ignored);
 }
 
-Status compileStages(const std::string &modelPath, const CompilerOptions &options, const std::string &directory,
+Status compileStages(const std::string &modelPath, const CompilerOptions &options,
+                     const std::optional<PipelineChoice> &choice, const std::string &directory,
                      const std::function<void(uint32_t rank, const Compilation &)> &done) {
   const PipelineOptions &pipeline = *options.training->pipeline;
   if (options.package.form != PackageForm::Shared)
@@ -43,9 +44,16 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
                      "' works for one program, and a pipeline has one for each rank, leave the option out, or print "
                      "the program of rank 0 with --compile-to");
   std::optional<OutputDirectory> output;
-  StagesFile file{
-      pipeline.stages, pipeline.microbatches, pipelineKindNames()[static_cast<size_t>(pipeline.schedule)], {}, {}};
-  for (uint32_t rank = 0; rank < pipeline.ranks; ++rank) {
+  StagesFile file{pipeline.stages,
+                  pipeline.microbatches,
+                  pipeline.groupRanks,
+                  pipelineKindNames()[static_cast<size_t>(pipeline.schedule)],
+                  {},
+                  {},
+                  {}};
+  if (choice)
+    file.weighed = choice->candidates;
+  for (uint32_t rank = 0; rank < pipeline.numRanks(); ++rank) {
     CompilerOptions own = options;
     own.training->pipeline->rank = rank;
     if (options.interrupt && *options.interrupt)

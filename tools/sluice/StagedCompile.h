@@ -6,6 +6,7 @@
 #define SLUICE_TOOLS_SLUICE_STAGEDCOMPILE_H
 
 #include "sluice/Compiler/Compilation.h"
+#include "sluice/Compiler/PipelineChoice.h"
 
 #include <functional>
 #include <string>
@@ -13,9 +14,11 @@
 namespace sluice::driver {
 
 /// Compiles the program of each rank of options.training->pipeline into a folder of its own below `directory`, one
-/// after the other, and calls `done` after each. stages.json is written last. Fails as Compilation does, and if
+/// after the other, and calls `done` after each. stages.json is written last, with the choice that led to the number of
+/// stages. Fails as Compilation does, and if
 /// options.package is not a directory to run. On failure, removes the directory if this call created it.
-Status compileStages(const std::string &modelPath, const CompilerOptions &options, const std::string &directory,
+Status compileStages(const std::string &modelPath, const CompilerOptions &options,
+                     const std::optional<PipelineChoice> &choice, const std::string &directory,
                      const std::function<void(uint32_t rank, const Compilation &)> &done);
 
 /// Removes stages.json, so that the directory no longer counts as a pipeline. Call it before a single model is compiled

@@ -77,7 +77,7 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   };
   StagesFile file;
   SLUICE_RETURN_IF_ERROR(numberIn("schema", kSchema, kSchema).map([](int64_t) {}));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t stages, numberIn("stages", 2, kMostRanks));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t stages, numberIn("stages", 1, kMostRanks));
   SLUICE_ASSIGN_OR_RETURN(const int64_t microbatches, numberIn("microbatches", 1, kMostRanks));
   SLUICE_ASSIGN_OR_RETURN(file.schedule, reader.string("schedule"));
   SLUICE_ASSIGN_OR_RETURN(const JsonReader list, reader.member("ranks"));
@@ -102,6 +102,13 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   }
   file.stages = static_cast<uint32_t>(stages);
   file.microbatches = static_cast<uint32_t>(microbatches);
+  if (json.contains("groupRanks")) {
+    SLUICE_ASSIGN_OR_RETURN(const int64_t groupRanks, numberIn("groupRanks", 1, file.numRanks()));
+    file.groupRanks = static_cast<uint32_t>(groupRanks);
+  }
+  if (file.numRanks() % file.groupRanks != 0)
+    return makeError(ErrorCode::InvalidInput, "the file lists ", file.numRanks(), " ranks in groups of ",
+                     file.groupRanks, ", '", path, "', compile the model again");
   return file;
 }
 
@@ -110,6 +117,7 @@ Status writeStagesFile(const std::string &directory, const StagesFile &file) {
   json["schema"] = kSchema;
   json["stages"] = file.stages;
   json["microbatches"] = file.microbatches;
+  json["groupRanks"] = file.groupRanks;
   json["schedule"] = file.schedule;
   json["ranks"] = Json::array();
   for (uint32_t rank = 0; rank < file.numRanks(); ++rank) {
@@ -117,6 +125,17 @@ Status writeStagesFile(const std::string &directory, const StagesFile &file) {
     for (const StateType &state : file.states[rank])
       states.push_back({{"name", state.name}, {"type", static_cast<int64_t>(state.type)}, {"shape", state.shape}});
     json["ranks"].push_back({{"digest", file.digests[rank]}, {"states", std::move(states)}});
+  }
+  for (const PipelineCandidate &candidate : file.weighed) {
+    Json entry{{"stages", candidate.stages}, {"groupRanks", candidate.groupRanks}};
+    if (candidate.problem.empty()) {
+      entry["stepNs"] = candidate.stepNs;
+      entry["peakBytes"] = candidate.peakBytes;
+      entry["isLimited"] = candidate.isLimited;
+    } else {
+      entry["problem"] = candidate.problem;
+    }
+    json["weighed"].push_back(std::move(entry));
   }
   return writeFileAtomically(stagesFileOf(directory), json.dump(1) + "\n");
 }

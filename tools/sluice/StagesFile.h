@@ -10,6 +10,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_STAGESFILE_H
 #define SLUICE_TOOLS_SLUICE_STAGESFILE_H
 
+#include "sluice/Compiler/TrainingOptions.h"
 #include "sluice/Support/Error.h"
 #include "sluice/TensorIO/ElementType.h"
 
@@ -28,9 +29,11 @@ struct StateType {
 
 struct StagesFile {
   uint32_t stages = 0, microbatches = 0;
+  uint32_t groupRanks = 1; ///< The ranks of a group, which run the same stages together.
   std::string schedule;
   std::vector<std::vector<StateType>> states; ///< Per rank.
   std::vector<std::string> digests;           ///< Per rank: of its compiled model (identityOf).
+  std::vector<PipelineCandidate> weighed;     ///< With stages=best: what was compared. Only written.
 
   uint32_t numRanks() const { return static_cast<uint32_t>(states.size()); }
   /// The states of all ranks, each once, and for each the first rank that has it.

@@ -56,6 +56,7 @@ struct StridedModel<rules, strided, part>
 
 // One function a file of this folder.
 void attachContractionRules(mlir::MLIRContext *context);
+void attachMessageRules(mlir::MLIRContext *context);
 void attachMovementRules(mlir::MLIRContext *context);
 void attachReductionRules(mlir::MLIRContext *context);
 void attachWindowRules(mlir::MLIRContext *context);

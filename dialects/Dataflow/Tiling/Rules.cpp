@@ -225,6 +225,7 @@ Type combinedType(Type element) {
 void registerTilingModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DataflowDialect *) {
     attachContractionRules(context);
+    attachMessageRules(context);
     attachMovementRules(context);
     attachReductionRules(context);
     attachWindowRules(context);

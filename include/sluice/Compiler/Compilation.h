@@ -123,7 +123,7 @@ public:
   /// Inputs and outputs of the program. With training, from Differentiate on, they are those of a training step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
-  /// The states of the program, in its order.
+  /// The states of the program, in its order. If ranks hold parts of a state, it is the whole state.
   std::vector<ModelPort> states() const;
 
   // Valid from phase Simplify on.

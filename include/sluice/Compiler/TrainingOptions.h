@@ -19,11 +19,25 @@ inline constexpr int64_t kAccumulateRanks = 0;
 
 /// The option `--pipeline`: the training step runs as stages on several ranks.
 struct PipelineOptions {
-  uint32_t stages = 2;
-  uint32_t ranks = 2;        ///< Divides the number of stages; stage s is on rank s mod ranks.
+  uint32_t stages = 2;       ///< 0: choosePipeline decides.
+  uint32_t groups = 2;       ///< Groups of ranks. Divides the number of stages; stage s is on group s mod groups.
+  uint32_t groupRanks = 1;   ///< Ranks of each group, over which its stages are tiled.
   uint32_t microbatches = 4; ///< Batches of the model in a step.
   PipelineKind schedule = PipelineKind::OneForward;
-  uint32_t rank = 0; ///< The rank whose program is compiled.
+  uint32_t rank = 0; ///< The rank whose program is compiled. Consecutive ranks form a group.
+
+  uint32_t numRanks() const { return groups * groupRanks; }
+};
+
+/// One way to run a training step on N ranks: S stages, each tiled over N / S ranks. One stage is a tiling, N stages
+/// are a pipeline, and all others are both.
+struct PipelineCandidate {
+  uint32_t stages = 1, groupRanks = 1;
+  int64_t stepNs = 0;    ///< Simulated, with the copies that the memory limit costs.
+  int64_t peakBytes = 0; ///< The most that a rank needs at once without a limit.
+  /// Whether a rank needs more than the limit, so that its planner swaps or computes again.
+  bool isLimited = false;
+  std::string problem; ///< Why the candidate cannot run; empty if it can.
 };
 
 /// The options `--train`, `--optimizer` and `--trainable`. beta1, beta2 and epsilon have the
@@ -53,9 +67,11 @@ struct TrainingOptions {
 };
 
 /// Parses "stages=4,microbatches=8", followed after commas by "schedule=gpipe|1f1b|interleaved" and, for interleaved
-/// schedules, "ranks=N". Without ranks each stage has a rank of its own. Fails on an option that is unknown, missing or
-/// out of range, and on numbers that the schedule does not allow.
-Expected<PipelineOptions> parsePipeline(std::string_view text);
+/// schedules, "ranks=N", the number of groups. Without ranks each stage has a group of its own. "stages=best" leaves
+/// the number of stages open. A group has one rank if there is one device; otherwise the groups divide the `devices`
+/// among them. Fails on an option that is unknown, missing or out of range, on numbers that the schedule does not
+/// allow, and if the groups cannot divide the devices.
+Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices = 1);
 
 /// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
 /// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with

@@ -9,6 +9,7 @@
 #include "sluice/Support/Ids.h"
 #include "sluice/Tiling/TilingRule.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct ProgramOperator {
   int64_t bytesMoved = 0;        ///< Bytes that the whole operator reads and writes.
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
   std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
+  /// Of a message: the rank that receives its operand, or, without an operand, that sends its result. Both ends are
+  /// split over meshes of the same axes, and run by messageRules, so that they have the same parts.
+  std::optional<int64_t> peer = {};
 };
 
 /// A model as tensors, and as operators in an order in which they can run.
@@ -94,6 +98,11 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
+/// The rules by which a message runs along all axes: its second rule, if it has one, along each axis whose number of
+/// devices divides what the axes before have left into equal parts; otherwise its first. The rules depend only on the
+/// extents and the mesh.
+std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh);
+
 /// False if two axes split one dimension in different numbers of blocks, because these parts do not nest.
 bool tilingsCombine(const std::vector<AxisTiling> &tilings);
 /// Whether tilingsCombine() holds for each operand and result of an operator. `rules` has the operator's rule per axis.
@@ -106,8 +115,8 @@ std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vec
 
 /// Checks a solution; the message names the first broken condition. Along each axis there is a tiling for each tensor
 /// and a rule for each operator. The tensors can be split in this way (ProgramTensor::canSplit). Each rule allows the
-/// number of devices that use it, and the rules of an operator combine. A state and its next value have the same
-/// tiling.
+/// number of devices that use it, the rules of an operator combine, and messages run by messageRules(). A state and its
+/// next value have the same tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 
 } // namespace sluice

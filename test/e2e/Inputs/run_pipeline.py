@@ -1,4 +1,4 @@
-"""Training steps as pipelines of stages, and as one program.
+"""Training steps as pipelines of stages, also with stages that are tiled, and as one program.
 
   run_pipeline.py SLUICE MPIRUN FOLDER MODEL...     MPIRUN: a command, or "none"
 
@@ -7,7 +7,7 @@ layer), or the path of an ONNX model with int64 inputs, whose loss is softmax-cr
 
 A pipeline of M microbatches does in a step what one program does in M steps with accumulate=M. The losses of all steps
 and the weights after them have the same bits, except where several stages read a weight and add up its gradient in
-another order.
+another order, or stages are tiled.
 """
 
 import json
@@ -117,11 +117,14 @@ def train(name, microbatches, variants, exact=True, optimizer="adam,lr=0.01"):
             whole)
     losses, weights, _ = run(whole, STEPS * microbatches)
     losses = numpy.mean(numpy.reshape(losses, [STEPS, microbatches]), axis=1)
-    for pipeline, machine in variants:
+    for pipeline, machine, *devices in variants:
         parts = os.path.join(FOLDER, "parts")
         command(SLUICE, "compile", path, "--train", "loss=softmax-cross-entropy", *options, "--machine", machine,
-                "--pipeline", f"{pipeline},microbatches={microbatches}", "-o", parts)
-        ranks = int(dict(text.split("=") for text in pipeline.split(",")).get("ranks", pipeline.split(",")[0][7:]))
+                "--pipeline", f"{pipeline},microbatches={microbatches}", "-o", parts,
+                *([f"--devices={devices[0]}", f"--solver=tile={devices[1]}"] if devices else []))
+        isExact = exact and not devices
+        ranks = devices[0] if devices else int(
+            dict(text.split("=") for text in pipeline.split(",")).get("ranks", pipeline.split(",")[0][7:]))
         runs = [[]] + ([[MPIRUN, "-n", str(ranks)]] if MPIRUN != "none" else [])
         for how in runs:
             mine, own, said = run(parts, STEPS, *how)
@@ -129,11 +132,14 @@ def train(name, microbatches, variants, exact=True, optimizer="adam,lr=0.01"):
             for key, value in weights.items():
                 if key.endswith(".gradient.npy") or key == "optimizer.step.npy":
                     continue
-                compare(f"{name}, {pipeline}: {key}", value, own[key], exact)
-        print(f"{os.path.basename(name)}, {pipeline}: {'equal' if exact else 'close'}, {len(runs)} runs")
+                compare(f"{name}, {pipeline}: {key}", value, own[key], isExact)
+        print(f"{os.path.basename(name)}, {pipeline}{f' on {ranks}' if devices else ''}: "
+              f"{'equal' if isExact else 'close'}, {len(runs)} runs")
 
 
 for model in sys.argv[4:]:
     all_ = [("stages=2", "host"), ("stages=4,schedule=gpipe", "host"), ("stages=3", "emulated"),
-            ("stages=4,ranks=2,schedule=interleaved", "host")]
+            ("stages=4,ranks=2,schedule=interleaved", "host"), ("stages=2", "emulated:4", 4, "best"),
+            ("stages=2", "host", 4, "data-parallel"), ("stages=1", "host", 2, "best"),
+            ("stages=4,ranks=2,schedule=interleaved", "host", 4, "model-parallel"), ("stages=best", "emulated:4", 4, "best")]
     train(model, 4, all_, exact=model in ("mlp", "cnn"), optimizer="adam,lr=0.01" if model in ("mlp", "tied") else "momentum,lr=0.05")

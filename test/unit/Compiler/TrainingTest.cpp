@@ -120,25 +120,39 @@ TEST_CASE("numbers of training that are out of range are refused", "[training]")
 TEST_CASE("every option of a pipeline is read", "[training]") {
   PipelineOptions options = parsePipeline("stages=4,microbatches=8").value();
   CHECK(options.stages == 4);
-  CHECK(options.ranks == 4);
+  CHECK(options.groups == 4);
+  CHECK(options.groupRanks == 1);
   CHECK(options.microbatches == 8);
   CHECK(options.schedule == PipelineKind::OneForward);
   options = parsePipeline("schedule=interleaved,ranks=2,stages=6,microbatches=4").value();
   CHECK(options.stages == 6);
-  CHECK(options.ranks == 2);
+  CHECK(options.groups == 2);
   CHECK(options.schedule == PipelineKind::Interleaved);
   CHECK(parsePipeline("stages=2,microbatches=1,schedule=gpipe").value().schedule == PipelineKind::GPipe);
+  options = parsePipeline("stages=2,microbatches=4", 6).value();
+  CHECK(options.groups == 2);
+  CHECK(options.groupRanks == 3);
+  CHECK(options.numRanks() == 6);
+  CHECK(parsePipeline("stages=1,microbatches=4", 2).value().groupRanks == 2);
+  options = parsePipeline("stages=best,microbatches=4", 4).value();
+  CHECK(options.stages == 0);
+  CHECK(options.numRanks() == 4);
 }
 
 TEST_CASE("pipelines that do not exist are refused", "[training]") {
-  auto errorOf = [](std::string_view text) {
-    Expected<PipelineOptions> options = parsePipeline(text);
+  auto errorOf = [](std::string_view text, int64_t devices = 1) {
+    Expected<PipelineOptions> options = parsePipeline(text, devices);
     return options ? "" : options.error().message;
   };
   CHECK(errorOf("").find("the number of stages is missing, option '--pipeline', give stages=N") == 0);
   CHECK(errorOf("stages=2") == "the number of microbatches is missing, option '--pipeline', give microbatches=N");
-  CHECK(errorOf("stages=1,microbatches=2") ==
-        "'1' is out of range, option '--pipeline stages', give a number from 2 to 1024");
+  CHECK(errorOf("stages=0,microbatches=2") ==
+        "'0' is out of range, option '--pipeline stages', give a number from 1 to 1024, or best");
+  CHECK(errorOf("stages=1,microbatches=2").find("a single rank is no pipeline, option '--pipeline'") == 0);
+  CHECK(errorOf("stages=3,microbatches=2", 4).find("4 devices cannot be divided among 3 groups of ranks") == 0);
+  CHECK(errorOf("stages=best,microbatches=2").find("one device has nothing to divide among stages") == 0);
+  CHECK(errorOf("stages=best,microbatches=2,ranks=2", 4).find("stages=best weighs pipelines with one stage") == 0);
+  CHECK(errorOf("stages=best,microbatches=2,schedule=interleaved", 4).find("stages=best weighs pipelines") == 0);
   CHECK(errorOf("stages=2,microbatches=0") ==
         "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==

@@ -766,6 +766,40 @@ TEST_CASE("the search finds Megatron's tiling of a transformer's feed-forward bl
   }
 }
 
+TEST_CASE("a training step sends no more than Megatron's: every device transposes what it has gathered",
+          "[tiling][partition]") {
+  constexpr int64_t kPositions = 256, kHidden = 512;
+  ProgramMaker maker;
+  TensorId input = maker.input("input", kPositions, kHidden);
+  TensorId a = maker.tensor("a", {kHidden, 4 * kHidden}, TensorRole::State);
+  TensorId b = maker.tensor("b", {4 * kHidden, kHidden}, TensorRole::State);
+  TensorId x = maker.elementwise("norm", {input});
+  TensorId wide = maker.matmul("wide", x, a), active = maker.elementwise("active", {wide});
+  TensorId y = maker.elementwise("residual", {maker.matmul("y", active, b), input});
+  TensorId dy = maker.elementwise("dy", {y});
+  TensorId db = maker.matmul("db", maker.transpose("activeT", active), dy);
+  TensorId dwide = maker.elementwise("dwide", {maker.matmul("dactive", dy, b, false, true), wide});
+  TensorId da = maker.matmul("da", maker.transpose("xT", x), dwide);
+  maker.elementwise("dnorm", {maker.matmul("dx", dwide, a, false, true), x});
+  maker.update(maker.elementwise("nextA", {a, da}), a);
+  maker.update(maker.elementwise("nextB", {b, db}), b);
+  const auto sizes = GENERATE(std::vector<int64_t>{2}, std::vector<int64_t>{4}, std::vector<int64_t>{2, 2},
+                              std::vector<int64_t>{2, 2, 2});
+  PartitionMachine machine;
+  for (int64_t size : sizes)
+    machine.mesh.axes.push_back({"axis" + std::to_string(machine.mesh.axes.size()), size});
+  PartitionParams params;
+  params.cost = PartitionCost::Volume;
+  auto solution = solvePartition(maker.program, machine, params);
+  REQUIRE(solution);
+  // Two all-reduces, of y and of dx.
+  CHECK(solution->report.bytes <= 2 * 2 * (machine.mesh.numDevices() - 1) * kPositions * kHidden * 4);
+  // Products are divided among all devices.
+  for (size_t i = 0; i < maker.program.operators.size(); ++i)
+    if (maker.program.operators[i].flops > kPositions * kHidden * kHidden)
+      CHECK(std::count(solution->tiling.rules[i].begin(), solution->tiling.rules[i].end(), 0U) == 0);
+}
+
 TEST_CASE("a partition keeps within the memory, or says what it would take", "[tiling][partition]") {
   Mlp mlp(3, 64, 256);
   PartitionMachine machine = binaryMachine(2);

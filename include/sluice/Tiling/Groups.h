@@ -1,0 +1,44 @@
+//===- Groups.h - Programs that exchange messages ----------------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The ranks of a pipeline form groups of the same size, one behind the other. A group runs one program, tiled over its
+// ranks. Rank i of a group exchanges messages with rank i of other groups.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TILING_GROUPS_H
+#define SLUICE_TILING_GROUPS_H
+
+#include "sluice/Tiling/Partition.h"
+
+namespace sluice {
+
+/// The program of one group, and its tiling.
+struct GroupProgram {
+  TensorProgram program; ///< Its messages are in the order in which they are issued.
+  Tiling tiling;
+  std::vector<PlannedConversion> conversions; ///< Those of the tiling's report.
+};
+
+/// The ranks, and the links between groups.
+struct GroupMachine {
+  PartitionMachine group; ///< The ranks of one group.
+  double bytesPerSec = 1e10;
+  int64_t latencyNs = 0; ///< Of one message.
+};
+
+struct GroupTimeline {
+  int64_t makespanNs = 0;
+  std::vector<int64_t> computeNs; ///< Per group: time of its operators, messages not counted.
+};
+
+/// Simulates a step of all groups. Each rank has a stream for operators and one for conversions and messages, and each
+/// stream takes its work in the program's order. A message begins when both ends have reached it and the data is
+/// there, and occupies both ends. Fails if two ends of a message have other sizes, if a message has no other end, or if
+/// groups wait for each other forever.
+Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, const GroupMachine &machine);
+
+} // namespace sluice
+
+#endif // SLUICE_TILING_GROUPS_H
