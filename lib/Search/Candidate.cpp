@@ -29,6 +29,7 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
       {"overlapping", communicates ? overlappingOrder(graph, costs, devices, modelOrder(graph)) : Schedule()},
       {"placement", placementOrder},
       {"model", modelOrder(graph)},
+      {"updates-together", updatesTogetherOrder(graph, modelOrder(graph))},
       {"memory-aware", memoryAwareOrder(graph)},
       {"depth-first", depthFirstOrder(graph)},
       {"critical-path", criticalPathOrder(graph, costs, devices)}};
@@ -110,21 +111,32 @@ std::vector<NamedCandidate> CandidateSpace::staySeeds() const {
     return seeds;
   // Other orders are for the search: here they are rarely better.
   static constexpr size_t kOrders = 2;
-  for (double share : {0.0, 0.1}) {
-    if (share > 0 && !keepsStates)
-      break;
-    for (size_t i = 0; i < std::min(share > 0 ? 1 : kOrders, starts.size()); ++i) {
+  struct Shares {
+    double keptStates, restingStates, presence;
+  };
+  static constexpr Shares kShares[] = {{0, 0, 1},      {0.1, 0, 1},    {0, 0.4, 0.75}, {0, 0, 0.75},
+                                       {0.1, 0, 0.75}, {0, 0.4, 0.65}, {0, 0.8, 0.75}, {0.1, 0.4, 1}};
+  for (const Shares &shares : kShares)
+    for (size_t i = 0; i < std::min(kOrders, starts.size()); ++i) {
+      if ((shares.keptStates > 0 || shares.restingStates > 0) && !keepsStates)
+        continue;
       const auto &[orderName, order] = starts[i];
-      Candidate candidate;
-      candidate.order = order;
-      candidate.allocator = Allocator::Stays;
-      candidate.offsets.passes = 5;
-      candidate.offsets.idleWeight = 0.5;
-      candidate.offsets.keptStates = share;
-      seeds.push_back(
-          {concat("stays/", orderName, share > 0 ? concat("/keep-", share) : std::string()), std::move(candidate)});
+      NamedCandidate &seed = seeds.emplace_back();
+      seed.name = concat("stays/", orderName);
+      seed.genes.order = order;
+      seed.genes.allocator = Allocator::Stays;
+      SwapParams &params = seed.genes.offsets;
+      params.passes = 5;
+      params.idleWeight = 0.5;
+      auto name = [&](const char *what, double share, double usual) {
+        if (share != usual)
+          seed.name += concat("/", what, "-", share);
+        return share;
+      };
+      params.keptStates = name("keep", shares.keptStates, 0);
+      params.restingStates = name("rest", shares.restingStates, 0);
+      params.presence = name("presence", shares.presence, 1);
     }
-  }
   return seeds;
 }
 
@@ -372,6 +384,10 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
     if (machine.hasFiles() || keepsStates)
       maybeSwap(a.offsets.keptStates, b.offsets.keptStates);
+    if (a.allocator == Allocator::Stays) {
+      maybeSwap(a.offsets.restingStates, b.offsets.restingStates);
+      maybeSwap(a.offsets.presence, b.offsets.presence);
+    }
     if (machine.hasFiles()) {
       maybeSwap(a.offsets.division, b.offsets.division);
       maybeSwap(a.offsets.homesOnHost, b.offsets.homesOnHost);
@@ -452,7 +468,7 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
 
 void CandidateSpace::mutateStays(SwapParams &params, Rng &rng) const {
   auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
-  switch (rng.below(keepsStates ? 4 : 3)) {
+  switch (rng.below(keepsStates ? 6 : 4)) {
   case 0:
     params.passes = 1 + static_cast<int>(rng.below(8));
     break;
@@ -462,8 +478,14 @@ void CandidateSpace::mutateStays(SwapParams &params, Rng &rng) const {
   case 2:
     scale(params.idleWeight);
     break;
-  default:
+  case 3:
+    params.presence = std::clamp(params.presence + 0.1 * rng.normal(), 0.3, 1.0);
+    break;
+  case 4:
     params.keptStates = std::clamp(params.keptStates + 0.05 * rng.normal(), 0.0, 1.0);
+    break;
+  default:
+    params.restingStates = std::clamp(params.restingStates + 0.15 * rng.normal(), 0.0, 1.0);
     break;
   }
 }

@@ -217,6 +217,95 @@ Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<
   return result;
 }
 
+Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order) {
+  // Union-find over the operators that update states: those that read a common activation, or the new value of another
+  // state, update one group of states.
+  constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max(), kSeveral = kNone - 1;
+  std::vector<uint32_t> leader(graph.numOperators());
+  for (uint32_t i = 0; i < leader.size(); ++i)
+    leader[i] = i;
+  auto find = [&](uint32_t op) {
+    for (; leader[op] != op; op = leader[op])
+      leader[op] = leader[leader[op]];
+    return op;
+  };
+  auto updates = [&](OperatorId op) {
+    const std::vector<TensorId> &outputs = graph.op(op).outputs;
+    return std::any_of(outputs.begin(), outputs.end(), [&](TensorId t) { return graph.tensor(t).updates.valid(); });
+  };
+  for (const Tensor &tensor : graph.tensors()) {
+    if (tensor.kind != TensorKind::Activation && !tensor.updates.valid())
+      continue;
+    OperatorId first = tensor.updates.valid() ? tensor.producer : OperatorId();
+    for (OperatorId reader : tensor.consumers) {
+      if (!updates(reader))
+        continue;
+      if (!first.valid())
+        first = reader;
+      leader[find(reader.value)] = find(first.value);
+    }
+  }
+  // The tail of a group has the operators whose results reach the updates of this group and nothing else.
+  std::vector<uint32_t> tailOf(graph.numOperators(), kNone);
+  for (size_t i = order.size(); i-- > 0;) {
+    const OperatorId op = order[i];
+    uint32_t &tail = tailOf[op.index()];
+    auto reach = [&](uint32_t other) { tail = tail == kNone || tail == other ? other : kSeveral; };
+    for (TensorId output : graph.op(op).outputs) {
+      const Tensor &tensor = graph.tensor(output);
+      if (tensor.updates.valid())
+        reach(find(op.value));
+      else if (tensor.isOutput || tensor.consumers.empty())
+        reach(kSeveral);
+      for (OperatorId reader : tensor.consumers)
+        reach(tailOf[reader.index()]);
+    }
+  }
+  std::vector<Schedule> tails(graph.numOperators());
+  std::vector<uint32_t> missing(graph.numOperators(), 0); // Per tail: edges from operators outside of it.
+  auto inTail = [&](OperatorId op) { return tailOf[op.index()] != kSeveral; };
+  auto feeds = [&](OperatorId op, OperatorId next) {
+    return inTail(next) && tailOf[op.index()] != tailOf[next.index()];
+  };
+  for (OperatorId op : order) {
+    if (inTail(op))
+      tails[tailOf[op.index()]].push_back(op);
+    for (OperatorId next : graph.successors(op))
+      if (feeds(op, next))
+        ++missing[tailOf[next.index()]];
+  }
+  std::vector<uint8_t> startsAlone(graph.numOperators(), 0); // Per tail: nothing outside of it comes first.
+  for (size_t tail = 0; tail < tails.size(); ++tail)
+    startsAlone[tail] = missing[tail] == 0;
+  Schedule result;
+  result.reserve(order.size());
+  std::vector<OperatorId> due; // A stack of operators to be emitted.
+  auto open = [&](uint32_t tail) { due.insert(due.end(), tails[tail].rbegin(), tails[tail].rend()); };
+  auto emitFrom = [&](OperatorId first) {
+    due.assign(1, first);
+    while (!due.empty()) {
+      const OperatorId op = due.back();
+      due.pop_back();
+      result.push_back(op);
+      for (OperatorId next : graph.successors(op))
+        if (feeds(op, next) && --missing[tailOf[next.index()]] == 0)
+          open(tailOf[next.index()]);
+    }
+  };
+  for (OperatorId op : order) {
+    const uint32_t tail = tailOf[op.index()];
+    if (!inTail(op)) {
+      emitFrom(op);
+    } else if (startsAlone[tail]) {
+      startsAlone[tail] = 0;
+      for (OperatorId member : tails[tail])
+        emitFrom(member);
+    }
+  }
+  // Two tails that read each other's states cannot both run as a whole.
+  return result.size() == order.size() ? result : order;
+}
+
 Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point) {
   Schedule child(head.begin(), head.begin() + static_cast<ptrdiff_t>(point));
   child.reserve(tail.size());

@@ -48,6 +48,14 @@ public:
     }
   }
 
+  void rest(int64_t budget, std::vector<uint8_t> &kept) const {
+    for (TensorId t : states)
+      if (kept[t.index()] == Keeping::Never && index.bytes[t.index()] <= budget) {
+        budget -= index.bytes[t.index()];
+        kept[t.index()] = Keeping::BetweenSteps;
+      }
+  }
+
 private:
   static constexpr double kLeastShare = 1e-3;
 
@@ -114,4 +122,13 @@ std::vector<uint8_t> swap::statesToKeep(const SwapProblem &problem, double share
   for (MemoryId memory : index.acceleratorMemories())
     StateKeeper(index, memory).keep(std::min(share, 1.0), kept);
   return kept;
+}
+
+void swap::restStates(const SwapProblem &problem, int64_t bytes, std::vector<uint8_t> &kept) {
+  if (bytes <= 0 || !mayKeepStates(problem.graph, problem.machine))
+    return;
+  const ProblemIndex index(problem);
+  kept.resize(index.bytes.size(), Keeping::Never);
+  for (MemoryId memory : index.acceleratorMemories())
+    StateKeeper(index, memory).rest(bytes, kept);
 }

@@ -20,10 +20,13 @@ inline constexpr Position kNever{};
 /// A tensor in a memory.
 using SpotId = Id<struct SpotTag>;
 
+/// When a state without a home is in its accelerator's memory.
+enum Keeping : uint8_t { Never = 0, Always, BetweenSteps };
+
 /// Facts of a problem that planners look up, computed once.
 struct ProblemIndex {
-  /// `kept` says for each tensor whether it is a state that stays in its accelerator's memory from step to step. Empty
-  /// stands for no state.
+  /// `kept` says for each tensor whether it is a state that is in its accelerator's memory between steps (Keeping).
+  /// Empty stands for no state.
   explicit ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept = {});
 
   const SwapProblem &problem;
@@ -76,13 +79,22 @@ struct ProblemIndex {
   }
   Position lastPosition() const { return Position(numPositions == 0 ? 0 : numPositions - 1); }
   /// Whether the tensor is a state that always stays in an accelerator's memory and is updated in place.
-  bool isKept(TensorId t) const { return !kept.empty() && kept[t.index()]; }
+  bool isKept(TensorId t) const { return !kept.empty() && kept[t.index()] == Keeping::Always; }
   /// Whether the tensor is the new value of such a state.
   bool isNewOfKept(TensorId t) const {
     if (kept.empty())
       return false;
     const TensorId old = problem.graph.tensor(t).updates;
     return old.valid() && isKept(old);
+  }
+  /// Whether the tensor is a state that is in an accelerator's memory between steps and may leave within a step.
+  bool isResting(TensorId t) const { return !kept.empty() && kept[t.index()] == Keeping::BetweenSteps; }
+  /// Whether the tensor is the new value of such a state.
+  bool isNewOfResting(TensorId t) const {
+    if (kept.empty())
+      return false;
+    const TensorId old = problem.graph.tensor(t).updates;
+    return old.valid() && isResting(old);
   }
   /// Whether a step begins with the tensor at an address, and ends with the tensor or its new value there.
   bool staysResident(TensorId t) const { return isParameter(t) || isKept(t); }
@@ -98,6 +110,9 @@ struct ProblemIndex {
   void matchInPlace(Position position, MayLose mayLose, std::vector<TensorId> &operands) const {
     const Operator &op = operatorAt(position);
     operands.assign(op.outputs.size(), TensorId());
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      if (isNewOfResting(op.outputs[i]))
+        operands[i] = problem.graph.tensor(op.outputs[i]).updates;
     for (auto [input, output] : op.inPlace) {
       TensorId operand = op.inputs[input];
       bool isTaken = std::find(operands.begin(), operands.end(), operand) != operands.end();
@@ -123,12 +138,15 @@ private:
 /// `share` of the bytes of all such states, or fewer bytes if operators would not fit beside them. States that are read
 /// first or updated last are chosen first. An empty result stands for no state. (KeptStates.cpp)
 std::vector<uint8_t> statesToKeep(const SwapProblem &problem, double share);
+/// Marks further states, of at most `bytes` bytes, as Keeping::BetweenSteps, in the same order of choice.
+void restStates(const SwapProblem &problem, int64_t bytes, std::vector<uint8_t> &kept);
 
 /// sluice::minimumBytes of the problem of the index.
 std::vector<MinimumBytes> minimumBytes(const ProblemIndex &index);
 
 /// The stay of a tensor in the arena of one memory, at the positions [first, last]. An
-/// invalid tensor stands for a workspace.
+/// invalid tensor stands for a workspace. If `first` is behind `last`, the stay has the positions from `first` to the
+/// end of the step and those from its begin to `last`.
 struct Stay {
   TensorId tensor;
   Position first, last;

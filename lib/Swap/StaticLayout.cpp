@@ -97,6 +97,17 @@ struct Placed {
 };
 } // namespace
 
+/// Whether both are in the memory at some position. A stay whose first position is behind its last one is there at the
+/// begin and at the end of the step.
+static bool overlaps(const Placed &a, const Stay &b) {
+  const bool wrapsA = a.first > a.last, wrapsB = b.first > b.last;
+  if (wrapsA && wrapsB)
+    return true;
+  if (wrapsA || wrapsB)
+    return b.first <= a.last || a.first <= b.last;
+  return b.first <= a.last && a.first <= b.last;
+}
+
 /// First fit in the order given, above `base`. Returns the peak.
 static int64_t packFirstFit(std::span<const Stay> stays, const std::vector<uint32_t> &order, int64_t base,
                             std::vector<Placed> &placed, std::vector<int64_t> &offsets) {
@@ -106,7 +117,7 @@ static int64_t packFirstFit(std::span<const Stay> stays, const std::vector<uint3
     const Stay &stay = stays[id];
     int64_t cursor = base;
     for (const Placed &other : placed) {
-      if (other.last < stay.first || stay.last < other.first)
+      if (!overlaps(other, stay))
         continue;
       if (cursor + stay.bytes <= other.offset)
         break;
@@ -144,7 +155,10 @@ StaticLayout swap::packStays(const ProblemIndex &index, std::span<const Stay> st
   std::vector<Placed> placed;
   placed.reserve(order.size());
   best.peakBytes = std::numeric_limits<int64_t>::max();
-  auto length = [&](uint32_t i) { return int64_t(stays[i].last.value) - stays[i].first.value + 1; };
+  auto length = [&](uint32_t i) {
+    const int64_t wrapped = stays[i].first > stays[i].last ? static_cast<int64_t>(index.numPositions) : 0;
+    return int64_t(stays[i].last.value) - stays[i].first.value + 1 + wrapped;
+  };
   auto area = [&](uint32_t i) { return static_cast<double>(stays[i].bytes) * static_cast<double>(length(i)); };
   enum { Size, Area, Length, Start, NumOrders };
   for (int criterion = Size; criterion < NumOrders; ++criterion) {

@@ -42,13 +42,16 @@ struct Presence {
   bool isCopiedOut = false;
   uint32_t group =
       0; ///< Presences with the same group share an address: a result that is written in place follows its operand.
+  bool isAtRest = false; ///< A state that is there since the step before.
 };
 
-/// Presences that follow each other at one address.
+/// Presences that follow each other at one address. If `first` is behind `last`, a state is there from `first` to the
+/// end of the step, and from the begin of the next step to `last` (Stay).
 struct Group {
   Position first, last; ///< At which the address is reserved, the time for copies included.
   int64_t bytes = 0;
   int64_t offset = 0;
+  bool wraps() const { return first > last; }
 };
 
 struct StaySchedule {
@@ -78,7 +81,10 @@ private:
   void arrive(TensorId t, Position p, bool isFetched);
   /// The tensor is not present after the position.
   void depart(TensorId t, Position last);
+  /// Whether the tensor is in the memory when the step ends.
+  bool mustStay(TensorId t) const { return index.isNewOfResting(t); }
   bool makeRoom(Position p, int64_t bytes);
+  void groupPresences(const std::vector<uint32_t> &placeOf);
   void runOperator(Position p);
   void countUsage();
   void lengthen(uint32_t group, Position first, Position last, int64_t roomBytes);
@@ -127,7 +133,10 @@ bool StayScheduler::makeRoom(Position p, int64_t bytes) {
     TensorId victim;
     double best = -1;
     for (TensorId t : here) {
-      if (neededAt[t.index()] == p || index.bytes[t.index()] == 0)
+      if (neededAt[t.index()] == p || index.bytes[t.index()] == 0 || mustStay(t))
+        continue;
+      // Addresses are reserved for whole positions.
+      if (result.presences[present[t.index()]].isAtRest && p == Position(0u))
         continue;
       Position next = usedNext(t);
       int64_t nextNs = 0;
@@ -168,10 +177,10 @@ void StayScheduler::runOperator(Position p) {
       result.presences[present[t.index()]].last = p;
   }
   for (TensorId t : op.inputs)
-    if (isHere(t) && usedNext(t) == kNever && !mayStayForever(t))
+    if (isHere(t) && usedNext(t) == kNever && !mayStayForever(t) && !mustStay(t))
       depart(t, p);
   for (TensorId t : op.outputs)
-    if (isHere(t) && usedNext(t) == kNever)
+    if (isHere(t) && usedNext(t) == kNever && !mustStay(t))
       depart(t, p);
 }
 
@@ -192,7 +201,11 @@ std::optional<StaySchedule> StayScheduler::schedule(int64_t budgetBytes, int64_t
   isBacked.assign(numTensors, 0);
   std::vector<uint32_t> placeOf; // Per presence: the presence whose place it takes, or kAbsent.
   for (TensorId t : index.tensors()) {
-    isBacked[t.index()] = index.hasHome[t.index()] || !index.producers[t.index()].valid();
+    isBacked[t.index()] = index.hasHome[t.index()] || (!index.producers[t.index()].valid() && !index.isResting(t));
+    if (index.isResting(t)) {
+      arrive(t, Position(0u), false);
+      result.presences.back().isAtRest = true;
+    }
     if (index.isParameter(t) && !index.uses(index.spot(t, memory)).empty())
       arrive(t, Position(0u), true);
   }
@@ -232,9 +245,17 @@ std::optional<StaySchedule> StayScheduler::schedule(int64_t budgetBytes, int64_t
   while (!here.empty()) {
     Presence &presence = result.presences[present[here.back().index()]];
     presence.isInitial = mayStayForever(here.back());
-    depart(here.back(), presence.isInitial ? index.lastPosition() : presence.last);
+    depart(here.back(), presence.isInitial || mustStay(here.back()) ? index.lastPosition() : presence.last);
   }
+  groupPresences(placeOf);
+  giveTime(roomBytes);
+  return std::move(result);
+}
+
+/// Presences that follow each other in place share a group, and so do both ends of a state's rest. Sorts the presences.
+void StayScheduler::groupPresences(const std::vector<uint32_t> &placeOf) {
   std::vector<Presence> kept;
+  std::vector<uint32_t> restOf(index.bytes.size(), kAbsent); // Per state: the entry of `kept` since the step before.
   std::vector<uint32_t> groupOf(result.presences.size(), kAbsent);
   for (uint32_t i = 0; i < result.presences.size(); ++i) {
     Presence presence = result.presences[i];
@@ -254,23 +275,37 @@ std::optional<StaySchedule> StayScheduler::schedule(int64_t budgetBytes, int64_t
       result.groups.push_back({presence.first, presence.last, index.bytes[t.index()], 0});
     }
     presence.group = groupOf[i];
+    if (presence.isAtRest)
+      restOf[t.index()] = static_cast<uint32_t>(kept.size());
     kept.push_back(presence);
+    if (!mustStay(t))
+      continue;
+    Presence &rest = kept[restOf[index.problem.graph.tensor(t).updates.index()]];
+    if (rest.group == presence.group)
+      continue;
+    // The state returned to the place where the step began with it.
+    result.groups[presence.group].last = rest.last;
+    result.groups[rest.group].bytes = 0;
+    rest.group = presence.group;
   }
-  std::stable_sort(kept.begin(), kept.end(), [](const Presence &a, const Presence &b) { return a.first < b.first; });
+  // What rests leaves in the order of its last uses.
+  std::stable_sort(kept.begin(), kept.end(), [](const Presence &a, const Presence &b) {
+    auto key = [](const Presence &presence) { return presence.isAtRest ? presence.last.value + 1 : 0; };
+    return std::pair(a.first, key(a)) < std::pair(b.first, key(b));
+  });
   for (Position p : index.positions())
     if (const int64_t bytes = alignUp(index.operatorAt(p).workspaceBytes); bytes > 0) {
       kept.push_back({TensorId(), p, p, false, false, false, static_cast<uint32_t>(result.groups.size())});
       result.groups.push_back({p, p, bytes, 0});
     }
   result.presences = std::move(kept);
-  giveTime(roomBytes);
-  return std::move(result);
 }
 
 void StayScheduler::countUsage() {
   usage.assign(index.numPositions + 1, 0);
   for (const Group &group : result.groups) {
     usage[group.first.index()] += group.bytes;
+    usage[0] += group.wraps() ? group.bytes : 0;
     usage[group.last.index() + 1] -= group.bytes;
   }
   for (size_t p = 1; p < usage.size(); ++p)
@@ -280,11 +315,14 @@ void StayScheduler::countUsage() {
 /// Extends the group to [first, last], or as far as there is room.
 void StayScheduler::lengthen(uint32_t id, Position first, Position last, int64_t roomBytes) {
   Group &group = result.groups[id];
-  while (group.last < last && usage[group.last.index() + 1] + group.bytes <= roomBytes) {
+  const bool wraps = group.wraps();
+  while (group.last < last && !(wraps && group.last.value + 1 == group.first.value) &&
+         usage[group.last.index() + 1] + group.bytes <= roomBytes) {
     group.last = Position(group.last.value + 1);
     usage[group.last.index()] += group.bytes;
   }
-  while (first < group.first && usage[group.first.index() - 1] + group.bytes <= roomBytes) {
+  while (first < group.first && !(wraps && group.last.value + 1 == group.first.value) &&
+         usage[group.first.index() - 1] + group.bytes <= roomBytes) {
     group.first = Position(group.first.value - 1);
     usage[group.first.index()] += group.bytes;
   }
@@ -403,13 +441,8 @@ static MemoryId onlyMemory(const ProblemIndex &index) {
   return memory == Machine::hostMemory() ? MemoryId() : memory;
 }
 
-Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParams &params) {
-  SLUICE_RETURN_IF_ERROR(check(problem));
-  const ProblemIndex index(problem, statesToKeep(problem, params.keptStates));
-  const MemoryId memory = onlyMemory(index);
-  if (!memory.valid())
-    return makeError(ErrorCode::Unsupported, "stays are planned for a single accelerator only, graph '",
-                     problem.graph.name, "' on machine '", problem.machine.name, "', use planSwapOffsets");
+static Expected<Plan> planStays(const ProblemIndex &index, MemoryId memory, const SwapParams &params) {
+  const SwapProblem &problem = index.problem;
   std::vector<ResidentParameter> kept;
   int64_t base = 0;
   for (TensorId t : index.tensors())
@@ -424,7 +457,7 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
         startNs[p.index()] + problem.costs.timeNs(index.opAt(p), problem.placement[index.opAt(p).index()]);
   StayScheduler scheduler(index, memory, params);
   std::optional<Plan> best;
-  int64_t bestNs = 0, budget = capacity, room = capacity;
+  int64_t bestNs = 0, budget = static_cast<int64_t>(params.presence * static_cast<double>(capacity)), room = capacity;
   int fruitless = 0;
   for (int pass = 0; pass < std::max(params.passes, 1); ++pass) {
     std::optional<StaySchedule> schedule;
@@ -455,7 +488,7 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
     options.saveEarly = schedule->saveEarly;
     std::vector<ResidentParameter> initial = kept;
     for (const Presence &presence : schedule->presences)
-      if (presence.isInitial)
+      if (presence.isInitial || presence.isAtRest)
         initial.push_back({presence.tensor, memory, base + schedule->groups[presence.group].offset,
                            index.bytes[presence.tensor.index()]});
     StayPlacer placer(index, memory, *schedule, base);
@@ -486,4 +519,24 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
     return makeError(ErrorCode::Infeasible, "the stays of the tensors of graph '", problem.graph.name,
                      "' cannot be packed into memory '", problem.machine.memory(memory).name, "', use planSwapOffsets");
   return validated(problem, std::move(*best), "swap=stays");
+}
+
+Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParams &params) {
+  SLUICE_RETURN_IF_ERROR(check(problem));
+  std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates);
+  const ProblemIndex index(problem, kept);
+  const MemoryId memory = onlyMemory(index);
+  if (!memory.valid())
+    return makeError(ErrorCode::Unsupported, "stays are planned for a single accelerator only, graph '",
+                     problem.graph.name, "' on machine '", problem.machine.name, "', use planSwapOffsets");
+  // If the states that rest leave too little room for the operators at both ends of the step, fewer rest.
+  static constexpr double kLeastShare = 0.05, kLess = 0.75;
+  for (double share = std::min(params.restingStates, 1.0); share > kLeastShare; share *= kLess) {
+    std::vector<uint8_t> resting = kept;
+    restStates(problem, static_cast<int64_t>(share * static_cast<double>(problem.capacityBytes[memory.index()])),
+               resting);
+    if (Expected<Plan> plan = planStays(ProblemIndex(problem, std::move(resting)), memory, params); plan)
+      return plan;
+  }
+  return planStays(index, memory, params);
 }

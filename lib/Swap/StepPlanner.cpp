@@ -118,7 +118,9 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
   Info &i = info.emplace_back();
   i.live = true;
   if (residency.tensor.valid() && index.isAccelerator(residency.memory)) {
-    i.written = index.producers[residency.tensor.index()].valid();
+    // A state that rests here between steps is in no other memory when the step begins.
+    i.written = index.producers[residency.tensor.index()].valid() ||
+                (residency.initial && index.isResting(residency.tensor));
     i.nextUse = nextUse(residency.tensor, residency.memory);
     i.copyNs = copyInNs(residency.tensor, residency.memory);
     bound.arrives(index.spot(residency.tensor, residency.memory), residency.memory, i.copyNs);
@@ -607,6 +609,11 @@ Status StepPlanner::run(const std::vector<ResidentParameter> &wanted, std::span<
     occupy(id);
     initialResidencies.push_back(id);
   }
+  for (ResidencyId id : initialResidencies) {
+    const TensorId t = residency(id).tensor;
+    if (index.isResting(t) && !options.saveEarly.empty() && options.saveEarly[t.index()])
+      SLUICE_RETURN_IF_ERROR(copyOut(id, Position(0u)));
+  }
   for (Position p : index.positions()) {
     const MemoryId memory = index.memoryOf(p);
     Status status = memory == Machine::hostMemory() ? runOnHost(p) : runOnAccelerator(p, *placers[memory.index()]);
@@ -643,7 +650,7 @@ Status StepPlanner::restore(const std::vector<ResidentParameter> &initial) {
   const Position end = index.lastPosition();
   for (const ResidentParameter &parameter : initial) {
     const MemoryId memory = parameter.memory;
-    if (index.isKept(parameter.tensor))
+    if (index.isKept(parameter.tensor) || index.isResting(parameter.tensor))
       continue;
     if (const ResidencyId at = residentIn(parameter.tensor, memory); at.valid()) {
       if (residency(at).offset == parameter.offset)

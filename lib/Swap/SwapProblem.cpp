@@ -121,7 +121,8 @@ ProblemIndex::ProblemIndex(const SwapProblem &problem, std::vector<uint8_t> kept
     isParameterAt[i] = tensor.kind == TensorKind::Parameter;
     producers[i] = tensor.producer;
     hasHome[i] = (tensor.kind != TensorKind::Activation || tensor.isOutput || tensor.updates.valid()) &&
-                 !isKept(TensorId(i)) && !isNewOfKept(TensorId(i));
+                 !isKept(TensorId(i)) && !isNewOfKept(TensorId(i)) && !isResting(TensorId(i)) &&
+                 !isNewOfResting(TensorId(i));
     if (tensor.producer.valid())
       lastUse[i] = positionOf[tensor.producer.index()];
   }
@@ -245,6 +246,8 @@ std::pair<int64_t, Position> swap::peakOfStays(const ProblemIndex &index, std::s
   std::vector<int64_t> change(index.numPositions + 1, 0);
   for (const Stay &stay : stays) {
     change[stay.first.index()] += stay.bytes;
+    if (stay.first > stay.last)
+      change[0] += stay.bytes;
     if (index.numPositions > 0)
       change[stay.last.index() + 1] -= stay.bytes;
   }

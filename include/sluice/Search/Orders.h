@@ -40,6 +40,12 @@ Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span
 Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
                           const Schedule &order);
 
+/// The tail of an update has the operators whose results only the update of this state reads, directly or through
+/// others; states whose updates read a common activation have one tail. Each tail runs as a whole as soon as the
+/// operators outside of it allow. All other operators follow `order`. In the backward pass of a recurrent network the
+/// gradient of a weight is thus summed in one go and is in memory for a short time. Linear in the graph's edges.
+Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order);
+
 /// The first `point` operators of `head`, then the others in the order of `tail`. The
 /// result is topological because both parents are (SwapAdvisor, figure 4).
 Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point);

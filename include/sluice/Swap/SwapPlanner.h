@@ -74,6 +74,12 @@ struct SwapParams {
   /// In [0, 1]: the fraction of the bytes of states updated in place that stays in an accelerator's memory from step to
   /// step. These states need no home. States that are read first or updated last in the step are chosen first.
   double keptStates = 0;
+  /// planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps. These
+  /// states may leave and return within a step, and need no home either.
+  double restingStates = 0;
+  /// planSwapStays, in (0, 1]: the fraction of the memory for tensors between their uses. The rest is for copies that
+  /// run ahead of their readers or behind their writers.
+  double presence = 1;
   /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
   /// Only for machines that have a memory of kind File: the fraction, in [0, 1], of the bytes of homes that may be in

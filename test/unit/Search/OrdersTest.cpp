@@ -119,3 +119,61 @@ TEST_CASE("mutation without chance keeps the order; with it, changes it", "[sear
     moved |= moveOne(instance.graph, order, rng) != order;
   CHECK(moved);
 }
+
+TEST_CASE("the gradient of a state is summed and applied in one go", "[search]") {
+  // A network of four steps that share a weight; its backward pass adds to the gradient in each step.
+  Graph graph;
+  auto tensor = [&](const char *name, size_t i, TensorKind kind = TensorKind::Activation) {
+    Tensor t;
+    t.name = concat(name, i);
+    t.kind = kind;
+    t.bytes = 8;
+    return graph.addTensor(t);
+  };
+  auto add = [&](const char *name, size_t i, std::vector<TensorId> inputs, TensorId output) {
+    Operator op;
+    op.name = concat(name, i);
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    return graph.addOperator(op);
+  };
+  const TensorId weight = tensor("weight", 0, TensorKind::State), momentum = tensor("momentum", 0, TensorKind::State);
+  std::vector<TensorId> values = {tensor("value", 0, TensorKind::Input)};
+  constexpr size_t kSteps = 4;
+  for (size_t i = 0; i < kSteps; ++i) {
+    values.push_back(tensor("value", i + 1));
+    add("forward", i, {values[i], weight}, values[i + 1]);
+  }
+  TensorId back = values.back(), sum;
+  std::vector<OperatorId> tail;
+  for (size_t i = kSteps; i-- > 0;) {
+    const TensorId next = tensor("back", i), more = tensor("sum", i);
+    add("backward", i, {back, weight, values[i]}, next);
+    std::vector<TensorId> inputs = {next, values[i]};
+    if (sum.valid())
+      inputs.push_back(sum);
+    tail.push_back(add("add", i, inputs, more));
+    back = next;
+    sum = more;
+  }
+  graph.mutableTensor(back).isOutput = true;
+  const TensorId newMomentum = tensor("momentum", 1), newWeight = tensor("weight", 1);
+  graph.setUpdates(newMomentum, momentum);
+  graph.setUpdates(newWeight, weight);
+  tail.push_back(add("momentum-update", 0, {momentum, sum}, newMomentum));
+  tail.push_back(add("weight-update", 0, {weight, newMomentum}, newWeight));
+  REQUIRE(graph.check());
+  const Schedule order = updatesTogetherOrder(graph, modelOrder(graph));
+  REQUIRE(graph.isTopological(order));
+  CHECK(std::equal(tail.begin(), tail.end(), order.end() - static_cast<ptrdiff_t>(tail.size())));
+}
+
+TEST_CASE("updates together is a topological order of any graph", "[search]") {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const Instance instance = randomInstance(seed, 1 + seed);
+    const Graph &graph = instance.graph;
+    const Schedule model = modelOrder(graph);
+    CHECK(graph.isTopological(updatesTogetherOrder(graph, model)));
+    CHECK(graph.isTopological(updatesTogetherOrder(graph, depthFirstOrder(graph))));
+  }
+}

@@ -63,6 +63,8 @@ TEST_CASE("stays of random problems make valid plans", "[swap]") {
       params.keptStates = rng.chance(0.5) ? rng.uniform() : 0;
       params.idleWeight = rng.uniform();
       params.passes = 1 + static_cast<int>(rng.below(4));
+      params.restingStates = rng.chance(0.5) ? rng.uniform() : 0;
+      params.presence = rng.chance(0.5) ? 0.5 + 0.5 * rng.uniform() : 1;
       const Expected<Plan> plan = planSwapStays(instance.problem(), params);
       if (!plan) {
         // Nothing but a lack of room, or an operator on the host, is a reason.
@@ -115,6 +117,38 @@ TEST_CASE("stays of a training step copy less than windows where memory is scarc
     CHECK(stays->bytesSwappedIn(instance.graph) <= 64 * kMiB);
     CHECK(stays->bytesSwappedIn(instance.graph) <= windows->bytesSwappedIn(instance.graph) + 4 * kMiB);
   }
+}
+
+TEST_CASE("states that rest on the device between steps leave and return within a step", "[swap]") {
+  int rested = 0, left = 0, faster = 0;
+  for (int64_t capacity = 13; capacity <= 26; ++capacity) {
+    Instance instance;
+    fillTraining(instance, 12);
+    instance.capacity[1] = capacity * kMiB;
+    SwapParams params;
+    const Expected<Plan> without = planSwapStays(instance.problem(), params);
+    params.restingStates = 0.5;
+    const Expected<Plan> with = planSwapStays(instance.problem(), params);
+    REQUIRE(without);
+    REQUIRE(with);
+    INFO(capacity << " MiB");
+    CHECK_FALSE(std::any_of(without->residencies.begin(), without->residencies.end(),
+                            [](const Residency &r) { return r.initial && r.segment == Segment::Arena; }));
+    for (const Residency &r : with->residencies) {
+      if (!r.initial || r.segment != Segment::Arena)
+        continue;
+      ++rested;
+      left += std::any_of(with->commands.begin(), with->commands.end(), [&](const Command &command) {
+        return command.kind == CommandKind::Copy && &with->residencies[command.reads[0].index()] == &r;
+      });
+    }
+    faster += makespanNs(instance, *with) < makespanNs(instance, *without);
+  }
+  // Half of 13 to 26 MiB holds one to three weights of 4 MiB.
+  UNSCOPED_INFO(rested << " rested, " << left << " of them left, " << faster << " plans faster");
+  CHECK(rested >= 14);
+  CHECK(left >= 7);
+  CHECK(faster >= 10);
 }
 
 TEST_CASE("stays are refused where operators run on several memories", "[swap]") {
