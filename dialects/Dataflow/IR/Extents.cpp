@@ -7,18 +7,25 @@
 #include "dialects/Dataflow/IR/Shapes.h"
 
 #include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <memory>
 #include <numeric>
 #include <random>
 
 using namespace mlir;
 
 namespace sluice::dataflow {
+
+using SharedPoints = std::shared_ptr<const std::vector<Point>>;
+static SharedPoints sharedPoints(SymbolsAttr symbols);
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -51,7 +58,8 @@ LogicalResult ExtentsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   if (shape.size() != getMap().getNumResults())
     return emitError() << "tensor of rank " << shape.size() << " has " << getMap().getNumResults()
                        << " extents, both numbers must be equal";
-  for (const Point &point : samplePoints(getSymbols()))
+  const SharedPoints points = sharedPoints(getSymbols());
+  for (const Point &point : *points)
     for (auto [dim, expr] : llvm::enumerate(getMap().getResults())) {
       const std::optional<int64_t> value = valueAt(expr, point);
       const bool isUpper = llvm::equal(point, getSymbols().getMost());
@@ -95,7 +103,8 @@ std::optional<int64_t> valueAt(AffineExpr expression, ArrayRef<int64_t> symbols)
 }
 
 Extent::Extent(AffineExpr expression, SymbolsAttr symbols) {
-  expression = simplifyAffineExpr(expression, 0, static_cast<unsigned>(symbols.size()));
+  if (!isa<AffineConstantExpr, AffineSymbolExpr>(expression))
+    expression = simplifyAffineExpr(expression, 0, static_cast<unsigned>(symbols.size()));
   upper = valueAt(expression, symbols.getMost()).value_or(-1);
   if (isa<AffineConstantExpr>(expression))
     return;
@@ -213,11 +222,12 @@ bool haveSameShape(Type a, Type c) {
 }
 
 RankedTensorType typeAt(RankedTensorType type, const Point &point) {
-  if (!extentsOf(Type(type)))
+  const ExtentsAttr encoding = extentsOf(Type(type));
+  if (!encoding)
     return type;
   SmallVector<int64_t> shape;
-  for (const Extent &extent : extentsOf(type))
-    shape.push_back(extent.at(point));
+  for (const AffineExpr expression : encoding.getMap().getResults())
+    shape.push_back(valueAt(expression, point).value_or(-1));
   return RankedTensorType::get(shape, type.getElementType());
 }
 
@@ -233,7 +243,7 @@ bool haveSameExtents(TypeRange a, TypeRange c) {
       continue;
     if (!left || !right || !symbols || symbolsOf(other) != symbols)
       return false;
-    if (!llvm::all_of(samplePoints(symbols),
+    if (!llvm::all_of(*sharedPoints(symbols),
                       [&](const Point &point) { return typeAt(left, point) == typeAt(right, point); }))
       return false;
   }
@@ -244,7 +254,7 @@ bool haveSameExtents(TypeRange a, TypeRange c) {
 // Fitting
 //===----------------------------------------------------------------------===//
 
-std::vector<Point> samplePoints(SymbolsAttr symbols) {
+static std::vector<Point> computePoints(SymbolsAttr symbols) {
   const Point least(symbols.getLeast().begin(), symbols.getLeast().end());
   const Point most(symbols.getMost().begin(), symbols.getMost().end());
   std::vector<Point> points;
@@ -297,6 +307,24 @@ std::vector<Point> samplePoints(SymbolsAttr symbols) {
   }
   return points;
 }
+
+/// The sample points of the thread's last symbols are kept, because most of its calls are for the same ones. They are
+/// recognised by their ranges: attributes of another context may have the same address.
+static SharedPoints sharedPoints(SymbolsAttr symbols) {
+  struct Last {
+    Point least, most, steps;
+    SharedPoints points;
+  };
+  static thread_local Last last;
+  auto isSame = [](const Point &a, ArrayRef<int64_t> c) { return ArrayRef<int64_t>(a) == c; };
+  if (!last.points || !isSame(last.least, symbols.getLeast()) || !isSame(last.most, symbols.getMost()) ||
+      !isSame(last.steps, symbols.getSteps()))
+    last = {Point(symbols.getLeast()), Point(symbols.getMost()), Point(symbols.getSteps()),
+            std::make_shared<const std::vector<Point>>(computePoints(symbols))};
+  return last.points;
+}
+
+std::vector<Point> samplePoints(SymbolsAttr symbols) { return *sharedPoints(symbols); }
 
 namespace {
 /// An expression and its value at each point.
@@ -545,19 +573,98 @@ void instantiate(Operation *root, const Point &point) {
   });
 }
 
+/// What a verifier may see of an operand's definition: constants, and numbers that are constants at each point. All large
+/// constants of a type are alike, because no verifier reads weights.
+static Attribute knownValue(Value operand) {
+  if (auto constant = operand.getDefiningOp<ConstantOp>())
+    return isa<DenseResourceElementsAttr>(constant.getValue()) ? Attribute(UnitAttr::get(operand.getContext()))
+                                                               : Attribute(constant.getValue());
+  auto extents = operand.getDefiningOp<ExtentsOp>();
+  return extents ? extents.getMapAttr() : Attribute();
+}
+
+static bool areAlike(Value a, Value c) { return a.getType() == c.getType() && knownValue(a) == knownValue(c); }
+
+/// Equal for operations that are alike.
+static llvm::hash_code hashOf(Operation *op) {
+  llvm::hash_code hash = hash_value(op->getName());
+  op->walk<WalkOrder::PreOrder>(
+      [&](Operation *member) { hash = llvm::hash_combine(hash, member->getName(), member->hashProperties()); });
+  for (Value operand : op->getOperands())
+    hash = llvm::hash_combine(hash, operand.getType(), knownValue(operand));
+  for (Type type : op->getResultTypes())
+    hash = llvm::hash_combine(hash, type);
+  return hash;
+}
+
+/// Whether operations differ only in their places, locations and discardable attributes, and in values that they get
+/// from other operations.
+static bool areAlike(Operation *a, Operation *c) {
+  DenseMap<Value, Value> within;
+  auto check = [&](Value inA, Value inC) {
+    const Value known = within.lookup(inA);
+    return success(known ? known == inC : areAlike(inA, inC));
+  };
+  auto mark = [&](Value inA, Value inC) { within[inA] = inC; };
+  return llvm::all_of(llvm::zip_equal(a->getOperands(), c->getOperands()),
+                      [](auto pair) { return areAlike(std::get<0>(pair), std::get<1>(pair)); }) &&
+         OperationEquivalence::isEquivalentTo(a, c, check, mark,
+                                              OperationEquivalence::IgnoreLocations |
+                                                  OperationEquivalence::IgnoreDiscardableAttrs);
+}
+
+/// A module with one of each of the operations in functions that depend on symbols. Repeated blocks of a model differ
+/// in their weights, of which verifiers see the types. Operands are arguments of the module's block, except for those
+/// whose values verifiers see.
+static OwningOpRef<ModuleOp> membersToVerify(Operation *root) {
+  OwningOpRef<ModuleOp> members = ModuleOp::create(root->getLoc());
+  Block *block = members->getBody();
+  OpBuilder builder = OpBuilder::atBlockEnd(block);
+  DenseMap<size_t, SmallVector<Operation *, 1>> seen;
+  auto add = [&](Operation *op) {
+    SmallVector<Operation *, 1> &others = seen[hashOf(op)];
+    if (llvm::any_of(others, [&](Operation *other) {
+          return other->getName() == op->getName() && other->getNumOperands() == op->getNumOperands() &&
+                 areAlike(other, op);
+        }))
+      return;
+    others.push_back(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (!mapping.contains(operand)) {
+        if (knownValue(operand))
+          mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
+        else
+          mapping.map(operand, block->addArgument(operand.getType(), operand.getLoc()));
+      }
+    builder.clone(*op, mapping);
+  };
+  root->walk<WalkOrder::PreOrder>([&](FunctionOpInterface function) {
+    for (Block &body : function.getFunctionBody())
+      for (Operation &op : body)
+        if (!op.hasTrait<OpTrait::IsTerminator>() &&
+            (symbolsOf(&op) || llvm::any_of(op.getOperands(), [](Value operand) {
+               return isa_and_present<ExtentsOp>(operand.getDefiningOp());
+             })))
+          add(&op);
+    return WalkResult::skip();
+  });
+  return members;
+}
+
 LogicalResult verifyAtPoints(Operation *root) {
   const SymbolsAttr symbols = symbolsOf(root);
   if (!symbols)
     return success();
+  OwningOpRef<ModuleOp> members = membersToVerify(root);
   for (const Point &point : samplePoints(symbols)) {
-    Operation *instance = root->clone();
-    instantiate(instance, point);
+    OwningOpRef<ModuleOp> instance = members->clone();
+    instantiate(*instance, point);
     // The offsets of programs' buffers are those at the upper bounds. Below these some need no memory.
     instance->walk([](ProgramsOpInterface programs) { programs->removeAttr("offsets"); });
-    const LogicalResult verified = mlir::verify(instance);
-    instance->erase();
-    if (failed(verified))
-      return failure();
+    for (Operation &member : *instance->getBody())
+      if (failed(mlir::verify(&member)))
+        return failure();
   }
   return success();
 }

@@ -27,9 +27,12 @@ namespace sluice::onnximport {
 /// operators that run.
 class GraphImporter {
 public:
+  /// The constants of the model's own initializers, which the programs of a range share.
+  using Initializers = llvm::DenseMap<const ::onnx::TensorProto *, mlir::ElementsAttr>;
   /// `found`: where extents may be found in a step.
-  GraphImporter(mlir::MLIRContext &context, const ModelFile &model, FoundExtents *found = nullptr)
-      : model(model), builder(&context), found(found) {}
+  GraphImporter(mlir::MLIRContext &context, const ModelFile &model, FoundExtents *found = nullptr,
+                Initializers *initializers = nullptr)
+      : model(model), builder(&context), found(found), initializers(initializers) {}
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> run(const ImportOptions &options);
 
 private:
@@ -230,6 +233,7 @@ private:
   Ranks ranks;
   llvm::DenseSet<mlir::Operation *> followed; ///< What `extents` knows. None is erased while importing.
   FoundExtents *found = nullptr;
+  Initializers *initializers = nullptr; ///< May be null.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.
   llvm::DenseMap<mlir::Value, size_t> symbolOfCount;                  ///< Positions in `found`.
   llvm::DenseMap<mlir::Value, mlir::Value> taken;                     ///< What holds of a value.

@@ -92,7 +92,9 @@ Expected<Value> GraphImporter::lookup(const std::string &name) {
     return scope->values[name] =
                onnximport::stringConstant(builder, NameLoc::get(builder.getStringAttr(name)), initializer);
   }
-  ElementsAttr &value = budget.constants[&initializer];
+  // Initializers of the bodies of functions may be copies, which end with the importer.
+  const bool isShared = initializers && &*scope == &scopes.front();
+  ElementsAttr &value = isShared ? (*initializers)[&initializer] : budget.constants[&initializer];
   if (!value) {
     SLUICE_ASSIGN_OR_RETURN(value, readInitializer(name, model.tensor(initializer)));
     if (!value)
@@ -635,9 +637,10 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   found.firstSymbol = names.size();
   found.findsInPrograms = !onlyOutside;
   FoundExtents *finding = options.findsExtents ? &found : nullptr;
+  GraphImporter::Initializers initializers;
   // The names are checked with the sizes.
   {
-    Expected<OwningOpRef<ModuleOp>> whole = GraphImporter(context, model, finding).run(at);
+    Expected<OwningOpRef<ModuleOp>> whole = GraphImporter(context, model, finding, &initializers).run(at);
     if (!whole && !names.empty())
       whole = makeError(whole.error().code, "at ",
                         describePoint(SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0),
@@ -673,7 +676,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
       for (auto [name, value] : llvm::zip(ArrayRef(names).take_front(found.firstSymbol), point))
         at.dims.values[name.str()] = value;
       found.values.assign(point.begin() + static_cast<ptrdiff_t>(found.firstSymbol), point.end());
-      Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding).run(at);
+      Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding, &initializers).run(at);
       if (!program)
         return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
       programs.push_back(std::move(*program));
