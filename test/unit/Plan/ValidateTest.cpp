@@ -381,9 +381,9 @@ TEST_CASE("each rule of files is checked", "[plan]") {
   static const std::vector<FileMutation> list = {
       {"as it is", [](FileExample &) {}, nullptr},
       {"a file's copy on a stream for others", [](FileExample &e) { e.command(e.outT).stream = e.out; },
-       "is of a file's, on a stream that is not for files"},
+       "copies from or to a file, on a stream that is not for files"},
       {"another copy on a file's stream", [](FileExample &e) { e.command(e.inW).stream = e.fileIn; },
-       "is on a stream for files, and neither of its memories is one"},
+       "is on a stream for files, and copies between two memories that are not files"},
       {"a launch on a file's stream", [](FileExample &e) { e.command(e.runA).stream = e.fileIn; },
        "is on a stream for copies"},
       {"an input's home", [](FileExample &e) { e.at(e.xHome).memory = MemoryId(2U); }, "home outside host memory"},
