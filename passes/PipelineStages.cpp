@@ -331,9 +331,8 @@ LogicalResult PipelineStages::run(uint32_t numStages, const StageRates &rates) {
   findMembers();
   findScopes();
   if (scopeOf(loss) != ValueScope::Microbatch || !loss.getDefiningOp())
-    return function.emitError(
-        "has a loss that no operator computes from its inputs, which leaves a pipeline nothing to "
-        "divide, give a loss that depends on the inputs");
+    return function.emitError("has a loss that no operator computes from the inputs, so a pipeline has no work to "
+                              "divide, give a loss that depends on the inputs");
   if (failed(findPositions()))
     return failure();
   const Expected<CutSolution> cuts = solveCuts(cutProblem(numStages, rates));

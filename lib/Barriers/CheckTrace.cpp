@@ -118,7 +118,7 @@ Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
   for (size_t i = 0; i < trace.steps.size(); ++i) {
     const StepRecord &step = trace.steps[i];
     if (step.worker >= ends.size())
-      return stepError(problem, i, step, "there is no such worker");
+      return stepError(problem, i, step, "the worker does not exist");
     if (step.passNs < lastNs)
       return stepError(problem, i, step, "the step is out of order");
     lastNs = step.passNs;
@@ -132,7 +132,7 @@ Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
     const double slowness = step.worker < problem.numStragglers() ? problem.slowness : 1;
     const double leastNs = std::floor(static_cast<double>(problem.stepTime.leastNs()) * slowness);
     if (step.pushNs >= 0 && (step.readNs < 0 || static_cast<double>(step.pushNs - step.readNs) < leastNs))
-      return stepError(problem, i, step, "the step takes less time than a step takes at least");
+      return stepError(problem, i, step, "the step is shorter than the least time of a step");
     endNs = step.pushNs;
   }
   return {};

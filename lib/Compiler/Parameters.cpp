@@ -104,7 +104,7 @@ public:
       if (!isConstant || isWrittenOut(op))
         live += dataflow::detail::totalBytes(op->getResultTypes());
       if (live > memoryBytes)
-        return makeError(ErrorCode::Unsupported, "constant ", describe(op), " takes ", formatBytes(live),
+        return makeError(ErrorCode::Unsupported, "constant ", describe(op), " needs ", formatBytes(live),
                          " of memory together with its operands, and this process may use ", formatBytes(memoryBytes),
                          ", make the constant smaller or compute it from an input of the model");
       // A slice reads no more than its part.

@@ -94,7 +94,7 @@ static Expected<uint32_t> indexBelow(const JsonReader &reader, size_t bound, std
   SLUICE_ASSIGN_OR_RETURN(int64_t value, reader.asInteger());
   if (value < 0 || static_cast<uint64_t>(value) >= bound)
     return makeError(ErrorCode::InvalidInput, what, " ", value, " does not exist, at '", reader.where(), "', ",
-                     bound > 0 ? concat("use an index from 0 to ", bound - 1) : "there is none, declare it first");
+                     bound > 0 ? concat("use an index from 0 to ", bound - 1) : "declare one first");
   return static_cast<uint32_t>(value);
 }
 

@@ -64,9 +64,8 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, const std:
   stream.SetTotalBytesLimit(INT_MAX);
   stream.SetRecursionLimit(kNestingLimit);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    return makeError(
-        ErrorCode::InvalidInput, "'", path,
-        "' is not an ONNX model, it is truncated, damaged, nested too deeply or of another format, export it again");
+    return makeError(ErrorCode::InvalidInput, "'", path,
+                     "' is not an ONNX model, or is truncated, damaged or nested too deeply, export the model again");
   if (!small)
     return {};
   for (size_t i = 0; i < small->initializerData.size(); ++i)
@@ -78,7 +77,7 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, const std:
 Status ModelFile::State::checkVersions() const {
   if (!proto.has_graph())
     return makeError(ErrorCode::InvalidInput, "'", path,
-                     "' holds no graph, it is not an ONNX model, give the file of a model");
+                     "' has no graph and is not an ONNX model, give the file of a model");
   if (proto.ir_version() < kOldestIrVersion || proto.ir_version() > kNewestIrVersion)
     return makeError(ErrorCode::Unsupported, "model '", path, "' has IR version ", proto.ir_version(), ", versions ",
                      kOldestIrVersion, " to ", kNewestIrVersion,
@@ -246,7 +245,7 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
   auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || needed > size - offset)
     return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
-                     " and has ", needed, " bytes, file '", location, "' has only ", size);
+                     " and has ", needed, " bytes, and file '", location, "' has only ", size);
   return checkedTensorData(tensor, file->bytes().subspan(offset, needed), file);
 }
 
@@ -338,7 +337,7 @@ Status ModelFile::requireData() const {
   const MissingData &first = state->missing.front();
   return makeError(ErrorCode::NotFound, "external data file '", first.file, "' of tensor '", first.tensor,
                    "' does not exist beside the model, in model '", state->path,
-                   "', supply it; planning alone needs no data");
+                   "', supply the file (planning works without it)");
 }
 
 int64_t ModelFile::opset(std::string_view domain) const {

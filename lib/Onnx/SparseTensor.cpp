@@ -37,7 +37,7 @@ Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTenso
   const size_t perValue = isLinear ? 1 : result.dims.size();
   if (values->dims.size() != 1 || positions->dims.empty() || positions->dims[0] != stored ||
       indices->size() != static_cast<size_t>(stored) * perValue)
-    return makeError(ErrorCode::InvalidInput, what(), " has indices that do not fit its values");
+    return makeError(ErrorCode::InvalidInput, what(), " has indices whose shape does not match its values");
   auto dense = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*count * width));
   for (int64_t i = 0; i < stored; ++i) {
     int64_t at = 0;
@@ -45,7 +45,8 @@ Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTenso
       const int64_t index = (*indices)[static_cast<size_t>(i) * perValue + d],
                     extent = isLinear ? *count : result.dims[d];
       if (index < 0 || index >= extent)
-        return makeError(ErrorCode::InvalidInput, what(), " has the index ", index, ", out of range");
+        return makeError(ErrorCode::InvalidInput, what(), " has the index ", index, ", which must be from 0 to ",
+                         extent - 1);
       at = at * extent + index;
     }
     std::memcpy(dense->data() + at * width, values->bytes.data() + i * width, static_cast<size_t>(width));

@@ -220,7 +220,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
       if (input.empty() || scope.has(input))
         continue;
       return makeError(ErrorCode::InvalidInput, "node ", describeNode(graph, i), " reads '", excerpt(input),
-                       "', which nothing defines");
+                       "', which no node, input or initializer defines");
     }
     SLUICE_RETURN_IF_ERROR(checkAttributes(node, describeNode(graph, i), &scope));
     for (const std::string &output : node.output())
@@ -231,7 +231,8 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> outputs;
   for (const ::onnx::ValueInfoProto &output : graph.output()) {
     if (!scope.has(output.name()))
-      return makeError(ErrorCode::InvalidInput, "nothing defines the graph output '", excerpt(output.name()), "'");
+      return makeError(ErrorCode::InvalidInput, "no node, input or initializer defines the graph output '",
+                       excerpt(output.name()), "'");
     // Subgraphs may yield one value twice.
     if (!outputs.insert(output.name()).second && !outer)
       return twice("graph output", output.name());

@@ -139,8 +139,8 @@ Expected<TensorData> checkedTensorShape(const ::onnx::TensorProto &tensor, int64
   SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(result.dims, what()));
   int64_t expected = tensorByteCount(type, count);
   if (bytes != expected)
-    return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, its shape and ",
-                     onnxtype::name(type), " elements need ", expected);
+    return makeError(ErrorCode::InvalidInput, what(), " holds ", bytes, " bytes of data, and its shape with ",
+                     onnxtype::name(type), " elements needs ", expected);
   return result;
 }
 
@@ -204,7 +204,7 @@ Expected<std::vector<int64_t>> integersOf(const TensorData &tensor) {
     break;
   default:
     return makeError(ErrorCode::InvalidInput, "a tensor of ", onnxtype::name(tensor.elementType),
-                     " stands where integers are needed");
+                     " is given where integers are needed");
   }
   return values;
 }
@@ -214,8 +214,8 @@ Status checkStrings(const ::onnx::TensorProto &tensor) {
   std::string what = concat("tensor '", excerpt(tensor.name()), "'");
   SLUICE_ASSIGN_OR_RETURN(int64_t count, checkedElementCount(dims, what));
   if (count != tensor.string_data_size())
-    return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(), " strings, its shape needs ",
-                     count);
+    return makeError(ErrorCode::InvalidInput, what, " holds ", tensor.string_data_size(),
+                     " strings, and its shape needs ", count);
   return {};
 }
 
@@ -257,7 +257,7 @@ Expected<HostValue> hostSequence(const ::onnx::SequenceProto &sequence, const st
   if (sequence.elem_type() != ::onnx::SequenceProto::TENSOR && sequence.tensor_values_size() == 0 &&
       sequence.elem_type() != ::onnx::SequenceProto::UNDEFINED)
     return makeError(ErrorCode::Unsupported, "'", path,
-                     "' is a sequence of other than tensors, give a sequence of tensors");
+                     "' is a sequence of elements other than tensors, give a sequence of tensors");
   HostValue result{sequence.name(), true, {}};
   for (const ::onnx::TensorProto &tensor : sequence.tensor_values()) {
     SLUICE_ASSIGN_OR_RETURN(HostTensor element,

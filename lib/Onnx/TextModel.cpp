@@ -77,7 +77,7 @@ Status parseTextModel(std::string_view text, const std::string &path, ::onnx::Mo
     return makeError(ErrorCode::InvalidInput, "'", path,
                      "' is not text in ASCII, give an ONNX file or the text of a model");
   if (int depth = deepestBrackets(text); depth > kDeepestBrackets)
-    return makeError(ErrorCode::InvalidInput, "textual model '", path, "' is nested too deeply, it has ", depth,
+    return makeError(ErrorCode::InvalidInput, "textual model '", path, "' is nested too deeply, with ", depth,
                      " brackets inside each other, give at most ", kDeepestBrackets);
   const std::string copy(text);
   ::onnx::OnnxParser parser(copy.c_str());

@@ -62,7 +62,7 @@ Expected<PendingFile> storeBeside(const std::vector<PendingWeight> &weights, con
 Expected<std::string> serialize(const ::onnx::ModelProto &model) {
   if (model.ByteSizeLong() > INT_MAX)
     return makeError(ErrorCode::Unsupported, "the model has ", formatBytes(static_cast<int64_t>(model.ByteSizeLong())),
-                     ", one file holds 2 GiB at most: export it with its weights in a file beside it");
+                     ", and one file holds at most 2 GiB, export the weights into a second file");
   return model.SerializeAsString();
 }
 
@@ -85,7 +85,7 @@ Status writeModelFiles(::onnx::ModelProto &model, const std::vector<PendingWeigh
   if (storage == WeightStorage::Inline) {
     if (total > INT_MAX)
       return makeError(ErrorCode::Unsupported, "the model's weights have ", formatBytes(total),
-                       ", one file holds 2 GiB at most: export them into a file beside it");
+                       ", and one file holds at most 2 GiB, export the weights into a second file");
     SLUICE_RETURN_IF_ERROR(storeInline(weights));
   } else if (storage == WeightStorage::External && !weights.empty()) {
     SLUICE_ASSIGN_OR_RETURN(PendingFile file, storeBeside(weights, path + ".data"));

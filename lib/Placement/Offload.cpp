@@ -273,7 +273,8 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
     OffloadNode node;
     SLUICE_ASSIGN_OR_RETURN(int64_t id, entry.integer("id"));
     if (!indexOf.emplace(id, static_cast<uint32_t>(problem.nodes.size())).second)
-      return makeError(ErrorCode::InvalidInput, "node ", id, " is listed twice, ", entry.where(), ", give it once");
+      return makeError(ErrorCode::InvalidInput, "node ", id, " is listed twice, ", entry.where(),
+                       ", list each node once");
     Expected<std::string> name = entry.string("name", concat("node", id));
     Expected<double> cpu = entry.number("cpuLatency"), accel = entry.number("fpgaLatency");
     Expected<double> size = entry.number("size");

@@ -46,7 +46,7 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
     if (op.colocation >= 0 && deviceOfColour.emplace(op.colocation, device).first->second != device)
       return fail("operator '", op.name, "' is not on the device of the other operators of colocation ", op.colocation);
     if (when.startNs < 0 || when.endNs - when.startNs != problem.costs->timeNs(OperatorId(i), device))
-      return fail("operator '", op.name, "' runs in [", when.startNs, ", ", when.endNs, "), it takes ",
+      return fail("operator '", op.name, "' runs in [", when.startNs, ", ", when.endNs, ") and must run for ",
                   problem.costs->timeNs(OperatorId(i), device), " ns");
     const MemoryId memory = machine.device(device).memory;
     for (TensorId input : op.inputs) {
@@ -59,7 +59,7 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
       else if (tensor.kind == TensorKind::Input)
         arrival = moveNs(machine, Machine::hostMemory(), memory, tensor.bytes);
       if (when.startNs < arrival)
-        return fail("operator '", op.name, "' starts at ", when.startNs, " ns, its input '", tensor.name,
+        return fail("operator '", op.name, "' starts at ", when.startNs, " ns, before its input '", tensor.name,
                     "' arrives at ", arrival);
     }
     for (TensorId output : op.outputs)

@@ -129,7 +129,7 @@ private:
       if (plan.arenaBytes[i] < 0)
         return bad("arena of memory '", memory.name, "' has a negative size");
       if (plan.arenaBytes[i] > memory.capacityBytes)
-        return bad("arena of memory '", memory.name, "' takes ", plan.arenaBytes[i], " bytes of a capacity of ",
+        return bad("arena of memory '", memory.name, "' has ", plan.arenaBytes[i], " bytes, and the capacity is ",
                    memory.capacityBytes);
     }
     return {};
@@ -151,7 +151,7 @@ private:
     }
     const Memory &host = machine.memory(Machine::hostMemory());
     if (bytes > host.capacityBytes)
-      return bad("arena and homes in memory '", host.name, "' take ", bytes, " bytes of a capacity of ",
+      return bad("arena and homes in memory '", host.name, "' have ", bytes, " bytes, and the capacity is ",
                  host.capacityBytes);
     return {};
   }
@@ -167,7 +167,7 @@ private:
     for (size_t i = 0; i < graph.numTensors(); ++i)
       if (TensorId next = newValue[i]; next.valid() && home[i].valid() && home[next.index()].valid())
         if (plan.residencies[home[i].index()].memory != plan.residencies[home[next.index()].index()].memory)
-          return bad(describe(home[next.index()]), " has its home in another memory than its state");
+          return bad(describe(home[next.index()]), " has its home in a memory other than that of its state");
     return checkHostHomes();
   }
 
@@ -389,7 +389,7 @@ private:
           continue;
         CommandId id(i), wrote = creator[r.index()];
         if (!wrote.valid())
-          return bad(describe(id), " reads ", describe(r), ", which nothing writes");
+          return bad(describe(id), " reads ", describe(r), ", which no command writes");
         if (!happensBefore(wrote, id))
           return bad(describe(id), " reads ", describe(r), " without waiting for command ", wrote.value,
                      ", which writes it: neither its waits nor its stream order the two");

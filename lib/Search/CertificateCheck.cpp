@@ -479,7 +479,8 @@ public:
       ns = saturatingAdd(ns, timeNs(chain[i]));
       const int64_t step = i + 1 < chain.size() ? stepNs(chain[i], chain[i + 1]) : exitNs(chain[i]);
       if (step < 0)
-        return noProof("operator '", graph.op(chain[i + 1]).name, "' reads nothing of '", graph.op(chain[i]).name, "'");
+        return noProof("operator '", graph.op(chain[i + 1]).name, "' reads no result of '", graph.op(chain[i]).name,
+                       "'");
       ns = saturatingAdd(ns, step);
     }
     return ns;

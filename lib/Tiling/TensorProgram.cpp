@@ -40,7 +40,8 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
   for (size_t i = 0; i < tensors.size(); ++i) {
     const ProgramTensor &tensor = program.tensors[tensors[i].index()];
     if (tilings[i].isPartial() && !areResults)
-      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' takes partial results of '", tensor.name, "'");
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' needs partial results of '", tensor.name,
+                       "', which operands cannot be");
     if (!tilings[i].isSplit())
       continue;
     if (tilings[i].dim >= tensor.shape.size())

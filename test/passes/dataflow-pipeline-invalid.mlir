@@ -17,7 +17,7 @@ func.func @outputs(%x: tensor<4xf32> {dataflow.name = "x"}) -> (tensor<4xf32> {d
 
 // -----
 
-// expected-error @+1 {{has a loss that no operator computes from its inputs, which leaves a pipeline nothing to divide, give a loss that depends on the inputs}}
+// expected-error @+1 {{has a loss that no operator computes from the inputs, so a pipeline has no work to divide, give a loss that depends on the inputs}}
 func.func @argument(%x: tensor<f32> {dataflow.name = "x"}) -> (tensor<f32> {dataflow.name = "loss"}) {
   %scale = dataflow.state "optimizer.scale" dense<1.0> : tensor<f64>
   return %x : tensor<f32>

@@ -24,7 +24,7 @@ func.func @none(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// expected-error @+1 {{operator 'unary' cannot be split by rule 'replicated', whose parts do all of the work each, use another}}
+// expected-error @+1 {{operator 'unary' cannot be split by rule 'replicated', whose parts each do all of the work, use another rule}}
 func.func @replicated(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = dataflow.unary tanh %x {dataflow.split = #dataflow.split<"replicated", 2>} : tensor<8xf32>
   return %y : tensor<8xf32>
@@ -32,7 +32,7 @@ func.func @replicated(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// expected-error @+1 {{operator 'conv' cannot be split by rule 'spatial 0', whose parts read elements of their neighbours, use another}}
+// expected-error @+1 {{operator 'conv' cannot be split by rule 'spatial 0', whose parts read elements of neighbouring parts, use another rule}}
 func.func @halo(%x: tensor<1x2x8x8xf32>, %w: tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32> {
   %y = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {dataflow.split = #dataflow.split<"spatial 0", 2>} : tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x8x8xf32>
   return %y : tensor<1x2x8x8xf32>

@@ -72,7 +72,7 @@ module attributes {exec.machine = #machine} {
 
 // -----
 
-// expected-error @+1 {{'far' must be a memory of the machine}}
+// expected-error @+1 {{'far' is not a memory of the machine}}
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "far", threads = 1, speed = 1.0>], links = []>
 

@@ -38,7 +38,7 @@ def test_a_node():
 
 def test_devices():
     assert sluice.backend.supports_device("CPU") and not sluice.backend.supports_device("CUDA:0")
-    with pytest.raises(sluice.Error, match="this backend does not support device 'CUDA', give 'CPU' and choose other devices"):
+    with pytest.raises(sluice.Error, match="this backend does not support device 'CUDA'"):
         sluice.backend.prepare(make_model([helper.make_node("Neg", ["x"], ["y"])], {"x": ("float32", [1])},
                                           {"y": ("float32", [1])}), "CUDA")
 

@@ -221,7 +221,7 @@ class FileTest(unittest.TestCase):
                 (("nasnet-2", "--filters", "100", *output), 1, "multiple of 96"),
                 (("mlp-0-8", *output), 1, "no model"),
                 (("llama", "--heads", "5", *output), 1, "cannot be divided into 5 heads"),
-                (("llama", "--kv-heads", "3", *output), 1, "cannot share 3 heads of keys evenly, option '--kv-heads', give a divisor"),
+                (("llama", "--kv-heads", "3", *output), 1, "cannot share 3 heads of keys evenly"),
                 (("llama", "--bits", "3", *output), 1, "option '--bits' is 3"),
                 (("llama", "--block", "24", *output), 1, "option '--block' is 24"),
                 (("llama", "--accuracy-level", "5", *output), 1, "option '--accuracy-level' is 5"),

@@ -115,9 +115,10 @@ Expected<Profile> readEarlier(const ProfileOptions &options, const CompilerOptio
   Expected<Profile> earlier =
       json ? profileFromJson(JsonReader(*json, options.output + ":")) : Expected<Profile>(propagate(json));
   if (!earlier)
-    return makeError(ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid profile (",
-                     earlier.error().message,
-                     "), so nothing can be added to it, give another file with -o, or --again to replace it");
+    return makeError(
+        ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid profile (",
+        earlier.error().message,
+        "), so no measurement can be added, option '-o', give another file, or --again to replace this file");
   return earlier->origin == fresh.origin ? std::move(*earlier) : fresh;
 }
 

@@ -277,7 +277,7 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector
     const std::vector<int64_t> shape =
         currentShape(sessions.front().get(), SLUICE_PORT_INPUT, i, inputs[i].shape.size());
     if (shape != inputs[i].shape)
-      return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' takes ", formatShape(shape),
+      return makeError(ErrorCode::InvalidInput, "input '", inputs[i].name, "' needs ", formatShape(shape),
                        " in this step, because the states of the model have grown, and the data has ",
                        formatShape(inputs[i].shape), ", run one step, or use 'sluice generate'");
     from.push_back(inputs[i].bytes.data());

@@ -127,9 +127,10 @@ Expected<Tuning> readEarlier(const TuneOptions &options, const Tuning &fresh) {
     return fresh;
   Expected<Tuning> earlier = readTuning(options.output);
   if (!earlier)
-    return makeError(ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid tuning file (",
-                     earlier.error().message,
-                     "), so nothing can be added to it, give another file with -o, or --again to replace it");
+    return makeError(
+        ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid tuning file (",
+        earlier.error().message,
+        "), so no measurement can be added, option '-o', give another file, or --again to replace this file");
   if (Status same = checkTuning(*earlier, fresh.origin, fresh.device, options.output); !same)
     return makeError(ErrorCode::InvalidInput, "the file has the tuning of another machine or compiler, '",
                      options.output, "', give another file with -o, or --again to replace it: ", same.error().message);

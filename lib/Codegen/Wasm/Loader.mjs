@@ -45,7 +45,7 @@ export async function open() {
     try {
       memory.grow(Math.ceil(missing / 65536));
     } catch {
-      throw new Error(`no memory for the model, its module takes ${end} bytes, close other pages or use a smaller model`);
+      throw new Error(`no memory for the model, which needs ${end} bytes, close other pages or use a smaller model`);
     }
   addresses.forEach((list, kind) => new Uint32Array(memory.buffer, lists[kind], list.length).set(list));
   const view = (port, address) => new arrays[port.array](memory.buffer, address, elementsOf(port));
@@ -60,7 +60,7 @@ export async function open() {
       inputs.forEach((port, number) => {
         const value = values[port.name];
         if (!(value instanceof arrays[port.array]) || value.length !== elementsOf(port))
-          throw new Error(`input '${port.name}' takes ${elementsOf(port)} elements of ${port.array}, give such an array`);
+          throw new Error(`input '${port.name}' needs ${elementsOf(port)} elements of ${port.array}, give such an array`);
         view(port, addresses[0][number]).set(value);
       });
       const status = step(lists[0], lists[1]);

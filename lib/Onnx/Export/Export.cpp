@@ -19,7 +19,7 @@ Expected<std::unique_ptr<ProgramWriter>> writeProgram(ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   if (functions.size() == 1 && (functions[0].isExternal() || !llvm::hasSingleElement(functions[0].getBody())))
     return makeError(ErrorCode::InvalidInput, "function '", functions[0].getSymName().str(),
-                     "' has no body or several blocks, give it one block");
+                     "' has no body or several blocks, give the function one block");
   if (functions.size() != 1)
     return makeError(ErrorCode::InvalidInput, "a module of ", functions.size(),
                      " functions is not a program, give one function with one block");

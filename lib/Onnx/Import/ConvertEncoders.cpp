@@ -210,7 +210,7 @@ LogicalResult categoryMapper(NodeContext &node) {
   const Dims numbers = node.integersAt("cats_int64s").value_or(Dims());
   if (words.size() != numbers.size())
     return node.invalid("its cats_strings have " + Twine(words.size()) + " entries and its cats_int64s have " +
-                        Twine(numbers.size()) + ", both must have as many");
+                        Twine(numbers.size()) + ", both numbers must be equal");
   return encodeWords(node, words, numbers);
 }
 

@@ -303,7 +303,7 @@ LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int6
   }
   Dims given = givenSteps.value_or(Dims(starts.size(), 1));
   if (ends.size() != starts.size() || givenAxes->size() != starts.size() || given.size() != starts.size())
-    return node.invalid("its starts, ends, axes and steps must have as many elements as each other");
+    return node.invalid("its starts, ends, axes and steps must have equal numbers of elements");
   if (failed(node.axes(*givenAxes, rank)))
     return failure();
   Dims from(rank, 0), steps(rank, 1), dims(shapeOf(x));

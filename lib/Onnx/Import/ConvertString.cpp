@@ -76,7 +76,7 @@ LogicalResult stringSplit(NodeContext &node) {
   const bool isEmpty = elementCount(x.getType()) == 0;
   if (!isEmpty && room < 1)
     return node.unsupported(
-        "the number of parts of a text is known only when the model runs, give it a maxsplit of less than " +
+        "the number of parts of a text is known only when the model runs, give the node a maxsplit of less than " +
         Twine(kMost) + " or declare the shape of its output");
   Type index = node.mlir().getI64Type();
   Dims parts = dims;

@@ -138,8 +138,8 @@ LogicalResult col2ImOfStep(NodeContext &node) {
   Value x = node.whole(node.input(0));
   const int64_t spatial = elementCount(node.input(1).getType());
   if (rankOf(x) != 3 || spatial < 1 || elementCount(node.input(2).getType()) != spatial)
-    return node.invalid("its image_shape and block_shape must have as many entries as each other, and its input must "
-                        "have 3 dimensions");
+    return node.invalid(
+        "its image_shape and block_shape must have equal numbers of entries, and its input must have 3 dimensions");
   StepIntegers integer(node);
   const int64_t images = shapeOf(x)[0], rows = shapeOf(x)[1], places = shapeOf(x)[2];
   const Dims declared = integer.declaredAt(trailingAxes(1, spatial + 2), spatial + 2);
@@ -234,8 +234,8 @@ LogicalResult col2Im(NodeContext &node) {
   if (failed(image) || failed(block))
     return failure();
   if (image->empty() || image->size() != block->size() || rankOf(x) != 3)
-    return node.invalid("its image_shape and block_shape must have as many entries as each other, and its input must "
-                        "have 3 dimensions");
+    return node.invalid(
+        "its image_shape and block_shape must have equal numbers of entries, and its input must have 3 dimensions");
   FailureOr<Windows> windows = windowsOf(node, *image, *block);
   if (failed(windows))
     return failure();

@@ -87,7 +87,7 @@ Value addChannelBias(NodeContext &node, Value x, Value bias) {
 static FailureOr<SmallVector<NamedAttribute>> convolutionAttributes(NodeContext &node, Value x, Value weight) {
   if (rankOf(x) < 3 || rankOf(weight) != rankOf(x))
     return node.invalid("its input has " + Twine(rankOf(x)) + " dimensions and its weight " + Twine(rankOf(weight)) +
-                        ", both must have as many, at least 3");
+                        ", both numbers must be equal and at least 3");
   ArrayRef<int64_t> kernel = shapeOf(weight).drop_front(2);
   if (auto given = node.integersAt("kernel_shape"); given && ArrayRef<int64_t>(*given) != kernel)
     return node.invalid("its kernel_shape must equal the spatial extents of its weight");
@@ -174,8 +174,8 @@ LogicalResult convTranspose(NodeContext &node) {
   Value x = node.input(0), weight = node.input(1);
   int64_t groups = node.integerOr("group", 1);
   if (rankOf(x) < 3 || rankOf(weight) != rankOf(x) || groups < 1 || shapeOf(weight)[0] != shapeOf(x)[1])
-    return node.invalid("its input and its weight must have as many dimensions, at least 3, and dimension 0 of its "
-                        "weight must be the number of channels");
+    return node.invalid("its input and its weight must have the same number of dimensions, at least 3, and dimension 0 "
+                        "of its weight must be the number of channels");
   ArrayRef<int64_t> spatial = shapeOf(x).drop_front(2), kernel = shapeOf(weight).drop_front(2);
   FailureOr<Windows> windows = windowAttributes(node, kernel);
   if (failed(windows))

@@ -89,7 +89,7 @@ private:
       return values;
     if (!wrong)
       (void)converted.invalid("its " + name + " has " + llvm::Twine(values.size()) + " entries and its " + first +
-                              " has " + llvm::Twine(count) + ", both must have as many");
+                              " has " + llvm::Twine(count) + ", both numbers must be equal");
     wrong = true;
     return List(count);
   }

@@ -176,7 +176,7 @@ Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Val
   const ::onnx::AttributeProto *names = context.find("xs", ::onnx::AttributeProto::STRINGS);
   SLUICE_ASSIGN_OR_RETURN(Value root, lookup(context.stringOr("y", "")));
   if (!names || !root || inputs.size() < static_cast<size_t>(names->strings_size()))
-    return malformed(node, "it must name a tensor in 'y' and as many tensors in 'xs' as it has operands");
+    return malformed(node, "it must name a tensor in 'y' and, in 'xs', at most as many tensors as it has operands");
   for (int i = 0; i < names->strings_size(); ++i)
     if (Expected<Value> named = lookup(names->strings(i)); !named || *named != inputs[i]) {
       reportUnsupported(node,
@@ -288,7 +288,7 @@ Status GraphImporter::importNode(const ::onnx::NodeProto &node) {
   // What an exported model says of our own operators is for other runtimes.
   const ::onnx::FunctionProto *function = entry && node.domain() == "sluice" ? nullptr : findFunction(node);
   if (!entry && !control && !function) {
-    reportUnsupported(node, known ? "this version of the operator is not supported" : "no such operator is supported");
+    reportUnsupported(node, known ? "this version of the operator is not supported" : "the operator is not supported");
     return {};
   }
   origins.note(nameOf(node), node.op_type());

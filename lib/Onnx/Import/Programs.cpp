@@ -61,7 +61,7 @@ std::optional<SmallVector<Value>> GraphImporter::takeInputs(const ::onnx::NodePr
     const bool isBounded = input && isTensor(input) && extents.isBounded(input);
     whole.push_back(!isBounded ? input : findsHere() ? takeFound(input) : Value());
     if (isBounded && !whole.back()) {
-      reportUnsupported(node, "how much of its operand holds is known only when the model runs" +
+      reportUnsupported(node, "the number of valid elements of its operand is known only when the model runs" +
                                   origins.describe(input, extents, nameOf(node)));
       return std::nullopt;
     }
@@ -125,14 +125,15 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
     return std::nullopt;
   for (auto [i, before] : llvm::enumerate(parts.carried))
     if (Value after = program.results[1 + i]; after.getType() != before.getType()) {
-      reportUnsupported(node, concat("how often it runs is not known before it does, or often, and its state ", i,
-                                     " is ", describeType(before), " before an iteration and ", describeType(after),
-                                     " behind it: give the most iterations there may be, option '--max-iterations'"));
+      reportUnsupported(node,
+                        concat("its number of iterations is large or known only when the model runs, and its state ", i,
+                               " is ", describeType(before), " before an iteration and ", describeType(after),
+                               " after it: give the largest number of iterations by '--max-iterations'"));
       return std::nullopt;
     }
   SmallVector<Value> results = createLoop(build, parts, *program.region, program.results);
   if (results.empty()) {
-    reportUnsupported(node, concat("what ", parts.most, " iterations stack is too large"));
+    reportUnsupported(node, concat("the values that ", parts.most, " iterations stack are too large"));
     return std::nullopt;
   }
   return results;
@@ -151,15 +152,16 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   parts.carried = ValueRange(inputs.drop_front(2));
   parts.most = trips.most;
   if (stacks && parts.most == kEndless) {
-    reportUnsupported(node, "how often it runs is not known before it does, and it stacks what iterations make: " +
-                                adviseBound(node, inputs));
+    reportUnsupported(
+        node, "its number of iterations is known only when the model runs, and it stacks values of iterations: " +
+                  adviseBound(node, inputs));
     return {};
   }
   auto single = [](Value value, Type type) {
     return !value || (isTensor(value) && elementTypeOf(value) == type && elementCount(value.getType()) == 1);
   };
   if (!single(inputs[0], builder.getI64Type()) || !single(inputs[1], builder.getI1Type()))
-    return malformed(node, "its trip count is not an i64, or its condition is not a bool");
+    return malformed(node, "its trip count must be a single int64, and its condition a single bool");
   if (!llvm::all_of(parts.carried, [](Value value) { return value && isTensor(value); })) {
     reportUnsupported(node,
                       "its number of iterations is unknown or large, and its state does not consist of tensors: " +
@@ -186,10 +188,10 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
   if (llvm::is_contained(program.results, Value()))
     return {}; // What it lacks is in the list.
   if (!single(program.results[0], builder.getI1Type()))
-    return malformed(node, "its body's condition is not a bool");
+    return malformed(node, "the condition that its body returns must be a single bool");
   const bool holds = trips.known && isTrue(inputs[1]) && (trips.isCounted || isTrue(program.results[0]));
   if (isChoice && stacks && !holds) {
-    reportUnsupported(node, "how much of what it stacks holds is not known before it runs");
+    reportUnsupported(node, "the number of valid stacked elements is known only when the model runs");
     return {};
   }
   std::optional<SmallVector<Value>> results = makeLoop(node, parts, program);
@@ -243,7 +245,7 @@ Expected<SmallVector<Value>> GraphImporter::scanProgram(const ::onnx::NodeProto 
     const int64_t rank = rankOf(stack),
                   axis = form.outputAxes[i - carried] + (form.outputAxes[i - carried] < 0 ? rank : 0);
     if (axis < 0 || axis >= rank) {
-      Status status = malformed(node, "the values it stacks do not fit together");
+      Status status = malformed(node, "the axis along which it stacks is out of range");
       return propagate(status);
     }
     if (form.outputReversed[i - carried])

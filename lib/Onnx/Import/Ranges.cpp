@@ -103,7 +103,7 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (value.getType() != values[0].getType() &&
         (!first || !type || type.getElementType() != first.getElementType() || type.getRank() != first.getRank()))
-      return differ(op, i, "its results have other types");
+      return differ(op, i, "the types of its results differ");
   }
   if (!first)
     return {};
@@ -116,8 +116,8 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     const auto *larger = llvm::find_if(sizes, [&](int64_t size) { return size > sizes[0]; });
     if (larger != sizes.end())
       return differ(op, larger - sizes.begin(),
-                    concat("dimension ", dim, " of its result has ", *larger, " and ", sizes[0],
-                           " elements, and memory is planned for the latter"));
+                    concat("dimension ", dim, " of its result has ", *larger, " elements, more than the ", sizes[0],
+                           " at the largest sizes"));
     std::optional<Extent> extent = fit(sizes);
     if (!extent)
       return differ(op, other - sizes.begin(),
@@ -160,7 +160,7 @@ Status Generalizer::uniteConstants(const Operations &ops) {
     if (elementCount(other.getShapedType()) <= kMostNumbers)
       row = NodeContext::numbersOf(other);
     if (!row || llvm::any_of(*row, [](double x) { return x != std::rint(x) || std::abs(x) > 0x1p53; }))
-      return differ(first, i, "it has other constant values");
+      return differ(first, i, "its constant values differ");
     rows.push_back(*row);
   }
   const bool isRow = llvm::any_of(rows, [&](const auto &row) { return row.size() != rows[0].size(); });
@@ -179,7 +179,7 @@ Status Generalizer::uniteConstants(const Operations &ops) {
     for (size_t k = 0; k < rows[0].size(); ++k) {
       std::optional<Extent> element = valuesOf([&](ArrayRef<double> row) { return row[k]; });
       if (!element)
-        return differ(first, 1, "it has other constant values");
+        return differ(first, 1, "its constant values differ");
       elements.push_back(*element);
     }
     united = numbersAt(builder, first.getLoc(), elements, RankedTensorType::get(type.getShape(), index));
@@ -188,10 +188,10 @@ Status Generalizer::uniteConstants(const Operations &ops) {
     for (auto [i, row] : llvm::enumerate(rows))
       for (size_t k = 1; k < row.size(); ++k)
         if (row[k] - row[k - 1] != static_cast<double>(step))
-          return differ(first, i, "it has other constant values");
+          return differ(first, i, "its constant values differ");
     std::optional<Extent> start = valuesOf([&](ArrayRef<double> row) { return row.empty() ? 0 : row[0]; });
     if (!start)
-      return differ(first, 1, "it has other constant values");
+      return differ(first, 1, "its constant values differ");
     const dataflow::Extents extents = extentsOf(type);
     auto list = tensorOf({productOf(extents)}, index);
     Value from = start->isConstant() ? build.splat(index, static_cast<double>(start->most()))
@@ -202,7 +202,7 @@ Status Generalizer::uniteConstants(const Operations &ops) {
   }
   united = build.cast(united, type.getElementType());
   if (!united)
-    return differ(first, 1, "it has other constant values");
+    return differ(first, 1, "its constant values differ");
   replaceBy(first, united);
   return {};
 }
@@ -226,7 +226,7 @@ Status Generalizer::uniteSlices(const Operations &ops) {
       continue;
     std::optional<Extent> start = fit(values);
     if (!start)
-      return differ(first, 1, concat("it starts elsewhere in dimension ", dim));
+      return differ(first, 1, concat("it starts at different positions in dimension ", dim));
     moved.emplace_back(static_cast<int64_t>(dim), *start);
     starts[dim] = 0;
     between[dim] = from[dim];
@@ -246,7 +246,7 @@ Status Generalizer::uniteSlices(const Operations &ops) {
     value = build.create<GatherOp>({value, positions}, build.integer("axis", dim));
   }
   if (!value)
-    return differ(first, 1, "it starts elsewhere: " + build.message());
+    return differ(first, 1, "it starts at different positions: " + build.message());
   replaceBy(first, value);
   return {};
 }
@@ -261,9 +261,9 @@ Status Generalizer::compareAttributes(const Operations &ops) {
     for (NamedAttribute attribute : ops[0]->getAttrDictionary())
       if (op->getAttr(attribute.getName()) != attribute.getValue() &&
           !(runsLess && attribute.getName() == loop.getMostAttrName()))
-        return differ(ops[0], i, concat("its attribute '", attribute.getName().str(), "' is another one"));
+        return differ(ops[0], i, concat("its attribute '", attribute.getName().str(), "' differs"));
     if (op->getAttrDictionary().size() != ops[0]->getAttrDictionary().size())
-      return differ(ops[0], i, "it has other attributes");
+      return differ(ops[0], i, "its attributes differ");
   }
   return {};
 }
@@ -273,11 +273,11 @@ Status Generalizer::visit(const Operations &ops) {
     if (op->getName() != ops[0]->getName() || op->getNumOperands() != ops[0]->getNumOperands() ||
         op->getNumResults() != ops[0]->getNumResults() || op->getNumRegions() != ops[0]->getNumRegions())
       return differ(ops[0], i,
-                    concat("it needs other operators, '", op->getName().getStringRef().str(), "' and '",
+                    concat("it becomes different operators, '", op->getName().getStringRef().str(), "' and '",
                            ops[0]->getName().getStringRef().str(), "'"));
     for (auto [a, c] : llvm::zip(op->getOperands(), ops[0]->getOperands()))
       if (numbers[i].lookup(a) != numbers[0].lookup(c))
-        return differ(ops[0], i, "it has other operands");
+        return differ(ops[0], i, "its operands differ");
   }
   for (unsigned result = 0; result < ops[0]->getNumResults(); ++result) {
     SmallVector<Value> values;
@@ -289,7 +289,7 @@ Status Generalizer::visit(const Operations &ops) {
     SmallVector<Block *> blocks;
     for (auto [i, op] : llvm::enumerate(ops)) {
       if (op->getRegion(region).getBlocks().size() != 1)
-        return differ(ops[0], i, "it has other programs");
+        return differ(ops[0], i, "its programs differ");
       blocks.push_back(&op->getRegion(region).front());
     }
     SLUICE_RETURN_IF_ERROR(visit(blocks, ops[0]));
@@ -308,7 +308,7 @@ Status Generalizer::visit(ArrayRef<Block *> blocks, Operation *around) {
     SmallVector<Value> values;
     for (auto [i, block] : llvm::enumerate(blocks)) {
       if (block->getNumArguments() != blocks[0]->getNumArguments())
-        return differ(around, i, "it has other arguments");
+        return differ(around, i, "the arguments of its programs differ");
       values.push_back(block->getArgument(argument));
     }
     SLUICE_RETURN_IF_ERROR(unite(values, around));
@@ -321,7 +321,7 @@ Status Generalizer::visit(ArrayRef<Block *> blocks, Operation *around) {
     for (auto [i, list] : llvm::enumerate(lists)) {
       if (list.size() <= position || list[position]->getName() != lists[0][position]->getName())
         return differ(lists[0][position], i,
-                      concat("it needs other operators, '",
+                      concat("it becomes different operators, '",
                              list.size() <= position ? "none" : list[position]->getName().getStringRef().str(),
                              "' and '", lists[0][position]->getName().getStringRef().str(), "'"));
       ops.push_back(list[position]);
@@ -359,7 +359,7 @@ Status Generalizer::uniteIndexRanges() {
       if (!number)
         return makeError(ErrorCode::Unsupported, "the largest valid index in input '",
                          inputName(function, argument).str(),
-                         "' is no sum, product or quotient of the dimensions with ranges, option '--dim', give "
+                         "' is not a sum, product or quotient of the dimensions with ranges, option '--dim', give "
                          "smaller ranges or single sizes");
       AffineExpr expression =
           number->isConstant() ? getAffineConstantExpr(number->most(), function.getContext()) : number->expr();

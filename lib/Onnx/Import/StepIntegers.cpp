@@ -54,8 +54,8 @@ LogicalResult StepIntegers::require(Value condition) {
   if (!checked)
     return failure();
   if (build.whole(checked) == checked)
-    return build.unsupported("its operands are not known before the model runs, which has too many extents that a "
-                             "step finds to check them");
+    return build.unsupported("its operands are known only when the model runs, and the model already has too many "
+                             "extents that are found at run time");
   return success();
 }
 
@@ -69,7 +69,7 @@ Value StepIntegers::isEqual(Value x, int64_t value) { return build.compare(Compa
 FailureOr<Value> StepIntegers::axes(size_t input, int64_t rank) {
   Value given = build.input(input);
   if (!isa<IntegerType>(elementTypeOf(given)) || rankOf(given) > 1)
-    return build.invalid("its axes are not integers");
+    return build.invalid("its axes must be a list of integers");
   if (failed(build.limit(given, AllowedIndices{-rank, rank - 1, std::nullopt})))
     return failure();
   Value own = vectorOf(given);
@@ -178,13 +178,13 @@ FailureOr<AxesChoice> AxesChoice::create(NodeContext &node, Value axes, ArrayRef
   constexpr size_t kMostSets = 70; // There are 70 sets of 4 of 8 axes.
   const auto count = static_cast<int64_t>(candidates.size());
   if (size > count)
-    return node.invalid("it names " + Twine(size) + " axes, of " + Twine(count) + " that there can be");
+    return node.invalid("it names " + Twine(size) + " axes, and its input has only " + Twine(count));
   AxesChoice choice(node);
   // Enumerates the sets in lexicographic order of positions in `candidates`.
   for (Dims at = trailingAxes(0, size);;) {
     if (choice.sets.size() == kMostSets)
-      return node.unsupported("its axes are not known before the model runs, and can be more than " + Twine(kMostSets) +
-                              " sets of axes");
+      return node.unsupported("its axes are known only when the model runs, and there are more than " +
+                              Twine(kMostSets) + " possible sets of axes");
     Dims &set = choice.sets.emplace_back();
     for (int64_t position : at)
       set.push_back(candidates[position]);

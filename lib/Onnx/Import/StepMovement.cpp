@@ -26,7 +26,8 @@ Value wholeInput(NodeContext &node, StringRef what) {
   Value x = node.whole(node.input(0));
   if (!node.extents->isBounded(x))
     return x;
-  (void)node.unsupported("its " + what + " is not known before the model runs, nor how much of its operand holds");
+  (void)node.unsupported("its " + what +
+                         " and the number of valid elements of its operand are not known before the model runs");
   return {};
 }
 
@@ -37,10 +38,10 @@ public:
   static FailureOr<ByAxis> create(NodeContext &node, size_t input, int64_t rank, int64_t count) {
     ByAxis result(node, rank, count);
     if (node.has(input) && elementCount(node.input(input).getType()) != count)
-      return node.invalid("its axes are " + Twine(elementCount(node.input(input).getType()).value()) +
-                          ", and it has numbers for " + Twine(count));
+      return node.invalid("it has " + Twine(elementCount(node.input(input).getType()).value()) +
+                          " axes, and numbers for " + Twine(count) + " axes");
     if (!node.has(input) && count > rank)
-      return node.invalid("it has numbers for " + Twine(count) + " axes of " + Twine(rank));
+      return node.invalid("it has numbers for " + Twine(count) + " axes, and its input has only " + Twine(rank));
     if (node.has(input) && count > 0 && !getIntegers(node.input(input))) {
       FailureOr<Value> axes = StepIntegers(node).axes(input, rank);
       if (failed(axes))
@@ -256,7 +257,7 @@ FailureOr<Dims> axesOfOne(NodeContext &node, Value &x) {
   if (!follows && !node.extents->isBounded(x))
     return axes;
   if (llvm::any_of(axes, [&](int64_t d) { return bool(node.extents->of(x, d)); }))
-    return node.unsupported("how much of its operand holds is not known before the model runs");
+    return node.unsupported("the number of valid elements of its operand is not known before the model runs");
   // A constant would fold to another one at each size.
   StepIntegers step(node);
   Value extents = node.create<CopyOp>({node.integers(shapeOf(x))}), isSure;
@@ -345,7 +346,8 @@ LogicalResult tileFound(NodeContext &node) {
     return failure();
   const int64_t rank = rankOf(x);
   if (static_cast<int64_t>(repeats->size()) != rank)
-    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(rank) + " dimensions");
+    return node.invalid("it has " + Twine(repeats->size()) + " repeats for " + Twine(rank) +
+                        " dimensions, one for each is needed");
   const std::optional<Dims> declared = node.declaredShape(0);
   StepIntegers step(node);
   SmallVector<Size> sizes(rank);
@@ -358,7 +360,7 @@ LogicalResult tileFound(NodeContext &node) {
     if (most == Interval::kNone)
       return node.unbounded(1, "repeats");
     if (most < 0 || most > kMostNumber)
-      return node.invalid("its repeats are out of range");
+      return node.invalid("one of its repeats is negative or too large");
     // One repeat above the bound fails the step, as any greater number would.
     if (!repeat.known && extent > 0) {
       sizes[i].room = node.roomOf((Count(most) * extent).value(), i);
@@ -382,7 +384,8 @@ FailureOr<SmallVector<Value>> splitFound(NodeContext &node, int64_t axis, int64_
     return failure();
   const int64_t extent = shapeOf(x)[axis];
   if (static_cast<int64_t>(parts->size()) != count)
-    return node.invalid("its split has " + Twine(parts->size()) + " sizes for " + Twine(count) + " outputs");
+    return node.invalid("its split has " + Twine(parts->size()) + " sizes for " + Twine(count) +
+                        " outputs, one for each is needed");
   if (failed(node.limit(node.input(1), AllowedIndices{count == 1 ? extent : 0, extent, std::nullopt})))
     return failure();
   StepIntegers step(node);
@@ -495,7 +498,7 @@ LogicalResult sliceFound(NodeContext &node) {
   const int64_t rank = rankOf(x);
   if (rankOf(starts) != 1 || shapeOf(starts) != shapeOf(ends) ||
       (hasSteps && shapeOf(node.input(4)) != shapeOf(starts)))
-    return node.invalid("its starts, ends and steps are not as many");
+    return node.invalid("its starts, ends and steps must have equal numbers of elements");
   const int64_t count = shapeOf(starts)[0];
   FailureOr<ByAxis> by = ByAxis::create(node, 3, rank, count);
   if (failed(by))
@@ -549,7 +552,7 @@ LogicalResult padFound(NodeContext &node, PadMode mode, Value value) {
   const int64_t rank = rankOf(x), count = static_cast<int64_t>(pads->size()) / 2;
   if (static_cast<int64_t>(pads->size()) != 2 * count || (!node.has(3) && count != rank))
     return node.invalid("it has " + Twine(pads->size()) + " pads for " + Twine(node.has(3) ? count : rank) +
-                        " dimensions");
+                        " dimensions, two for each are needed");
   FailureOr<ByAxis> by = ByAxis::create(node, 3, rank, count);
   if (failed(by))
     return failure();

@@ -57,7 +57,7 @@ FailureOr<NodeContext::Size> StepReals::sizeAt(size_t index, StringRef what, int
     return build.invalid("it has no " + what);
   Value given = build.input(index);
   if (elementCount(given.getType()) != 1)
-    return build.invalid("its " + what + " is not one number");
+    return build.invalid("its " + what + " must be one number");
   if (isa<IntegerType>(elementTypeOf(given))) {
     FailureOr<SmallVector<NodeContext::Size>> sizes = build.sizesAt(index, what, Dims{otherwise});
     if (failed(sizes))

@@ -84,8 +84,8 @@ LogicalResult StepResize::readRegion() {
   Value region = node.input(*form.region);
   const auto count = static_cast<int64_t>(all.size());
   if (elementCount(region.getType()) != 2 * count)
-    return node.invalid("its roi has " + Twine(elementCount(region.getType()).value()) + " values for " + Twine(count) +
-                        " dimensions");
+    return node.invalid("its roi has " + Twine(elementCount(region.getType()).value()) + " values, " +
+                        Twine(2 * count) + " are needed: a start and an end for each dimension");
   for (auto [i, along] : llvm::enumerate(all)) {
     along.start = real.of(integer.elementOf(region, static_cast<int64_t>(i)));
     along.end = real.of(integer.elementOf(region, static_cast<int64_t>(i) + count));
@@ -98,7 +98,7 @@ LogicalResult StepResize::readScales() {
   Value scales = node.input(*form.scales);
   if (elementCount(scales.getType()) != static_cast<int64_t>(all.size()) || rankOf(scales) != 1)
     return node.invalid("it has " + Twine(elementCount(scales.getType()).value()) + " scales for " + Twine(all.size()) +
-                        " dimensions");
+                        " dimensions, one for each is needed");
   const double mostGiven = real.intervalAt(*form.scales).high;
   for (auto [i, along] : llvm::enumerate(all)) {
     along.scale = real.of(integer.elementOf(scales, static_cast<int64_t>(i)));
@@ -133,10 +133,11 @@ LogicalResult StepResize::readSizes() {
   if (failed(sizes))
     return failure();
   if (sizes->size() != all.size())
-    return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(all.size()) + " dimensions");
+    return node.invalid("it has " + Twine(sizes->size()) + " sizes for " + Twine(all.size()) +
+                        " dimensions, one for each is needed");
   for (auto [along, size] : llvm::zip(all, *sizes)) {
     if (size.room < 0 || size.room >= kMostExtent)
-      return node.invalid("its result's size is out of range");
+      return node.invalid("the size of its result is out of range");
     along.size = size;
     along.stretched = real.of(integer.countOf(size));
     Value in = real.number(static_cast<double>(along.in));
@@ -311,7 +312,8 @@ Value StepResize::antialiased(Value value, const Along &along, Value at) {
   const int64_t beside = excludes ? 0 : reach * in + 1, count = in + 2 * beside;
   constexpr int64_t kMostWeights = int64_t(1) << 28;
   if (Count(along.size.room) * count > kMostWeights) {
-    (void)node.unsupported("it resamples " + Twine(in) + " elements to up to " + Twine(along.size.room));
+    (void)node.unsupported("it resamples " + Twine(in) + " elements to up to " + Twine(along.size.room) +
+                           ", which needs too many weights");
     return {};
   }
   Value one = real.number(1);
@@ -350,17 +352,17 @@ Value StepResize::antialiased(Value value, const Along &along, Value at) {
 
 LogicalResult StepResize::run() {
   if (node.extents->isBounded(x))
-    return node.unsupported("how much of its operand holds is known only when the model runs");
+    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
   Type type = elementTypeOf(x);
   const bool isNearest = form.mode == ResizeMode::nearest;
   const bool antialiases = !isNearest && node.integerOr("antialias", 0) != 0;
   if (!isNearest && !isa<FloatType>(type))
-    return node.unsupported("it interpolates elements that are not floating-point numbers");
+    return node.unsupported("it interpolates integers, and only floating-point elements are supported");
   if (antialiases && form.crops())
-    return node.unsupported("it asks for antialiasing of a cropped region");
+    return node.unsupported("antialiasing of a cropped region is not supported");
   for (int64_t axis : form.axes) {
     if (shapeOf(x)[axis] == 0)
-      return node.invalid("its input is empty");
+      return node.invalid("its input has no elements");
     all.push_back({axis, shapeOf(x)[axis], {}, {}, {}, {}, {}, {}, false});
   }
   if (all.empty())

@@ -86,7 +86,7 @@ func.func @result(%x: tensor<8xf32>) {
 
 func.func @far(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{takes 5 and 0 elements of neighbours that have only 4}}
+  // expected-error @+1 {{needs 5 and 0 elements of neighbours that have only 4}}
   %y = dataflow.halo %x dim 0 low 5 high 0 over [2:1] : tensor<4xf32> -> tensor<9xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @room(%x: tensor<3xf32>) {
 
 func.func @reach(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{takes 4 and 0 elements of neighbours that have only 3}}
+  // expected-error @+1 {{needs 4 and 0 elements of neighbours that have only 3}}
   %y = dataflow.halo %x dim 0 low 4 high 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4xf32> -> tensor<8xf32>
   return
 }

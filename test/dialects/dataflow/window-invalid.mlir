@@ -33,7 +33,7 @@ func.func @channels(%x: tensor<1x2x9x10xf32>) {
 // -----
 
 func.func @power(%x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{p is 1000000000000, and must be from 1 to64}}
+  // expected-error @+1 {{p is 1000000000000, and must be from 1 to 64}}
   %0 = dataflow.pool lp %x kernel [3, 3] strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] {p = 1000000000000 : i64} : tensor<1x2x9x10xf32> -> tensor<1x2x5x5xf32>
   return
 }

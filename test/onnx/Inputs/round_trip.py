@@ -123,7 +123,8 @@ def importing(sluice, model, data, output):
     try:
         call(command + options)
     except Failure as failure:
-        if not any(why in str(failure) for why in ("known only when the model runs, in a dimension whose extent in the input is known only then, too", "extents that change between steps")):
+        if not any(why in str(failure) for why in ("not known before the model runs", "known only when the model runs",
+                                                   "extents that change between steps")):
             raise
         options += values(sluice, model, data)
         call(command + options)

@@ -82,7 +82,7 @@ TEST_CASE("Every truncation of a model is refused or opens, none crashes", "[onn
 }
 
 TEST_CASE("Garbage is refused", "[onnx]") {
-  CHECK_THAT(messageOf(ModelFile::fromBytes("", "empty.onnx")), Contains("holds no graph"));
+  CHECK_THAT(messageOf(ModelFile::fromBytes("", "empty.onnx")), Contains("has no graph and is not an ONNX model"));
   CHECK_FALSE(ModelFile::fromBytes(std::string(4096, '\xff'), "ff.onnx"));
   CHECK_FALSE(ModelFile::fromBytes("PK\x03\x04 not a model at all, a zip archive perhaps", "zip.onnx"));
   CHECK_THAT(messageOf(ModelFile::open("/nonexistent/model.onnx")), Contains("cannot open"));
@@ -183,11 +183,12 @@ TEST_CASE("Names must be defined, once, and without cycles", "[onnx]") {
 
   SECTION("undefined input") {
     relu->set_input(0, "ghost");
-    CHECK_THAT(messageOf(openProto(proto)), Contains("node 'relu' reads 'ghost', which nothing defines"));
+    CHECK_THAT(messageOf(openProto(proto)),
+               Contains("node 'relu' reads 'ghost', which no node, input or initializer defines"));
   }
   SECTION("undefined graph output") {
     graph->mutable_output(0)->set_name("ghost");
-    CHECK_THAT(messageOf(openProto(proto)), Contains("nothing defines the graph output 'ghost'"));
+    CHECK_THAT(messageOf(openProto(proto)), Contains("no node, input or initializer defines the graph output 'ghost'"));
   }
   SECTION("a node feeds itself") {
     relu->set_input(0, "y");

@@ -43,7 +43,7 @@ static const std::vector<Mutation> &mutations() {
       {"arena missing", [](Example &e) { e.plan.arenaBytes.pop_back(); }, "1 arenas for 2 memories"},
       {"arena negative", [](Example &e) { e.plan.arenaBytes[0] = -64; }, "negative size"},
       {"arena over capacity", [](Example &e) { e.machine.memories[1].capacityBytes = 255; },
-       "256 bytes of a capacity of 255"},
+       "256 bytes, and the capacity is 255"},
       // Residencies.
       {"memory does not exist", [](Example &e) { e.at(e.tAcc).memory = MemoryId(2); }, "memory that does not exist"},
       {"tensor does not exist", [](Example &e) { e.at(e.tAcc).tensor = TensorId(99); }, "tensor that does not exist"},
@@ -123,7 +123,7 @@ static const std::vector<Mutation> &mutations() {
       {"written twice", [](Example &e) { e.copy(e.in, e.tHost, e.tAgain, {}); }, "which command 6 wrote"},
       // Data flow.
       {"read of what nothing writes", [](Example &e) { e.command(e.runD).reads[0] = e.residency(e.t, 1, 128); },
-       "which nothing writes"},
+       "which no command writes"},
       {"read without waiting", [](Example &e) { e.command(e.runA).waits.clear(); },
        "reads 'x' (residency 4 in 'gpu0') without waiting"},
       {"read before the write",
@@ -381,15 +381,15 @@ TEST_CASE("each rule of files is checked", "[plan]") {
   static const std::vector<FileMutation> list = {
       {"as it is", [](FileExample &) {}, nullptr},
       {"a file's copy on a stream for others", [](FileExample &e) { e.command(e.outT).stream = e.out; },
-       "is of a file's, on a stream that is not for files"},
+       "copies from or to a file, on a stream that is not for files"},
       {"another copy on a file's stream", [](FileExample &e) { e.command(e.inW).stream = e.fileIn; },
-       "is on a stream for files, and neither of its memories is one"},
+       "is on a stream for files, and copies between two memories that are not files"},
       {"a launch on a file's stream", [](FileExample &e) { e.command(e.runA).stream = e.fileIn; },
        "is on a stream for copies"},
       {"an input's home", [](FileExample &e) { e.at(e.xHome).memory = MemoryId(2U); }, "home outside host memory"},
       {"an output's home", [](FileExample &e) { e.at(e.yHome).memory = MemoryId(2U); }, "home outside host memory"},
       {"a state's two homes", [](FileExample &e) { e.at(e.nextHome).memory = MemoryId(0U); },
-       "has its home in another memory than its state"},
+       "has its home in a memory other than that of its state"},
       // Arena of 64, and homes of x, w and y.
       {"the host's homes fit", [](FileExample &e) { e.machine.memories[0].capacityBytes = 256; }, nullptr},
       {"rows that are looked up are less than their table",
@@ -399,9 +399,9 @@ TEST_CASE("each rule of files is checked", "[plan]") {
        },
        nullptr},
       {"the host's homes do not", [](FileExample &e) { e.machine.memories[0].capacityBytes = 255; },
-       "arena and homes in memory 'host' take 256 bytes of a capacity of 255"},
+       "arena and homes in memory 'host' have 256 bytes, and the capacity is 255"},
       {"the file's arena", [](FileExample &e) { e.machine.memories[2].capacityBytes = 32; },
-       "64 bytes of a capacity of 32"},
+       "64 bytes, and the capacity is 32"},
   };
   for (const FileMutation &mutation : list) {
     FileExample e;

@@ -85,7 +85,7 @@ TEST_CASE("splits that cannot be are refused", "[tiling]") {
   program.operators[1].rules[kRows].halos.assign(2, {});
   CHECK(checkSplits(program, {{product, kRows, 2}}));
   program.operators[1].rules[kRows].halos[0].high = 1;
-  CHECK_THAT(why({{product, kRows, 2}}), Catch::Contains("read elements of their neighbours"));
+  CHECK_THAT(why({{product, kRows, 2}}), Catch::Contains("read elements of neighbouring parts"));
 }
 
 TEST_CASE("the operator that dominates is split as is fastest", "[tiling]") {

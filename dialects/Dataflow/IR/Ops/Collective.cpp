@@ -234,7 +234,7 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   }
   // Neighbours alone are asked.
   if (low < 0 || high < 0 || low > least || high > least)
-    return emitOptionalError(loc, "takes ", low, " and ", high, " elements of neighbours that have only ", least);
+    return emitOptionalError(loc, "needs ", low, " and ", high, " elements of neighbours that have only ", least);
   results.push_back(withExtent(type, dim, type.getDimSize(dim) + low + high));
   return success();
 }
