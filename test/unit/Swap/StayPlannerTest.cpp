@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::test;
