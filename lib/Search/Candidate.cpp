@@ -41,6 +41,9 @@ CandidateSpace::CandidateSpace(const Graph &graph, const Machine &machine, const
     if (mayStart(order))
       starts.emplace_back(name, std::move(order));
   keepsStates = mayKeepStates(graph, machine);
+  for (const Tensor &tensor : graph.tensors())
+    if (tensor.kind == TensorKind::State && tensor.updatedBy.valid())
+      stateBytes = saturatingAdd(stateBytes, tensor.bytes);
   sizes.resize(machine.memories.size());
   SwapProblem problem = problemFor(starts.front().second);
   for (uint32_t m = 1; m < sizes.size(); ++m) {
@@ -85,6 +88,15 @@ std::vector<NamedCandidate> CandidateSpace::offsetSeeds() const {
   return seeds;
 }
 
+double CandidateSpace::shareOfStates(double shareOfMemory) const {
+  int64_t largest = 0;
+  for (size_t m = 1; m < capacityBytes.size(); ++m)
+    largest = std::max(largest, capacityBytes[m]);
+  if (stateBytes == 0)
+    return 0;
+  return std::min(1.0, shareOfMemory * static_cast<double>(largest) / static_cast<double>(stateBytes));
+}
+
 std::vector<NamedCandidate> CandidateSpace::keepingSeeds(const NamedCandidate &seed) const {
   // Of a share for which there is no room, the planner takes the half, and so on.
   static constexpr double kShares[] = {1, 0.1};
@@ -94,6 +106,11 @@ std::vector<NamedCandidate> CandidateSpace::keepingSeeds(const NamedCandidate &s
     varied.name += concat("/keep-", share);
     varied.genes.offsets.keptStates = share;
   }
+  static constexpr double kSpread = 0.6;
+  NamedCandidate &spread = keeping.emplace_back(seed);
+  spread.name += concat("/spread-", kSpread);
+  spread.genes.offsets.keptStates = shareOfStates(kSpread);
+  spread.genes.offsets.keptChoice = StateChoice::Spread;
   return keeping;
 }
 
@@ -112,30 +129,37 @@ std::vector<NamedCandidate> CandidateSpace::staySeeds() const {
   // Other orders are for the search: here they are rarely better.
   static constexpr size_t kOrders = 2;
   struct Shares {
-    double keptStates, restingStates, presence;
+    double kept;      ///< Of the memory, states that always stay, spread over the order of updates.
+    double resting;   ///< SwapParams::restingStates.
+    double presence;  ///< SwapParams::presence.
+    double edges = 0; ///< SwapParams::keptStates, chosen at the edges.
   };
-  static constexpr Shares kShares[] = {{0, 0, 1},      {0.1, 0, 1},    {0, 0.4, 0.75}, {0, 0, 0.75},
-                                       {0.1, 0, 0.75}, {0, 0.4, 0.65}, {0, 0.8, 0.75}, {0.1, 0.4, 1}};
+  static constexpr Shares kShares[] = {{0, 0, 1},     {0, 0, 1, 0.1},  {0, 0.4, 0.75}, {0.3, 0.4, 0.75},
+                                       {0.6, 0, 0.9}, {0.6, 0.2, 0.9}, {0, 0.8, 0.65}};
   for (const Shares &shares : kShares)
     for (size_t i = 0; i < std::min(kOrders, starts.size()); ++i) {
-      if ((shares.keptStates > 0 || shares.restingStates > 0) && !keepsStates)
+      if (!keepsStates && shares.kept + shares.resting + shares.edges > 0)
         continue;
       const auto &[orderName, order] = starts[i];
       NamedCandidate &seed = seeds.emplace_back();
-      seed.name = concat("stays/", orderName);
       seed.genes.order = order;
       seed.genes.allocator = Allocator::Stays;
       SwapParams &params = seed.genes.offsets;
       params.passes = 5;
       params.idleWeight = 0.5;
-      auto name = [&](const char *what, double share, double usual) {
+      params.keptStates = shares.kept > 0 ? shareOfStates(shares.kept) : shares.edges;
+      params.keptChoice = shares.kept > 0 ? StateChoice::Spread : StateChoice::Edges;
+      params.restingStates = shares.resting;
+      params.presence = shares.presence;
+      seed.name = concat("stays/", orderName);
+      auto append = [&](const char *what, double share, double usual) {
         if (share != usual)
           seed.name += concat("/", what, "-", share);
-        return share;
       };
-      params.keptStates = name("keep", shares.keptStates, 0);
-      params.restingStates = name("rest", shares.restingStates, 0);
-      params.presence = name("presence", shares.presence, 1);
+      append("keep", shares.edges, 0);
+      append("spread", shares.kept, 0);
+      append("rest", shares.resting, 0);
+      append("presence", shares.presence, 1);
     }
   return seeds;
 }
@@ -382,8 +406,10 @@ std::vector<Candidate> CandidateSpace::crossover(const Candidate &mother, const 
     maybeSwap(a.offsets.distanceExponent, b.offsets.distanceExponent);
     maybeSwap(a.offsets.passes, b.offsets.passes);
     maybeSwap(a.offsets.inPlace, b.offsets.inPlace);
-    if (machine.hasFiles() || keepsStates)
-      maybeSwap(a.offsets.keptStates, b.offsets.keptStates);
+    if ((machine.hasFiles() || keepsStates) && rng.chance(0.5)) {
+      std::swap(a.offsets.keptStates, b.offsets.keptStates);
+      std::swap(a.offsets.keptChoice, b.offsets.keptChoice);
+    }
     if (a.allocator == Allocator::Stays) {
       maybeSwap(a.offsets.restingStates, b.offsets.restingStates);
       maybeSwap(a.offsets.presence, b.offsets.presence);
@@ -424,6 +450,12 @@ void CandidateSpace::mutatePools(Candidate &candidate, double probability, Rng &
   fitPools(candidate);
 }
 
+void CandidateSpace::mutateKeptStates(SwapParams &params, double width, Rng &rng) const {
+  params.keptStates = std::clamp(params.keptStates + width * rng.normal(), 0.0, 1.0);
+  if (rng.chance(0.25))
+    params.keptChoice = params.keptChoice == StateChoice::Edges ? StateChoice::Spread : StateChoice::Edges;
+}
+
 void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   auto scale = [&](double &value) { value = std::clamp(value * std::exp(0.7 * rng.normal()), 1e-3, 1e3); };
   if (machine.hasFiles() && rng.chance(0.3)) {
@@ -440,7 +472,7 @@ void CandidateSpace::mutateOffsets(SwapParams &params, Rng &rng) const {
   }
   // Where keeping states does not pay, the rest of the search does not vary it.
   if (!machine.hasFiles() && params.keptStates > 0 && rng.chance(0.2)) {
-    params.keptStates = std::clamp(params.keptStates + 0.2 * rng.normal(), 0.0, 1.0);
+    mutateKeptStates(params, 0.2, rng);
     return;
   }
   const bool weighs = params.eviction == EvictionPolicy::CostAware;
@@ -482,7 +514,7 @@ void CandidateSpace::mutateStays(SwapParams &params, Rng &rng) const {
     params.presence = std::clamp(params.presence + 0.1 * rng.normal(), 0.3, 1.0);
     break;
   case 4:
-    params.keptStates = std::clamp(params.keptStates + 0.05 * rng.normal(), 0.0, 1.0);
+    mutateKeptStates(params, 0.05, rng);
     break;
   default:
     params.restingStates = std::clamp(params.restingStates + 0.15 * rng.normal(), 0.0, 1.0);

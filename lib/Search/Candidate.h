@@ -75,7 +75,8 @@ public:
 
   /// Every order with every eviction policy, the most promising first.
   std::vector<NamedCandidate> offsetSeeds() const;
-  /// The first orders with planSwapStays, if that plans for the machine, and the first order with kept states.
+  /// The first orders with planSwapStays, if that plans for the machine, with several shares of kept and of resting
+  /// states and of presence.
   std::vector<NamedCandidate> staySeeds() const;
   /// Every order with each of three pools: one class, powers of two, and one class for each
   /// size. Pools that exceed the capacity are left out.
@@ -98,6 +99,8 @@ public:
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
+  /// SwapParams::keptStates for states of a share of the largest accelerator memory.
+  double shareOfStates(double shareOfMemory) const;
   /// The seed with some shares of the states on their devices from step to step.
   std::vector<NamedCandidate> keepingSeeds(const NamedCandidate &seed) const;
   /// The seeds with several ways to use files and to keep states on their devices.
@@ -112,6 +115,7 @@ private:
   void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
   void mutateOffsets(SwapParams &params, Rng &rng) const;
   void mutateStays(SwapParams &params, Rng &rng) const;
+  void mutateKeptStates(SwapParams &params, double width, Rng &rng) const;
   void crossPools(Candidate &a, Candidate &b, Rng &rng) const;
 
   const Graph &graph;
@@ -122,6 +126,7 @@ private:
   std::vector<std::pair<std::string, Schedule>> starts;
   std::vector<std::vector<int64_t>> sizes; ///< For each memory: TS of SwapAdvisor.
   bool keepsStates = false;                ///< Candidates may keep states on their devices.
+  int64_t stateBytes = 0;                  ///< Of the states that a step updates.
 };
 
 } // namespace sluice

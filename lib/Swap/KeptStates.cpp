@@ -16,12 +16,18 @@ namespace {
 
 class StateKeeper {
 public:
-  StateKeeper(const ProblemIndex &index, MemoryId memory) : index(index), memory(memory) {
+  StateKeeper(const ProblemIndex &index, MemoryId memory, StateChoice choice) : index(index), memory(memory) {
     for (TensorId t : index.tensors())
       if (mayStay(t)) {
         states.push_back(t);
         total = saturatingAdd(total, index.bytes[t.index()]);
       }
+    isSpread = choice == StateChoice::Spread;
+    if (isSpread) {
+      std::stable_sort(states.begin(), states.end(),
+                       [&](TensorId a, TensorId b) { return updatedAt(a) < updatedAt(b); });
+      return;
+    }
     // What is read early cannot come in before, and what is updated late cannot leave before the step ends.
     auto slack = [&](TensorId t) {
       const Position first = index.uses(index.spot(t, memory)).front();
@@ -35,11 +41,17 @@ public:
       const auto budget = static_cast<int64_t>(share * static_cast<double>(total));
       std::vector<uint8_t> own(index.bytes.size(), 0);
       int64_t taken = 0;
-      for (TensorId t : states)
+      double due = isSpread ? 0 : static_cast<double>(budget);
+      for (TensorId t : states) {
+        due += isSpread ? share * static_cast<double>(index.bytes[t.index()]) : 0;
+        // Half of the state at hand may be ahead of its share.
+        if (static_cast<double>(taken) + 0.5 * static_cast<double>(index.bytes[t.index()]) > due)
+          continue;
         if (taken + index.bytes[t.index()] <= budget) {
           taken += index.bytes[t.index()];
-          own[t.index()] = 1;
+          own[t.index()] = Keeping::Always;
         }
+      }
       if (taken == 0 || !fits(own, taken))
         continue;
       for (size_t i = 0; i < own.size(); ++i)
@@ -100,6 +112,7 @@ private:
   MemoryId memory;
   std::vector<TensorId> states; ///< Those to keep first come first.
   int64_t total = 0;
+  bool isSpread = false;
 };
 
 } // namespace
@@ -114,13 +127,13 @@ bool sluice::mayKeepStates(const Graph &graph, const Machine &machine) {
          });
 }
 
-std::vector<uint8_t> swap::statesToKeep(const SwapProblem &problem, double share) {
+std::vector<uint8_t> swap::statesToKeep(const SwapProblem &problem, double share, StateChoice choice) {
   if (!(share > 0) || !mayKeepStates(problem.graph, problem.machine))
     return {};
   const ProblemIndex index(problem);
   std::vector<uint8_t> kept(index.bytes.size(), 0);
   for (MemoryId memory : index.acceleratorMemories())
-    StateKeeper(index, memory).keep(std::min(share, 1.0), kept);
+    StateKeeper(index, memory, choice).keep(std::min(share, 1.0), kept);
   return kept;
 }
 
@@ -130,5 +143,5 @@ void swap::restStates(const SwapProblem &problem, int64_t bytes, std::vector<uin
   const ProblemIndex index(problem);
   kept.resize(index.bytes.size(), Keeping::Never);
   for (MemoryId memory : index.acceleratorMemories())
-    StateKeeper(index, memory).rest(bytes, kept);
+    StateKeeper(index, memory, StateChoice::Edges).rest(bytes, kept);
 }

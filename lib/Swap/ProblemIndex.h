@@ -6,6 +6,7 @@
 #define SLUICE_LIB_SWAP_PROBLEMINDEX_H
 
 #include "sluice/Support/IdRange.h"
+#include "sluice/Swap/SwapPlanner.h"
 #include "sluice/Swap/SwapProblem.h"
 
 #include <algorithm>
@@ -135,10 +136,10 @@ private:
 };
 
 /// Chooses the states that stay in the memory of the operator that updates them in place, for each tensor. They have
-/// `share` of the bytes of all such states, or fewer bytes if operators would not fit beside them. States that are read
-/// first or updated last are chosen first. An empty result stands for no state. (KeptStates.cpp)
-std::vector<uint8_t> statesToKeep(const SwapProblem &problem, double share);
-/// Marks further states, of at most `bytes` bytes, as Keeping::BetweenSteps, in the same order of choice.
+/// `share` of the bytes of all such states, or fewer bytes if operators would not fit beside them. An empty result
+/// stands for no state. (KeptStates.cpp)
+std::vector<uint8_t> statesToKeep(const SwapProblem &problem, double share, StateChoice choice = StateChoice::Edges);
+/// Marks further states, of at most `bytes` bytes, as Keeping::BetweenSteps. Those at the edges of the step come first.
 void restStates(const SwapProblem &problem, int64_t bytes, std::vector<uint8_t> &kept);
 
 /// sluice::minimumBytes of the problem of the index.

@@ -81,6 +81,8 @@ private:
   void arrive(TensorId t, Position p, bool isFetched);
   /// The tensor is not present after the position.
   void depart(TensorId t, Position last);
+  /// Whether the tensor is a state that is always in the memory, or its new value.
+  bool isFixed(TensorId t) const { return index.isKept(t) || index.isNewOfKept(t); }
   /// Whether the tensor is in the memory when the step ends.
   bool mustStay(TensorId t) const { return index.isNewOfResting(t); }
   bool makeRoom(Position p, int64_t bytes);
@@ -170,7 +172,7 @@ bool StayScheduler::makeRoom(Position p, int64_t bytes) {
 void StayScheduler::runOperator(Position p) {
   const Operator &op = index.operatorAt(p);
   for (TensorId t : op.inputs) {
-    if (index.isKept(t))
+    if (isFixed(t))
       continue;
     ++cursor[t.index()];
     if (isHere(t))
@@ -215,7 +217,7 @@ std::optional<StaySchedule> StayScheduler::schedule(int64_t budgetBytes, int64_t
     index.matchInPlace(p, mayLose, operands);
     int64_t bytes = alignUp(op.workspaceBytes);
     for (TensorId t : op.inputs) {
-      if (neededAt[t.index()] == p || index.isKept(t))
+      if (neededAt[t.index()] == p || isFixed(t))
         continue;
       neededAt[t.index()] = p;
       if (!isHere(t))
@@ -227,7 +229,7 @@ std::optional<StaySchedule> StayScheduler::schedule(int64_t budgetBytes, int64_t
     if (!makeRoom(p, bytes))
       return std::nullopt;
     for (TensorId t : op.inputs)
-      if (!isHere(t) && !index.isKept(t))
+      if (!isHere(t) && !isFixed(t))
         arrive(t, p, true);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const TensorId t = op.outputs[i];
@@ -523,7 +525,7 @@ static Expected<Plan> planStays(const ProblemIndex &index, MemoryId memory, cons
 
 Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParams &params) {
   SLUICE_RETURN_IF_ERROR(check(problem));
-  std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates);
+  std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates, params.keptChoice);
   const ProblemIndex index(problem, kept);
   const MemoryId memory = onlyMemory(index);
   if (!memory.valid())

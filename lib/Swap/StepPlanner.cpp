@@ -119,8 +119,8 @@ ResidencyId StepPlanner::addResidency(Residency residency) {
   i.live = true;
   if (residency.tensor.valid() && index.isAccelerator(residency.memory)) {
     // A state that rests here between steps is in no other memory when the step begins.
-    i.written = index.producers[residency.tensor.index()].valid() ||
-                (residency.initial && index.isResting(residency.tensor));
+    i.written =
+        index.producers[residency.tensor.index()].valid() || (residency.initial && index.isResting(residency.tensor));
     i.nextUse = nextUse(residency.tensor, residency.memory);
     i.copyNs = copyInNs(residency.tensor, residency.memory);
     bound.arrives(index.spot(residency.tensor, residency.memory), residency.memory, i.copyNs);

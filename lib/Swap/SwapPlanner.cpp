@@ -285,7 +285,7 @@ static Expected<Plan> planOffsets(const ProblemIndex &index, const SwapParams &p
 
 Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapParams &params) {
   SLUICE_RETURN_IF_ERROR(check(problem));
-  const std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates);
+  const std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates, params.keptChoice);
   const ProblemIndex index(problem, kept);
   SLUICE_RETURN_IF_ERROR(checkWorkingSets(index));
   auto withTiers = [&](const SwapProblem &own, const StepOptions &options) {

@@ -185,6 +185,9 @@ bool ProblemIndex::diesFor(Position position, TensorId operand, TensorId output)
   if (lastUse[operand.index()] != position || bytes[operand.index()] != bytes[output.index()] ||
       bytes[output.index()] == 0)
     return false;
+  // The next step reads the new value of a state where this step leaves it.
+  if (isNewOfKept(operand) || isNewOfResting(operand))
+    return false;
   // What a step begins with is there again when it ends, but for what this replaces.
   return tensor.producer.valid() || tensor.kind == TensorKind::Input || problem.graph.tensor(output).updates == operand;
 }

@@ -45,6 +45,12 @@ enum class FileDivision : uint8_t {
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
+/// The rule by which states are chosen that stay in an accelerator's memory from step to step.
+enum class StateChoice : uint8_t {
+  Edges,  ///< Those that are read first or updated last: no other work hides their copies.
+  Spread, ///< Evenly over the order of updates: the link then has as much to do at any time.
+};
+
 struct SwapParams {
   EvictionPolicy eviction = EvictionPolicy::CostAware;
   /// CostAware: the weight of a nanosecond of waiting for an address range, relative to a
@@ -72,8 +78,9 @@ struct SwapParams {
   /// returned. 0: no streaming plan is tried.
   int streamDepth = 4;
   /// In [0, 1]: the fraction of the bytes of states updated in place that stays in an accelerator's memory from step to
-  /// step. These states need no home. States that are read first or updated last in the step are chosen first.
+  /// step. These states need no home.
   double keptStates = 0;
+  StateChoice keptChoice = StateChoice::Edges;
   /// planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps. These
   /// states may leave and return within a step, and need no home either.
   double restingStates = 0;

@@ -22,10 +22,11 @@ static std::optional<int64_t> bestByStays(const Instance &instance, const std::v
   do {
     if (!instance.graph.isTopological(order))
       continue;
-    for (double share : {0.0, 1.0})
+    for (auto [kept, resting] : {std::pair(0.0, 0.0), {1.0, 0.0}, {0.0, 0.5}})
       for (double slow : {0.0, 1.0}) {
         SwapParams params;
-        params.keptStates = share;
+        params.keptStates = kept;
+        params.restingStates = resting;
         params.idleWeight = slow;
         const Expected<Plan> plan = planSwapStays(
             {instance.graph, instance.machine, instance.costs, instance.placement, order, capacities}, params);

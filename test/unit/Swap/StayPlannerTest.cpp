@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -149,6 +150,47 @@ TEST_CASE("states that rest on the device between steps leave and return within 
   CHECK(rested >= 14);
   CHECK(left >= 7);
   CHECK(faster >= 10);
+}
+
+TEST_CASE("a kept momentum outlives the weight's update that could overwrite it", "[swap]") {
+  // The weight's update may write over the momentum, which no later operator reads. The next step reads it.
+  Instance instance;
+  instance.machine = makeMachine(1);
+  Graph &graph = instance.graph;
+  TensorId value = addTensor(graph, "x", kMiB, TensorKind::Input);
+  for (size_t i = 0; i < 4; ++i) {
+    const TensorId weight = addTensor(graph, concat("w", i), 4 * kMiB, TensorKind::State);
+    const TensorId momentum = addTensor(graph, concat("m", i), 4 * kMiB, TensorKind::State);
+    const TensorId gradient = addTensor(graph, concat("g", i), 4 * kMiB), next = addTensor(graph, concat("v", i), kMiB);
+    addOperator(graph, concat("f", i), {value, weight}, {next, gradient});
+    const TensorId newMomentum = addTensor(graph, concat("n", i), 4 * kMiB);
+    const TensorId newWeight = addTensor(graph, concat("u", i), 4 * kMiB);
+    graph.setUpdates(newMomentum, momentum);
+    graph.setUpdates(newWeight, weight);
+    for (auto [name, inputs, output] :
+         {std::tuple("a", std::vector{momentum, gradient}, newMomentum), {"b", {newMomentum, weight}, newWeight}})
+      graph.mutableOp(addOperator(graph, concat(name, i), inputs, {output})).inPlace = {{0, 0}, {1, 0}};
+    value = next;
+  }
+  graph.mutableTensor(value).isOutput = true;
+  complete(instance);
+  instance.capacity[1] = 22 * kMiB;
+  int kept = 0;
+  for (StateChoice choice : {StateChoice::Edges, StateChoice::Spread})
+    for (double share : {0.13, 0.25, 0.4}) {
+      SwapParams params;
+      params.inPlace = true;
+      params.keptStates = share;
+      params.keptChoice = choice;
+      for (auto plan : {planSwapStays, planSwapOffsets}) {
+        const Expected<Plan> made = plan(instance.problem(), params);
+        INFO(share);
+        REQUIRE(made);
+        for (const Residency &r : made->residencies)
+          kept += r.initial && r.segment == Segment::Arena && graph.tensor(r.tensor).name[0] == 'm';
+      }
+    }
+  CHECK(kept > 0);
 }
 
 TEST_CASE("stays are refused where operators run on several memories", "[swap]") {
