@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Elementwise/Algebra.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Indices.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;
@@ -95,8 +96,10 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
     known += (known.empty() ? "'" : ", '") + name.str() + "'";
   }
   if (output.empty())
-    return function.emitError("has several outputs to take the loss of, name one of ") << known;
-  return function.emitError("has no output '") << output << "' to take the loss of, name one of " << known;
+    return refuse(function, ErrorCode::InvalidInput)
+           << "has several outputs to take the loss of, name one of " << known;
+  return refuse(function, ErrorCode::InvalidInput)
+         << "has no output '" << output << "' to take the loss of, name one of " << known;
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
@@ -149,11 +152,12 @@ Value Train::crossEntropy(TensorBuilder &build, Value logits, Value labels, int6
 FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, Value output) {
   RankedTensorType type = typeOf(output);
   if (!isa<FloatType>(type.getElementType()))
-    return function.emitError("the loss is taken of an output of ") << type.getElementType() << " elements, not floats";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "the loss is taken of an output of " << type.getElementType() << " elements, not floats";
   if (loss == "output") {
     if (elementCount(type) != 1)
-      return function.emitError("the output that is the loss has ")
-             << elementCount(type).value() << " elements, not one";
+      return refuse(function, ErrorCode::InvalidInput)
+             << "the output that is the loss has " << elementCount(type).value() << " elements, not one";
     return build.reshape(output, {});
   }
   if (loss == "mse") {
@@ -169,14 +173,16 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return build.reduce(ReduceKind::mean, build.mul(difference, difference), all, /*keepDims=*/false);
   }
   if (loss != "softmax-cross-entropy")
-    return function.emitError("'") << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "'" << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
   int64_t rank = type.getRank(), classAxis = axis;
   if (rank < 1)
-    return function.emitError("softmax-cross-entropy needs classes, its output is one number");
+    return refuse(function, ErrorCode::InvalidInput) << "softmax-cross-entropy needs classes, its output is one number";
   if (classAxis < 0)
     classAxis = rank == 4 || rank == 5 ? 1 : rank - 1;
   if (classAxis >= rank)
-    return function.emitError("class axis ") << classAxis << " is outside the output's rank " << rank;
+    return refuse(function, ErrorCode::InvalidInput)
+           << "class axis " << classAxis << " is outside the output's rank " << rank;
   // A classifier that ends in a softmax: its input are the logits.
   if (auto softmax = output.getDefiningOp<SoftmaxOp>();
       softmax && !softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis)
@@ -331,9 +337,11 @@ LogicalResult Train::applyExchanged(func::FuncOp function, ArrayRef<std::pair<St
 LogicalResult Train::run(func::FuncOp function) {
   static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
   if (!llvm::is_contained(kOptimizers, optimizer))
-    return function.emitError("'") << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "'" << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
   if (accumulate < 0 || accumulate > INT32_MAX)
-    return function.emitError("cannot accumulate the gradients of ") << accumulate.getValue() << " steps";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "cannot accumulate the gradients of " << accumulate.getValue() << " steps";
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   updates = {function, {}};
@@ -343,7 +351,8 @@ LogicalResult Train::run(func::FuncOp function) {
     if (state.getTrainable())
       parameters.push_back(state);
   if (parameters.empty())
-    return function.emitError("has no trainable parameter");
+    return refuse(function, ErrorCode::InvalidInput)
+           << "has no trainable parameter, give a model with initializers of floats, or others by --trainable";
   FailureOr<Value> output = chosenOutput(function);
   if (failed(output))
     return failure();
@@ -385,7 +394,8 @@ LogicalResult Train::run(func::FuncOp function) {
   if (!problem.empty() || !counter.message().empty())
     return function.emitError("an update cannot be built: ") << problem << counter.message();
   if (numUpdated == 0)
-    return function.emitError("no trainable parameter has an influence on the loss");
+    return refuse(function, ErrorCode::InvalidInput) << "no trainable parameter has an influence on the loss, take the "
+                                                        "loss of another output, or train others by --trainable";
   if (isExchanged() && failed(applyExchanged(function, exchanged)))
     return failure();
 
