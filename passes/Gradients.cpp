@@ -5,6 +5,7 @@
 
 #include "passes/Gradients.h"
 
+#include "dialects/Dataflow/IR/Refuse.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 
 using namespace mlir;
@@ -99,7 +100,8 @@ LogicalResult Reverse::differentiate(Operation *op) {
     return success();
   auto gradient = modelOf<GradientOpInterface>(op);
   if (!gradient)
-    return op->emitOpError("has no gradient, and lies between the loss and a tensor whose gradient is needed");
+    return refuseUnsupported(op) << "has no gradient, and lies between the loss and a tensor whose gradient is needed, "
+                                    "leave it out of the model or train only parameters behind it by --trainable";
   SmallVector<bool> wanted;
   for (Value operand : op->getOperands())
     wanted.push_back(active.contains(operand));

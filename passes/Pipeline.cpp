@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 #include "dialects/Dataflow/IR/TensorBuilder.h"
 #include "passes/PipelineStages.h"
@@ -419,10 +420,10 @@ LogicalResult RankWriter::run() {
     const StringAttr name = inputName(function, argument.getArgNumber());
     SmallVector<int64_t> shape(type.getShape());
     if (shape.empty() || llvm::MulOverflow(shape[0], int64_t(schedule.microbatches), shape[0]))
-      return function.emitError("input '")
-             << (name ? name.getValue() : "") << "' has " << (shape.empty() ? "no dimension" : "too large a dimension")
-             << " along which a pipeline could take " << schedule.microbatches
-             << " microbatches, give the model an input with a batch dimension";
+      return refuse(function, ErrorCode::InvalidInput)
+             << "input '" << (name ? name.getValue() : "") << "' has "
+             << (shape.empty() ? "no dimension" : "too large a dimension") << " along which a pipeline could take "
+             << schedule.microbatches << " microbatches, give the model an input with a batch dimension";
     types.push_back(RankedTensorType::get(shape, type.getElementType()));
   }
   block = new Block();

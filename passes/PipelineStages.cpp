@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 #include "passes/Bridge/FunctionCheck.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -60,8 +61,9 @@ LogicalResult PipelineStages::findResults() {
     return failure();
   }
   if (symbolsOf(function.getOperation()))
-    return function.emitError("has dimensions with a range, and a pipeline divides steps of one size, give each "
-                              "dimension one size, option '--dim'");
+    return refuse(function, ErrorCode::Unsupported)
+           << "has dimensions with a range, and a pipeline divides steps of one size, give each dimension one size, "
+              "option '--dim'";
   Block &block = function.getBody().front();
   llvm::StringMap<StateOp> byName;
   for (StateOp state : block.getOps<StateOp>())
@@ -312,14 +314,14 @@ LogicalResult PipelineStages::assignStages(const CutSolution &cuts) {
       continue;
     Operation *maker = state.next.getDefiningOp();
     if (!maker || !stages.contains(maker))
-      return state.state.emitError(
-          "has a next value that no operator computes, so a pipeline cannot assign it to a stage, leave out "
-          "option '--state'");
+      return refuse(state.state, ErrorCode::Unsupported)
+             << "has a next value that no operator computes, so a pipeline cannot assign it to a stage, leave out "
+                "option '--state'";
     state.stage = stages.lookup(maker);
     for (Operation *reader : state.state.getResult().getUsers())
       if (stages.contains(reader) && stages.lookup(reader) != state.stage)
-        return state.state.emitError("is read in stage ")
-               << stages.lookup(reader) << " and updated in stage " << state.stage
+        return refuse(state.state, ErrorCode::Unsupported)
+               << "is read in stage " << stages.lookup(reader) << " and updated in stage " << state.stage
                << ", a state that the model updates must be in one stage, give another number of stages";
   }
   return success();
@@ -331,8 +333,9 @@ LogicalResult PipelineStages::run(uint32_t numStages, const StageRates &rates) {
   findMembers();
   findScopes();
   if (scopeOf(loss) != ValueScope::Microbatch || !loss.getDefiningOp())
-    return function.emitError("has a loss that no operator computes from the inputs, so a pipeline has no work to "
-                              "divide, give a loss that depends on the inputs");
+    return refuse(function, ErrorCode::InvalidInput)
+           << "has a loss that no operator computes from the inputs, so a pipeline has no work to divide, give a loss "
+              "that depends on the inputs";
   if (failed(findPositions()))
     return failure();
   const Expected<CutSolution> cuts = solveCuts(cutProblem(numStages, rates));

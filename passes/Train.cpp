@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/Elementwise/Algebra.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Dataflow/IR/Indices.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 #include "passes/Gradients.h"
 
 using namespace mlir;
@@ -95,10 +96,10 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
     known += (known.empty() ? "'" : ", '") + name.str() + "'";
   }
   if (output.empty())
-    return function.emitError("has several outputs, and the loss needs one, option '--train of', name one of ")
-           << known;
-  return function.emitError("has no output '")
-         << output << "' for the loss, option '--train of', name one of " << known;
+    return refuse(function, ErrorCode::InvalidInput)
+           << "has several outputs, and the loss needs one, option '--train of', name one of " << known;
+  return refuse(function, ErrorCode::InvalidInput)
+         << "has no output '" << output << "' for the loss, option '--train of', name one of " << known;
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
@@ -151,12 +152,12 @@ Value Train::crossEntropy(TensorBuilder &build, Value logits, Value labels, int6
 FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, Value output) {
   RankedTensorType type = typeOf(output);
   if (!isa<FloatType>(type.getElementType()))
-    return function.emitError("the output of the loss must have floating-point elements, got ")
-           << type.getElementType();
+    return refuse(function, ErrorCode::InvalidInput)
+           << "the output of the loss must have floating-point elements, got " << type.getElementType();
   if (loss == "output") {
     if (elementCount(type) != 1)
-      return function.emitError("the output that is the loss must have one element, got ")
-             << elementCount(type).value();
+      return refuse(function, ErrorCode::InvalidInput)
+             << "the output that is the loss must have one element, got " << elementCount(type).value();
     return build.reshape(output, {});
   }
   if (loss == "mse") {
@@ -172,15 +173,17 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
     return build.reduce(ReduceKind::mean, build.mul(difference, difference), all, /*keepDims=*/false);
   }
   if (loss != "softmax-cross-entropy")
-    return function.emitError("'") << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "'" << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
   int64_t rank = type.getRank(), classAxis = axis;
   if (rank < 1)
-    return function.emitError(
-        "softmax-cross-entropy needs an output with an axis of classes, and the output is one number");
+    return refuse(function, ErrorCode::InvalidInput)
+           << "softmax-cross-entropy needs an output with an axis of classes, and the output is one number";
   if (classAxis < 0)
     classAxis = rank == 4 || rank == 5 ? 1 : rank - 1;
   if (classAxis >= rank)
-    return function.emitError("class axis ") << classAxis << " is out of range for an output of rank " << rank;
+    return refuse(function, ErrorCode::InvalidInput)
+           << "class axis " << classAxis << " is out of range for an output of rank " << rank;
   // A classifier that ends in a softmax: its input are the logits.
   if (auto softmax = output.getDefiningOp<SoftmaxOp>();
       softmax && !softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis)
@@ -335,11 +338,12 @@ LogicalResult Train::applyExchanged(func::FuncOp function, ArrayRef<std::pair<St
 LogicalResult Train::run(func::FuncOp function) {
   static constexpr StringRef kOptimizers[] = {"sgd", "momentum", "adam", "adamw"};
   if (!llvm::is_contained(kOptimizers, optimizer))
-    return function.emitError("'") << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
+    return refuse(function, ErrorCode::InvalidInput)
+           << "'" << optimizer << "' is not an optimizer, use sgd, momentum, adam or adamw";
   if (accumulate < 0 || accumulate > INT32_MAX)
-    return function.emitError("accumulate=")
-           << accumulate.getValue() << " is out of range, option 'accumulate' of dataflow-train, give 0 to "
-           << INT32_MAX;
+    return refuse(function, ErrorCode::InvalidInput)
+           << "accumulate=" << accumulate.getValue()
+           << " is out of range, option 'accumulate' of dataflow-train, give 0 to " << INT32_MAX;
   Block &block = function.getBody().front();
   Operation *terminator = block.getTerminator();
   updates = {function, {}};
@@ -349,7 +353,8 @@ LogicalResult Train::run(func::FuncOp function) {
     if (state.getTrainable())
       parameters.push_back(state);
   if (parameters.empty())
-    return function.emitError("has no trainable parameter");
+    return refuse(function, ErrorCode::InvalidInput)
+           << "has no trainable parameter, give a model with initializers of floats, or others by --trainable";
   FailureOr<Value> output = chosenOutput(function);
   if (failed(output))
     return failure();
@@ -391,7 +396,9 @@ LogicalResult Train::run(func::FuncOp function) {
   if (!problem.empty() || !counter.message().empty())
     return function.emitError("an update cannot be built: ") << problem << counter.message();
   if (numUpdated == 0)
-    return function.emitError("the loss depends on no trainable parameter");
+    return refuse(function, ErrorCode::InvalidInput)
+           << "the loss depends on no trainable parameter, take the loss of another output, or train other parameters "
+              "by --trainable";
   if (isExchanged() && failed(applyExchanged(function, exchanged)))
     return failure();
 

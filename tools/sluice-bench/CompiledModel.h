@@ -25,6 +25,10 @@ public:
 
   /// One step.
   Status run();
+  /// Output number `index` of the last step.
+  const HostTensor &output(size_t index) const { return outputs[index]; }
+  /// For the C API.
+  sluice_session *handle() const { return session.get(); }
   /// Of the last step, cut to the extents that it has said. No step may follow.
   Expected<std::vector<HostTensor>> takeOutputs();
 

@@ -5,6 +5,7 @@
 
 #include "dialects/Dataflow/Elementwise/Functions.h"
 #include "dialects/Dataflow/Gradient/Models.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -31,7 +32,7 @@ static LogicalResult differentiateBinary(BinaryOp op, TensorBuilder &build, Arra
                                          ArrayRef<bool> wanted, Gradients operands) {
   const BinaryFunction &function = functionOf(op.getKind());
   if (!function.byLhs || !function.byRhs)
-    return op.emitOpError("'") << stringifyBinaryKind(op.getKind()) << "' has no gradient";
+    return sluice::refuseUnsupported(op) << "'" << stringifyBinaryKind(op.getKind()) << "' has no gradient";
   // As for unary operators; derivatives of the other kinds have no values on the way that could overflow.
   Type element = elementOf(op.getLhs());
   const bool hasIntermediates =

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dataflow/Gradient/Models.h"
+#include "dialects/Dataflow/IR/Refuse.h"
 
 using namespace mlir;
 using namespace sluice::dataflow;
@@ -129,7 +130,7 @@ static LogicalResult differentiateConcat(ConcatOp op, TensorBuilder &build, Arra
 static LogicalResult differentiatePad(PadOp op, TensorBuilder &build, ArrayRef<Value> results, ArrayRef<bool> wanted,
                                       Gradients operands) {
   if (op.getMode() != PadMode::constant)
-    return op.emitOpError("'") << stringifyPadMode(op.getMode()) << "' has no gradient";
+    return sluice::refuseUnsupported(op) << "'" << stringifyPadMode(op.getMode()) << "' has no gradient";
   Dims back;
   for (int64_t low : op.getLow())
     back.push_back(-low);
@@ -223,7 +224,7 @@ struct Scatter {
       return success();
     }
     if (kind != ScatterKind::none)
-      return op->emitOpError("'") << stringifyScatterKind(kind) << "' has no gradient";
+      return sluice::refuseUnsupported(op) << "'" << stringifyScatterKind(kind) << "' has no gradient";
     if (wanted[0])
       operands[0] = overwrite(g, zeros(build, typeOf(updates)));
     if (wanted[2]) {

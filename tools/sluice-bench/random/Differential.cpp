@@ -6,6 +6,7 @@
 #include "Differential.h"
 #include "../CompiledModel.h"
 #include "Operators.h"
+#include "Training.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Onnx/ExportOptions.h"
 
@@ -170,6 +171,8 @@ const std::vector<Variant> &variants() {
       {"folded", "with all inputs as constants", false, folded},
       {"unrolled", "with loops unrolled", false, unrolled},
       {"exported", "exported and imported again", false, same},
+      {"trained", "as a training step, with little memory and without a limit, and against differences of the loss",
+       true, swapped},
   };
   return kVariants;
 }
@@ -185,10 +188,19 @@ public:
 
 private:
   Expected<std::vector<HostTensor>> compileAndRun(const std::string &model, const CompilerOptions &options,
-                                                  const std::string &name, int threads);
+                                                  const std::string &name, int threads) {
+    return compileAndRun(model, options, name, threads, subject.inputs);
+  }
+  Expected<std::vector<HostTensor>> compileAndRun(const std::string &model, const CompilerOptions &options,
+                                                  const std::string &name, int threads,
+                                                  const std::map<std::string, HostTensor> &inputs);
   Expected<std::vector<HostTensor>> runVariant(const Variant &variant);
   /// As the standard of an exact variant: machines with accelerators choose other kernels than the host alone.
   Expected<std::vector<HostTensor>> runUnlimited();
+  /// A training step in little memory gives the losses of one without a limit, bit by bit.
+  Status checkTraining(const Variant &variant);
+  /// Adds an error to the findings: a limit, or a difference.
+  void addError(std::string_view name, const Error &error);
   bool compare(std::string_view name, const std::vector<HostTensor> &actual, const std::vector<HostTensor> &expected,
                bool exact);
 
@@ -200,11 +212,12 @@ private:
 };
 
 Expected<std::vector<HostTensor>> Checker::compileAndRun(const std::string &model, const CompilerOptions &options,
-                                                         const std::string &name, int threads) {
+                                                         const std::string &name, int threads,
+                                                         const std::map<std::string, HostTensor> &inputs) {
   const std::string artifact = directory + "/" + name;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, Compilation::create(model, options));
   SLUICE_RETURN_IF_ERROR(compilation->link(artifact));
-  SLUICE_ASSIGN_OR_RETURN(CompiledModel opened, CompiledModel::open(artifact, threads, subject.inputs));
+  SLUICE_ASSIGN_OR_RETURN(CompiledModel opened, CompiledModel::open(artifact, threads, inputs));
   // The second step starts from what the first one left in the arenas.
   for (int step = 0; step < 2; ++step)
     SLUICE_RETURN_IF_ERROR(opened.run());
@@ -227,6 +240,40 @@ Expected<std::vector<HostTensor>> Checker::runUnlimited() {
   CompilerOptions options = plainOptions();
   options.machine = "emulated";
   return compileAndRun(subject.path, options, "unlimited", 1);
+}
+
+void Checker::addError(std::string_view name, const Error &error) {
+  const bool isLimit = error.code == ErrorCode::Unsupported;
+  (isLimit ? findings.unsupported : findings.differences).push_back(concat(name, ": ", error.message));
+}
+
+Status Checker::checkTraining(const Variant &variant) {
+  const std::optional<CompilerOptions> options = trainingOptions(plainOptions(), subject);
+  CompilerOptions limited = options.value_or(CompilerOptions());
+  SLUICE_RETURN_IF_ERROR(variant.prepare(limited, random, subject));
+  if (!options)
+    return {};
+  const std::map<std::string, HostTensor> inputs = trainingInputs(subject, *options);
+  CompilerOptions whole = *options;
+  whole.machine = limited.machine;
+  Expected<std::vector<HostTensor>> expected = compileAndRun(subject.path, whole, "trained", 1, inputs);
+  // A model without initializers of floats has nothing to train.
+  if (!expected && expected.error().code == ErrorCode::InvalidInput)
+    return makeError(ErrorCode::Unsupported, expected.error().message);
+  if (!expected)
+    return propagate(expected);
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<HostTensor> actual,
+                          compileAndRun(subject.path, limited, "trained-limited", 1, inputs));
+  if (actual.size() != 1 || expected->size() != 1 || actual.front().bytes != expected->front().bytes)
+    findings.differences.push_back(concat("trained: the loss is ", actual.front().valueAt(0), " in little memory for ",
+                                          expected->front().valueAt(0)));
+  if (!hasPlainGradients(subject))
+    return {};
+  SLUICE_ASSIGN_OR_RETURN(const std::string difference,
+                          checkGradients(directory + "/trained", inputs, options->training->learningRate));
+  if (!difference.empty())
+    findings.differences.push_back("trained: " + difference);
+  return {};
 }
 
 /// The first difference; empty where there is none.
@@ -265,11 +312,14 @@ Findings Checker::run(const std::vector<std::string> &names) {
   for (const Variant &variant : variants()) {
     if (std::find(names.begin(), names.end(), variant.name) == names.end())
       continue;
+    if (variant.name == std::string_view("trained")) {
+      if (const Status trained = checkTraining(variant); !trained)
+        addError(variant.name, trained.error());
+      continue;
+    }
     Expected<std::vector<HostTensor>> actual = runVariant(variant);
     if (!actual) {
-      const bool isLimit = actual.error().code == ErrorCode::Unsupported;
-      (isLimit ? findings.unsupported : findings.differences)
-          .push_back(concat(variant.name, ": ", actual.error().message));
+      addError(variant.name, actual.error());
       continue;
     }
     if (!compare(variant.name, *actual, plain, false) || !variant.exact ||

@@ -1,0 +1,154 @@
+//===- Training.cpp - Training steps of random models ---------------------===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Training.h"
+#include "../CompiledModel.h"
+#include "sluice/Onnx/ModelFile.h"
+#include "sluice/Runtime/Tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace sluice::bench {
+
+static const Value *firstFloats(const Subject &subject) {
+  for (const Value &output : subject.outputs)
+    if (output.type == ElementType::Float32 && output.elements() > 0)
+      return &output;
+  return nullptr;
+}
+
+std::optional<CompilerOptions> trainingOptions(const CompilerOptions &plain, const Subject &subject) {
+  const Value *output = firstFloats(subject);
+  if (!output)
+    return std::nullopt;
+  CompilerOptions options = plain;
+  options.training = TrainingOptions();
+  options.training->loss = "mse";
+  options.training->output = output->name;
+  options.training->learningRate = 1;
+  return options;
+}
+
+std::map<std::string, HostTensor> trainingInputs(const Subject &subject, const CompilerOptions &options) {
+  std::map<std::string, HostTensor> inputs = subject.inputs;
+  for (const Value &output : subject.outputs)
+    if (output.name == options.training->output)
+      if (Expected<HostTensor> target = makeTensor("target", output.type, output.shape))
+        inputs["target"] = std::move(*target);
+  return inputs;
+}
+
+bool hasPlainGradients(const Subject &subject) {
+  static const std::set<std::string> kOthers = {"BatchNormalization",
+                                                "Dropout",
+                                                "RandomNormal",
+                                                "RandomUniform",
+                                                "RandomNormalLike",
+                                                "RandomUniformLike",
+                                                "Bernoulli",
+                                                "QuantizeLinear",
+                                                "DynamicQuantizeLinear",
+                                                "Round",
+                                                "Floor",
+                                                "Ceil",
+                                                "Sign",
+                                                "Cast",
+                                                "CastLike",
+                                                "Mod"};
+  const Expected<ModelFile> model = ModelFile::open(subject.path);
+  return model && std::none_of(model->graph().node().begin(), model->graph().node().end(),
+                               [&](const ::onnx::NodeProto &node) { return kOthers.contains(node.op_type()); });
+}
+
+namespace {
+
+/// A training step whose weights can be set.
+class Step {
+public:
+  static Expected<Step> open(const std::string &artifact, const std::map<std::string, HostTensor> &inputs) {
+    Step step;
+    SLUICE_ASSIGN_OR_RETURN(CompiledModel opened, CompiledModel::open(artifact, 1, inputs));
+    step.model = std::make_unique<CompiledModel>(std::move(opened));
+    const sluice_model &described = *sluice_describe(step.model->handle());
+    for (uint32_t i = 0; i < described.num_states; ++i) {
+      const sluice_tensor_desc state = tableEntry(described.states, i);
+      if (state.element_type == static_cast<int32_t>(ElementType::Float32))
+        step.states.emplace_back(i, static_cast<size_t>(state.bytes) / sizeof(float));
+    }
+    return step;
+  }
+
+  /// All weights, one after the other.
+  Expected<std::vector<float>> weights() const {
+    std::vector<float> all;
+    for (const auto &[index, count] : states) {
+      all.resize(all.size() + count);
+      if (sluice_read_state(model->handle(), index, all.data() + all.size() - count,
+                            static_cast<int64_t>(count * sizeof(float))) != 0)
+        return makeError(ErrorCode::Io, sluice_last_error());
+    }
+    return all;
+  }
+
+  /// The loss of these weights; the step then changes them.
+  Expected<double> loss(const std::vector<float> &weights) const {
+    size_t offset = 0;
+    for (const auto &[index, count] : states) {
+      if (sluice_write_state(model->handle(), index, weights.data() + offset,
+                             static_cast<int64_t>(count * sizeof(float))) != 0)
+        return makeError(ErrorCode::Io, sluice_last_error());
+      offset += count;
+    }
+    SLUICE_RETURN_IF_ERROR(model->run());
+    return model->output(0).valueAt(0);
+  }
+
+private:
+  std::unique_ptr<CompiledModel> model;
+  std::vector<std::pair<uint32_t, size_t>> states; ///< Index and elements of each state of f32.
+};
+
+} // namespace
+
+Expected<std::string> checkGradients(const std::string &artifact, const std::map<std::string, HostTensor> &inputs,
+                                     double learningRate) {
+  SLUICE_ASSIGN_OR_RETURN(const Step step, Step::open(artifact, inputs));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> before, step.weights());
+  SLUICE_ASSIGN_OR_RETURN(const double at, step.loss(before));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> after, step.weights());
+  std::vector<double> gradient(before.size());
+  double squares = 0, largest = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    gradient[i] = (static_cast<double>(before[i]) - after[i]) / learningRate;
+    squares += gradient[i] * gradient[i];
+    largest = std::max(largest, std::abs(static_cast<double>(before[i])));
+  }
+  const double slope = std::sqrt(squares);
+  if (!std::isfinite(at) || !std::isfinite(slope) || slope == 0)
+    return "";
+  auto differenceOver = [&](double distance) -> Expected<double> {
+    std::vector<float> up = before, down = before;
+    for (size_t i = 0; i < before.size(); ++i) {
+      up[i] += static_cast<float>(distance * gradient[i] / slope);
+      down[i] -= static_cast<float>(distance * gradient[i] / slope);
+    }
+    SLUICE_ASSIGN_OR_RETURN(const double above, step.loss(up));
+    SLUICE_ASSIGN_OR_RETURN(const double below, step.loss(down));
+    return (above - below) / (2 * distance);
+  };
+  const double distance = 1e-2 * std::max(largest, 1e-2);
+  SLUICE_ASSIGN_OR_RETURN(const double wide, differenceOver(distance));
+  SLUICE_ASSIGN_OR_RETURN(const double narrow, differenceOver(distance / 4));
+  // Rounding of the loss and of the weights, in single precision.
+  const double noise = 16 * 6e-8 * (std::abs(at) / distance + largest * std::sqrt(static_cast<double>(before.size())));
+  const bool isSmooth = std::abs(wide - narrow) <= 0.02 * std::max(std::abs(wide), std::abs(narrow)) + noise;
+  if (!isSmooth || std::abs(narrow - slope) <= 0.1 * std::max(std::abs(narrow), slope) + 4 * noise)
+    return "";
+  return concat("the gradient's norm is ", slope, ", and the loss rises by ", narrow, " along it");
+}
+
+} // namespace sluice::bench
