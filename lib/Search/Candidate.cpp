@@ -245,21 +245,35 @@ std::vector<NamedCandidate> CandidateSpace::recomputingSeeds(const Budget &budge
       for (double stretch : kStretches) {
         if (budget.mustStop())
           return seeds;
-        RecomputeParams params;
-        params.stretchBytes = static_cast<int64_t>(stretch * static_cast<double>(capacityBytes[m]));
-        params.nsPerByte = worth * 2e9 / machine.link(link).bytesPerSec;
-        Recomputation choice = chooseRecomputation(problem, MemoryId(m), params);
+        const RecomputeRecipe recipe{MemoryId(m), worth, stretch};
+        Recomputation choice = choose(problem, recipe);
         if (choice.again.empty() || std::find(known.begin(), known.end(), choice) != known.end())
           continue;
         known.push_back(choice);
         Candidate candidate;
         candidate.order = starts.front().second;
-        candidate.recomputed = recompute(std::move(choice));
+        candidate.recomputed = recompute(std::move(choice), recipe);
         candidate.offsets.keptStates = machine.hasFiles() ? 0.25 : 0;
         seeds.push_back({concat("recompute/", machine.memories[m].name, "/", worth, "/", stretch), candidate});
       }
   }
   return seeds;
+}
+
+Recomputation CandidateSpace::choose(const SwapProblem &problem, const RecomputeRecipe &recipe) const {
+  const Link &link = machine.link(machine.findLink(Machine::hostMemory(), recipe.memory));
+  RecomputeParams params;
+  params.stretchBytes = static_cast<int64_t>(recipe.stretch * static_cast<double>(capacityBytes[recipe.memory.index()]));
+  params.nsPerByte = recipe.worth * 2e9 / link.bytesPerSec;
+  return chooseRecomputation(problem, recipe.memory, params);
+}
+
+std::optional<Candidate> CandidateSpace::recomputing(const Candidate &candidate, const RecomputeRecipe &recipe) const {
+  Candidate result = candidate;
+  result.recomputed = recompute(choose(problemFor(starts.front().second), recipe), recipe);
+  if (!result.recomputed)
+    return std::nullopt;
+  return result;
 }
 
 std::optional<Candidate> CandidateSpace::recomputingAs(const Plan &plan) const {
@@ -271,12 +285,30 @@ std::optional<Candidate> CandidateSpace::recomputingAs(const Plan &plan) const {
   return candidate;
 }
 
-std::shared_ptr<const RecomputedProblem> CandidateSpace::recompute(Recomputation choice) const {
+std::optional<Candidate> CandidateSpace::extended(const Candidate &candidate, const FoldedGraph &folded,
+                                                  FoldedGraph::Pattern pattern) const {
+  if (candidate.allocator == Allocator::Stays && !plansStays())
+    return std::nullopt;
+  Candidate result = candidate;
+  result.order = folded.expandOrder(candidate.order, pattern);
+  if (candidate.recomputed)
+    result.recomputed = recompute(folded.expandRecomputation(candidate.recomputed->choice, pattern));
+  // Classes are for the sizes of the small graph.
+  for (size_t m = 1; m < result.pools.size(); ++m)
+    if (result.pools[m].sizes != sizes[m])
+      return std::nullopt;
+  if (!fitPools(result))
+    return std::nullopt;
+  return result;
+}
+
+std::shared_ptr<const RecomputedProblem> CandidateSpace::recompute(Recomputation choice,
+                                                                         std::optional<RecomputeRecipe> recipe) const {
   RecomputedGraph expanded(graph, costs, choice);
   choice.again = expanded.again();
   if (choice.again.empty())
     return nullptr;
-  return std::make_shared<RecomputedProblem>(RecomputedProblem{std::move(choice), std::move(expanded)});
+  return std::make_shared<RecomputedProblem>(RecomputedProblem{std::move(choice), std::move(expanded), recipe});
 }
 
 Expected<Plan> CandidateSpace::plan(const Candidate &candidate) const {
@@ -529,7 +561,7 @@ void CandidateSpace::mutateRecomputation(Candidate &candidate, Rng &rng) const {
   const size_t count = std::min<size_t>(choice.again.size() - at, size_t(1) << rng.below(4));
   choice.again.erase(choice.again.begin() + static_cast<ptrdiff_t>(at),
                      choice.again.begin() + static_cast<ptrdiff_t>(at + count));
-  candidate.recomputed = recompute(std::move(choice));
+  candidate.recomputed = recompute(std::move(choice), candidate.recomputed->recipe);
 }
 
 void CandidateSpace::mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary) const {

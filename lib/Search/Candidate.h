@@ -9,6 +9,7 @@
 #include "sluice/Memory/SizeClassPool.h"
 #include "sluice/Optimize/Budget.h"
 #include "sluice/Search/Orders.h"
+#include "sluice/Search/Repetition.h"
 #include "sluice/Swap/Recompute.h"
 #include "sluice/Swap/SwapPlanner.h"
 
@@ -21,10 +22,20 @@ namespace sluice {
 
 enum class Allocator : uint8_t { Offsets, Stays, Pools, FreePools };
 
+/// How CandidateSpace chooses a recomputation: worth as a multiple of copying out and in, stretches as parts of the
+/// capacity.
+struct RecomputeRecipe {
+  MemoryId memory;
+  double worth = 0, stretch = 0;
+
+  bool operator==(const RecomputeRecipe &) const = default;
+};
+
 /// A recomputation, and the graph with the second runs.
 struct RecomputedProblem {
   Recomputation choice;
   RecomputedGraph graph;
+  std::optional<RecomputeRecipe> recipe; ///< Of the choice, or of the one that it was varied from.
 };
 
 /// An individual of SwapAdvisor (SCH, CLS, CNT). Free addresses with an eviction policy are
@@ -86,6 +97,12 @@ public:
   std::vector<NamedCandidate> recomputingSeeds(const Budget &budget) const;
   /// The first order with the recomputation of a plan. Nothing if the plan has none.
   std::optional<Candidate> recomputingAs(const Plan &plan) const;
+  /// A candidate for a graph with fewer layers than this space's. Nothing if there is no room for its pools, or if its
+  /// allocator is not for this graph.
+  std::optional<Candidate> extended(const Candidate &candidate, const FoldedGraph &folded,
+                                    FoldedGraph::Pattern pattern) const;
+  /// The candidate with the recomputation of a recipe; nothing if the recipe recomputes nothing.
+  std::optional<Candidate> recomputing(const Candidate &candidate, const RecomputeRecipe &recipe) const;
   /// Random ready operators one after the other, and random classes with random shares of
   /// the memory, for the planner of the paper.
   Candidate randomPools(Rng &rng) const;
@@ -110,7 +127,9 @@ private:
   PoolLayout layoutOf(const Candidate &candidate) const;
   bool fitPools(Candidate &candidate) const;
   Expected<Plan> plan(const SwapProblem &problem, const Candidate &candidate) const;
-  std::shared_ptr<const RecomputedProblem> recompute(Recomputation choice) const;
+  std::shared_ptr<const RecomputedProblem> recompute(Recomputation choice,
+                                                     std::optional<RecomputeRecipe> recipe = std::nullopt) const;
+  Recomputation choose(const SwapProblem &problem, const RecomputeRecipe &recipe) const;
   void mutateRecomputation(Candidate &candidate, Rng &rng) const;
   void mutatePools(Candidate &candidate, double probability, Rng &rng) const;
   void mutateOffsets(SwapParams &params, Rng &rng) const;

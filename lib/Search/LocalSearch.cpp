@@ -11,7 +11,7 @@ namespace sluice::search {
 
 static constexpr int64_t kStallEvaluations = 3000;
 
-void descend(SearchState &state, ScoredCandidate current, uint64_t round) {
+ScoredCandidate descend(SearchState &state, ScoredCandidate current, uint64_t round) {
   const Rng base = Rng(state.params.seed).fork(1), root = round > 0 ? base.fork(round) : base;
   int64_t sinceBetter = 0;
   for (uint64_t batch = 0; state.mayContinue() && sinceBetter < kStallEvaluations; ++batch) {
@@ -32,6 +32,7 @@ void descend(SearchState &state, ScoredCandidate current, uint64_t round) {
     state.offer(wave, "local-search");
   }
   state.isStopped |= state.budget.mustStop();
+  return current;
 }
 
 } // namespace sluice::search

@@ -23,6 +23,14 @@ using namespace search;
 
 /// The search ends after so many rounds in a row that find nothing better.
 static constexpr int kFruitlessRounds = 3;
+/// Plans of the whole graph at the end of a search by period.
+static constexpr int64_t kExtendedPlans = 8;
+/// With a limit of evaluations: the part of them that a local search on the whole graph may have.
+static constexpr int64_t kPolishingPart = 8;
+/// The share of the time that a search by period may take.
+static constexpr double kPeriodShare = 0.5;
+/// Fewer plans by demand than these in the time left: a large graph, or little time.
+static constexpr int64_t kManyPlans = 400;
 /// The genetic search's share of the budget that the greedy plans leave.
 static constexpr double kGeneticShare = 0.6;
 
@@ -43,8 +51,8 @@ static void offerStart(SearchState &state) {
   state.offer(wave, "start");
 }
 
-/// A genetic search, then a local search from its best individual.
-static void breedAndDescend(SearchState &state, const std::vector<ScoredCandidate> &scored, uint64_t round) {
+/// A genetic search, then a local search from its best individual, which it returns.
+static ScoredCandidate breedAndDescend(SearchState &state, const std::vector<ScoredCandidate> &scored, uint64_t round) {
   GeneticRun run;
   run.round = round;
   run.deadline = state.budget.deadline;
@@ -64,7 +72,54 @@ static void breedAndDescend(SearchState &state, const std::vector<ScoredCandidat
   std::optional<ScoredCandidate> best = breed(state, seeds, run);
   if (!best || *scored.front().objective <= *best->objective)
     best = scored.front();
-  descend(state, std::move(*best), round);
+  return descend(state, std::move(*best), round);
+}
+
+ScoredCandidate search::improve(SearchState &state, const std::vector<ScoredCandidate> &scored) {
+  ScoredCandidate best = scored.front();
+  // Both searches stop where nothing gets better; what is left of the budget starts them anew.
+  int fruitless = 0;
+  for (uint64_t round = 0; round == 0 || (state.mayContinue() && fruitless < kFruitlessRounds); ++round) {
+    const int64_t before = state.bestNs;
+    ScoredCandidate found = breedAndDescend(state, scored, round);
+    if (*found.objective < *best.objective)
+      best = std::move(found);
+    fruitless = state.bestNs < before ? 0 : fruitless + 1;
+  }
+  return best;
+}
+
+/// Plans the candidates of a search by period and returns the feasible ones. With a limit of evaluations, a local search
+/// from the fastest one then makes as many plans of the whole graph as take a constant time, however many layers it has.
+static std::vector<ScoredCandidate> searchByPeriod(SearchState &state) {
+  PeriodBudget budget;
+  int64_t polishing = 0;
+  if (state.hasEvaluationLimit()) {
+    polishing = state.evaluationsLeft() / kPolishingPart;
+    budget.evaluations = std::max<int64_t>(1, state.evaluationsLeft() - polishing - kExtendedPlans);
+  }
+  if (state.budget.deadline) {
+    const auto share = (*state.budget.deadline - Clock::now()) * kPeriodShare;
+    budget.timeNs = std::max<int64_t>(1, std::chrono::duration_cast<std::chrono::nanoseconds>(share).count());
+  }
+  const PeriodCandidates found = candidatesByPeriod(state, budget);
+  if (found.candidates.empty())
+    return {};
+  std::vector<ScoredCandidate> scored = planSeeds(state, found.candidates);
+  if (polishing > 0 && !scored.empty()) {
+    polishing = static_cast<int64_t>(static_cast<double>(polishing) * found.share);
+    state.evaluationLimit = std::min(state.evaluationLimit, state.result.evaluations + polishing);
+    descend(state, scored.front(), /*round=*/0);
+  }
+  return scored;
+}
+
+/// Whether the clock allows so few plans that most of them are worth more for a part of the graph. `onePlan` is the
+/// time that one takes.
+static bool isShortOfPlans(const SearchState &state, Clock::duration onePlan) {
+  if (!state.budget.deadline || state.hasEvaluationLimit())
+    return false;
+  return (*state.budget.deadline - Clock::now()) * state.threads < onePlan * kManyPlans;
 }
 
 /// Searches within the memories' capacities.
@@ -81,20 +136,26 @@ static void searchWithinLimits(SearchState &state) {
   if (solver == "pofo")
     return planOnce(state, solver, planPofo);
   const bool inPlace = solver == "odswap-in-place";
+  const Clock::time_point begin = Clock::now();
   planOnce(state, inPlace ? solver : "odswap",
            [inPlace](const SwapProblem &problem) { return planOdSwap(problem, inPlace); });
   if (inPlace || solver == "odswap")
     return;
-  const std::vector<ScoredCandidate> scored = planSeeds(state, greedySeeds(state));
-  if (solver == "greedy" || scored.empty())
+  std::vector<ScoredCandidate> scored;
+  const bool isByPeriod = solver == "by-period";
+  if (isByPeriod || (state.breeds() && isShortOfPlans(state, Clock::now() - begin)))
+    scored = searchByPeriod(state);
+  // More evaluations would take time that depends on the number of layers.
+  if (isByPeriod && !scored.empty() && state.hasEvaluationLimit())
     return;
-  // Both searches stop where nothing gets better; what is left of the budget starts them anew.
-  int fruitless = 0;
-  for (uint64_t round = 0; round == 0 || (state.mayContinue() && fruitless < kFruitlessRounds); ++round) {
-    const int64_t before = state.bestNs;
-    breedAndDescend(state, scored, round);
-    fruitless = state.bestNs < before ? 0 : fruitless + 1;
+  if (scored.empty() || !isByPeriod) {
+    const std::vector<ScoredCandidate> greedy = planSeeds(state, greedySeeds(state));
+    scored.insert(scored.end(), greedy.begin(), greedy.end());
+    std::stable_sort(scored.begin(), scored.end(),
+                     [](const auto &a, const auto &c) { return *a.objective < *c.objective; });
   }
+  if (solver != "greedy" && !scored.empty())
+    improve(state, scored);
 }
 
 static Expected<SearchResult> finish(SearchState &state) {
@@ -126,7 +187,7 @@ static Expected<SearchResult> finish(SearchState &state) {
 }
 
 std::vector<std::string> searchSolverNames() {
-  std::vector<std::string> names = {"default", "no-recompute", "greedy"};
+  std::vector<std::string> names = {"default", "no-recompute", "by-period", "greedy"};
   for (std::string &name : swapAdvisorNames())
     names.push_back(std::move(name));
   names.insert(names.end(), {"random", "odswap", "odswap-in-place", "activations-only", "dtr", "pofo", "ideal"});

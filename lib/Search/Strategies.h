@@ -53,8 +53,24 @@ struct GeneticRun {
 std::optional<ScoredCandidate> breed(SearchState &state, const std::vector<ScoredCandidate> &scored,
                                      const GeneticRun &run);
 
-/// LocalSearch.cpp: steepest descent from a candidate over batches of random neighbours.
-void descend(SearchState &state, ScoredCandidate current, uint64_t round);
+/// LocalSearch.cpp: steepest descent from a candidate over batches of random neighbours. Returns the last one.
+ScoredCandidate descend(SearchState &state, ScoredCandidate current, uint64_t round);
+
+/// Search.cpp: genetic and local searches from candidates, the fastest first, until nothing gets better or the budget
+/// ends. Returns the best individual.
+ScoredCandidate improve(SearchState &state, const std::vector<ScoredCandidate> &scored);
+
+/// PeriodSearch.cpp: what a search on a few of the graph's equal layers may spend; 0: no limit.
+struct PeriodBudget {
+  int64_t evaluations = 0, timeNs = 0;
+};
+struct PeriodCandidates {
+  std::vector<NamedCandidate> candidates;
+  double share = 0; ///< Operators that were planned, as a part of the graph's.
+};
+/// Candidates with which that search found its fastest plans, extended to all layers. None if the graph has no
+/// repeated layers.
+PeriodCandidates candidatesByPeriod(SearchState &state, const PeriodBudget &budget);
 
 /// SwapAdvisorSearch.cpp: the paper's genetic search over orders and pools, and its ablations.
 struct SwapAdvisorVariant {

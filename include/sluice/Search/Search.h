@@ -122,6 +122,9 @@ struct SearchResult {
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
 ///  no-recompute as default, but every operator runs once
+///  by-period    as default, for graphs of repeated layers, in a time that depends little on their
+///               number: plans eight of the layers, extends the decisions to all, and plans the
+///               whole graph a few times. As default if no layers are repeated
 ///  greedy       four orders x all eviction policies, plans of planSwapStays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
@@ -153,7 +156,8 @@ std::vector<std::string> searchSolverNames();
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the
 /// capacities. The makespans of `default` and `greedy` never exceed that of `odswap`. With a
 /// given placement and enough evaluations for the greedy plans (at most fifty), the makespan
-/// of `default` never exceeds that of `greedy`. If the ideal plan fits, it is returned at once. The
+/// of `default` never exceeds that of `greedy`. If the clock allows `default` and `no-recompute` only
+/// few plans of a graph of repeated layers, they begin with a search by period. If the ideal plan fits, it is returned at once. The
 /// search stops when a plan meets the lower bound. Fails with Infeasible, naming what does
 /// not fit and how many bytes are missing, or with Interrupted if it is stopped before it
 /// has a plan.
