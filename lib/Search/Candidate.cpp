@@ -263,7 +263,8 @@ std::vector<NamedCandidate> CandidateSpace::recomputingSeeds(const Budget &budge
 Recomputation CandidateSpace::choose(const SwapProblem &problem, const RecomputeRecipe &recipe) const {
   const Link &link = machine.link(machine.findLink(Machine::hostMemory(), recipe.memory));
   RecomputeParams params;
-  params.stretchBytes = static_cast<int64_t>(recipe.stretch * static_cast<double>(capacityBytes[recipe.memory.index()]));
+  params.stretchBytes =
+      static_cast<int64_t>(recipe.stretch * static_cast<double>(capacityBytes[recipe.memory.index()]));
   params.nsPerByte = recipe.worth * 2e9 / link.bytesPerSec;
   return chooseRecomputation(problem, recipe.memory, params);
 }
@@ -303,7 +304,7 @@ std::optional<Candidate> CandidateSpace::extended(const Candidate &candidate, co
 }
 
 std::shared_ptr<const RecomputedProblem> CandidateSpace::recompute(Recomputation choice,
-                                                                         std::optional<RecomputeRecipe> recipe) const {
+                                                                   std::optional<RecomputeRecipe> recipe) const {
   RecomputedGraph expanded(graph, costs, choice);
   choice.again = expanded.again();
   if (choice.again.empty())

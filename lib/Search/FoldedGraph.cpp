@@ -56,8 +56,8 @@ std::optional<TensorId> FoldedGraph::redirected(TensorId tensor) const {
   if (!foldedOf[other.index()].valid())
     return std::nullopt;
   const std::vector<TensorId> &outputs = full.op(producer).outputs;
-  return full.op(other).outputs[static_cast<size_t>(std::find(outputs.begin(), outputs.end(), tensor) -
-                                                    outputs.begin())];
+  return full.op(other)
+      .outputs[static_cast<size_t>(std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin())];
 }
 
 bool FoldedGraph::build(const CostTable &costs) {
@@ -143,8 +143,7 @@ OperatorId FoldedGraph::sourceOf(OperatorId op, Pattern pattern) const {
   const Cut &cut = cuts[static_cast<size_t>(runOf[op.index()])];
   const bool isFirst = (pattern == Pattern::Before) != run.isReversed;
   const size_t block = isFirst ? cut.first - 1 : cut.last;
-  return foldedOf[repetition.order[run.begin + block * run.period +
-                                   (positionOf[op.index()] - run.begin) % run.period]
+  return foldedOf[repetition.order[run.begin + block * run.period + (positionOf[op.index()] - run.begin) % run.period]
                       .index()];
 }
 
@@ -167,7 +166,8 @@ std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> ord
   std::vector<Moment> moments;
   std::vector<size_t> momentOf;
   for (size_t r = 0; r < repetition.runs.size(); ++r) {
-    const double before = middleOf(repetition.runs[r], cuts[r].first - 1), after = middleOf(repetition.runs[r], cuts[r].last);
+    const double before = middleOf(repetition.runs[r], cuts[r].first - 1),
+                 after = middleOf(repetition.runs[r], cuts[r].last);
     const Moment own{(before + after) / 2, std::max(after - before, 1.0)};
     const auto same = std::find_if(moments.begin(), moments.end(), [&](const Moment &moment) {
       return std::abs(moment.at - own.at) < std::max(moment.distance, own.distance);
@@ -206,13 +206,11 @@ std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> ord
         key = std::max(key, keys[before.index()]);
     } else {
       const BlockRun &run = repetition.runs[static_cast<size_t>(r)];
-      const Cut &cut = cuts[static_cast<size_t>(r)];
       const size_t block = (positionOf[op.index()] - run.begin) / run.period;
       const OperatorId source = originalOf[sourceOf(op, pattern).index()];
       const size_t sourceBlock = (positionOf[source.index()] - run.begin) / run.period;
       const double distance = moments[momentOf[static_cast<size_t>(r)]].distance;
       key = keyOf(source) + (static_cast<double>(block) - static_cast<double>(sourceBlock)) * distance;
-      (void)cut;
     }
   }
   // List scheduling by these keys, which makes the order topological wherever they contradict the operands.

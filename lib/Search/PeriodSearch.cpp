@@ -29,7 +29,7 @@ static constexpr size_t kExtended = 4;
 static std::vector<int64_t> scaledCapacities(const SearchState &state, const FoldedGraph &folded) {
   const Schedule order = modelOrder(state.graph), foldedOrder = modelOrder(folded.graph());
   const SwapProblem whole = state.space->problemFor(order);
-  const SwapProblem part{folded.graph(), state.machine, folded.costs(), folded.placement(whole.placement),
+  const SwapProblem part{folded.graph(), state.machine,   folded.costs(), folded.placement(whole.placement),
                          foldedOrder,    state.capacities};
   const std::vector<MinimumBytes> least = minimumBytes(whole), partLeast = minimumBytes(part);
   const std::vector<int64_t> peak = livenessPeakBytes(whole), partPeak = livenessPeakBytes(part);
@@ -37,11 +37,11 @@ static std::vector<int64_t> scaledCapacities(const SearchState &state, const Fol
   for (size_t m = 1; m < capacities.size(); ++m) {
     if (state.machine.memories[m].kind == MemoryKind::File || peak[m] <= least[m].bytes || capacities[m] >= peak[m])
       continue;
-    const double share = static_cast<double>(capacities[m] - least[m].bytes) /
-                         static_cast<double>(peak[m] - least[m].bytes);
-    capacities[m] = std::min(capacities[m], alignUp(partLeast[m].bytes +
-                                                    static_cast<int64_t>(share * static_cast<double>(
-                                                                                     partPeak[m] - partLeast[m].bytes))));
+    const double share =
+        static_cast<double>(capacities[m] - least[m].bytes) / static_cast<double>(peak[m] - least[m].bytes);
+    capacities[m] = std::min(
+        capacities[m], alignUp(partLeast[m].bytes +
+                               static_cast<int64_t>(share * static_cast<double>(partPeak[m] - partLeast[m].bytes))));
   }
   return capacities;
 }

@@ -163,8 +163,8 @@ static void alignRuns(const Graph &graph, Repetition &repetition, size_t main) {
         for (OperatorId reader : graph.tensor(output).consumers)
           vote(op, reader);
     }
-    const auto best = std::max_element(votes.begin(), votes.end(),
-                                       [](const auto &a, const auto &c) { return a.second < c.second; });
+    const auto best =
+        std::max_element(votes.begin(), votes.end(), [](const auto &a, const auto &c) { return a.second < c.second; });
     // One operand of most blocks says it.
     if (best == votes.end() || best->second * 2 < runs[r].count)
       return false;
@@ -193,8 +193,8 @@ std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &co
   std::unordered_map<std::string, uint32_t> known;
   std::vector<uint32_t> labels;
   for (OperatorId op : *order)
-    labels.push_back(
-        known.try_emplace(canonicalForm(graph, costs, placement, op), static_cast<uint32_t>(known.size())).first->second);
+    labels.push_back(known.try_emplace(canonicalForm(graph, costs, placement, op), static_cast<uint32_t>(known.size()))
+                         .first->second);
   const RunFinder finder(std::move(labels), leastBlocks);
   static constexpr size_t kMostTried = 6;
   const std::vector<BlockRun> mains = finder.longest(0, order->size());
@@ -277,7 +277,8 @@ private:
            a.isOutput == c.isOutput && a.updates.valid() == c.updates.valid();
   }
 
-  /// Whether the operand of a block is that of the block before it, moved by a block, or comes from outside of the runs.
+  /// Whether the operand of a block is that of the block before it, moved by a block, or comes from outside of the
+  /// runs.
   bool isMoved(const BlockRun &run, TensorId idA, TensorId idC) const {
     const Tensor &a = graph.tensor(idA), &c = graph.tensor(idC);
     if (!a.producer.valid() && !c.producer.valid())

@@ -89,8 +89,9 @@ ScoredCandidate search::improve(SearchState &state, const std::vector<ScoredCand
   return best;
 }
 
-/// Plans the candidates of a search by period and returns the feasible ones. With a limit of evaluations, a local search
-/// from the fastest one then makes as many plans of the whole graph as take a constant time, however many layers it has.
+/// Plans the candidates of a search by period and returns the feasible ones. With a limit of evaluations, a local
+/// search from the fastest one then makes as many plans of the whole graph as take a constant time, however many layers
+/// it has.
 static std::vector<ScoredCandidate> searchByPeriod(SearchState &state) {
   PeriodBudget budget;
   int64_t polishing = 0;

@@ -473,18 +473,20 @@ std::optional<Extent> fitExtent(SymbolsAttr symbols, ArrayRef<Point> points, Arr
     return Extent(values[0]);
   const Fit fit(symbols, points, values, ties);
   std::vector<Candidate> candidates;
-  auto add = [&](const Extent &extent) {
+  // Most extents are multiples of one of the first.
+  auto addOrFit = [&](const Extent &extent) -> std::optional<Extent> {
     Candidate added = fit.candidate(extent);
-    if (!extent.isConstant() &&
-        llvm::none_of(candidates, [&](const Candidate &other) { return other.values == added.values; }))
-      candidates.push_back(std::move(added));
+    if (extent.isConstant() ||
+        llvm::any_of(candidates, [&](const Candidate &other) { return other.values == added.values; }))
+      return std::nullopt;
+    candidates.push_back(std::move(added));
+    return fit.multiple(candidates.back());
   };
   for (const Extent &extent : basis)
-    add(extent);
+    if (std::optional<Extent> found = addOrFit(extent))
+      return found;
   for (unsigned i = 0; i < symbols.size(); ++i)
-    add(Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols));
-  for (const Candidate &e : candidates)
-    if (std::optional<Extent> found = fit.multiple(e))
+    if (std::optional<Extent> found = addOrFit(Extent(getAffineSymbolExpr(i, symbols.getContext()), symbols)))
       return found;
   for (const Candidate &e : candidates)
     if (std::optional<Extent> found = fit.quotient(e))
@@ -573,8 +575,8 @@ void instantiate(Operation *root, const Point &point) {
   });
 }
 
-/// What a verifier may see of an operand's definition: constants, and numbers that are constants at each point. All large
-/// constants of a type are alike, because no verifier reads weights.
+/// What a verifier may see of an operand's definition: constants, and numbers that are constants at each point. All
+/// large constants of a type are alike, because no verifier reads weights.
 static Attribute knownValue(Value operand) {
   if (auto constant = operand.getDefiningOp<ConstantOp>())
     return isa<DenseResourceElementsAttr>(constant.getValue()) ? Attribute(UnitAttr::get(operand.getContext()))
@@ -608,9 +610,8 @@ static bool areAlike(Operation *a, Operation *c) {
   auto mark = [&](Value inA, Value inC) { within[inA] = inC; };
   return llvm::all_of(llvm::zip_equal(a->getOperands(), c->getOperands()),
                       [](auto pair) { return areAlike(std::get<0>(pair), std::get<1>(pair)); }) &&
-         OperationEquivalence::isEquivalentTo(a, c, check, mark,
-                                              OperationEquivalence::IgnoreLocations |
-                                                  OperationEquivalence::IgnoreDiscardableAttrs);
+         OperationEquivalence::isEquivalentTo(
+             a, c, check, mark, OperationEquivalence::IgnoreLocations | OperationEquivalence::IgnoreDiscardableAttrs);
 }
 
 /// A module with one of each of the operations in functions that depend on symbols. Repeated blocks of a model differ

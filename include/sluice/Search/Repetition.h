@@ -66,8 +66,8 @@ Status check(const Graph &graph, const CostTable &costs, std::span<const DeviceI
 /// A graph with fewer layers, and the way back.
 class FoldedGraph {
 public:
-  /// Keeps `keptLayers` layers, at least 2: half of them at the begin and half at the end. Operators outside of all runs
-  /// lose operands that are left out, and are left out themselves if they have no other operands. Nothing if the
+  /// Keeps `keptLayers` layers, at least 2: half of them at the begin and half at the end. Operators outside of all
+  /// runs lose operands that are left out, and are left out themselves if they have no other operands. Nothing if the
   /// repetition has no more layers than that, if a run does not have all layers that are left out and one on either
   /// side, or if a block reads from so many layers before it that these are left out. The repetition passes check().
   static std::optional<FoldedGraph> of(const Graph &graph, const CostTable &costs, const Repetition &repetition,

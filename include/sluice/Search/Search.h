@@ -157,10 +157,9 @@ std::vector<std::string> searchSolverNames();
 /// capacities. The makespans of `default` and `greedy` never exceed that of `odswap`. With a
 /// given placement and enough evaluations for the greedy plans (at most fifty), the makespan
 /// of `default` never exceeds that of `greedy`. If the clock allows `default` and `no-recompute` only
-/// few plans of a graph of repeated layers, they begin with a search by period. If the ideal plan fits, it is returned at once. The
-/// search stops when a plan meets the lower bound. Fails with Infeasible, naming what does
-/// not fit and how many bytes are missing, or with Interrupted if it is stopped before it
-/// has a plan.
+/// few plans of a graph of repeated layers, they begin with a search by period. If the ideal plan fits, it is returned
+/// at once. The search stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how
+/// many bytes are missing, or with Interrupted if it is stopped before it has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

@@ -233,7 +233,7 @@ private:
   Ranks ranks;
   llvm::DenseSet<mlir::Operation *> followed; ///< What `extents` knows. None is erased while importing.
   FoundExtents *found = nullptr;
-  Initializers *initializers = nullptr; ///< May be null.
+  Initializers *initializers = nullptr;                               ///< May be null.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes; ///< See NodeContext.
   llvm::DenseMap<mlir::Value, size_t> symbolOfCount;                  ///< Positions in `found`.
   llvm::DenseMap<mlir::Value, mlir::Value> taken;                     ///< What holds of a value.
