@@ -142,4 +142,6 @@ for model in sys.argv[4:]:
             ("stages=4,ranks=2,schedule=interleaved", "host"), ("stages=2", "emulated:4", 4, "best"),
             ("stages=2", "host", 4, "data-parallel"), ("stages=1", "host", 2, "best"),
             ("stages=4,ranks=2,schedule=interleaved", "host", 4, "model-parallel"), ("stages=best", "emulated:4", 4, "best")]
+    if os.path.exists(model):
+        all_ = [("stages=4", "host"), ("stages=1", "host", 4, "best"), ("stages=2", "host", 4, "best")]
     train(model, 4, all_, exact=model in ("mlp", "cnn"), optimizer="adam,lr=0.01" if model in ("mlp", "tied") else "momentum,lr=0.05")
