@@ -47,14 +47,13 @@ namespace {
 /// Stretches of a sequence of numbers that consist of repetitions.
 class RunFinder {
 public:
-  RunFinder(std::vector<uint32_t> labels, size_t leastBlocks)
-      : labels(std::move(labels)), leastBlocks(std::max<size_t>(leastBlocks, 2)) {}
+  explicit RunFinder(std::vector<uint32_t> labels) : labels(std::move(labels)) {}
 
-  /// The runs of [from, to) for each of the likely periods, those that cover the most first.
-  std::vector<BlockRun> longest(size_t from, size_t to) const {
+  /// The runs of [from, to) of at least `least` blocks for each of the likely periods, those that cover the most first.
+  std::vector<BlockRun> longest(size_t from, size_t to, size_t least) const {
     std::vector<BlockRun> runs;
-    for (size_t period : likelyPeriods(from, to))
-      if (BlockRun run = longestOf(period, from, to); run.count >= leastBlocks)
+    for (size_t period : likelyPeriods(from, to, least))
+      if (BlockRun run = longestOf(period, from, to); run.count >= least)
         runs.push_back(run);
     // A multiple of a period covers almost as much: the smaller one comes first unless the larger covers another block.
     std::stable_sort(runs.begin(), runs.end(), [](const BlockRun &a, const BlockRun &c) {
@@ -63,20 +62,21 @@ public:
     return runs;
   }
 
-  /// Adds the disjoint runs of [from, to), the longest of all first, then those on either side of it.
-  void addRuns(size_t from, size_t to, std::vector<BlockRun> &runs) const {
-    const std::vector<BlockRun> found = longest(from, to);
+  /// Adds the disjoint runs of [from, to) of at least `least` blocks: the longest of all, and those on either side of
+  /// it.
+  void addRuns(size_t from, size_t to, size_t least, std::vector<BlockRun> &runs) const {
+    const std::vector<BlockRun> found = longest(from, to, least);
     if (found.empty())
       return;
     const BlockRun run = found.front();
-    addRuns(from, run.begin, runs);
+    addRuns(from, run.begin, least, runs);
     runs.push_back(run);
-    addRuns(run.end(), to, runs);
+    addRuns(run.end(), to, least, runs);
   }
 
 private:
   /// The distances between neighbouring occurrences of the same few labels, the most frequent first.
-  std::vector<size_t> likelyPeriods(size_t from, size_t to) const {
+  std::vector<size_t> likelyPeriods(size_t from, size_t to, size_t least) const {
     static constexpr size_t kMostPeriods = 12;
     using Window = std::tuple<uint32_t, uint32_t, uint32_t>;
     std::map<Window, size_t> last;
@@ -90,7 +90,7 @@ private:
     votes.try_emplace(1, 0);
     votes.try_emplace(2, 0);
     std::vector<std::pair<size_t, size_t>> ranked(votes.begin(), votes.end());
-    std::erase_if(ranked, [&](const auto &vote) { return vote.first * leastBlocks > to - from; });
+    std::erase_if(ranked, [&](const auto &vote) { return vote.first * least > to - from; });
     // Each vote covers one operator, whatever the period.
     std::stable_sort(ranked.begin(), ranked.end(), [](const auto &a, const auto &c) { return a.second > c.second; });
     if (ranked.size() > kMostPeriods)
@@ -116,7 +116,6 @@ private:
   }
 
   std::vector<uint32_t> labels;
-  size_t leastBlocks;
 };
 
 /// Where an operator is in the runs.
@@ -195,18 +194,22 @@ std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &co
   for (OperatorId op : *order)
     labels.push_back(known.try_emplace(canonicalForm(graph, costs, placement, op), static_cast<uint32_t>(known.size()))
                          .first->second);
-  const RunFinder finder(std::move(labels), leastBlocks);
+  const RunFinder finder(std::move(labels));
+  leastBlocks = std::max<size_t>(leastBlocks, 2);
   static constexpr size_t kMostTried = 6;
-  const std::vector<BlockRun> mains = finder.longest(0, order->size());
+  const std::vector<BlockRun> mains = finder.longest(0, order->size(), leastBlocks);
   for (size_t i = 0; i < std::min(mains.size(), kMostTried); ++i) {
     const BlockRun &main = mains[i];
     // The blocks of a training step's other runs may begin anywhere within this one: all positions at which as many
     // blocks fit are alike, and the first one is taken.
     Repetition repetition{*order, {}, static_cast<int64_t>(main.count)};
-    finder.addRuns(0, main.begin, repetition.runs);
+    // The runs of other passes over the layers lack at most some of the first and last ones.
+    static constexpr size_t kMostMissing = 4;
+    const size_t least = std::max(leastBlocks, main.count - std::min(main.count, kMostMissing));
+    finder.addRuns(0, main.begin, least, repetition.runs);
     const size_t place = repetition.runs.size();
     repetition.runs.push_back(main);
-    finder.addRuns(main.end(), order->size(), repetition.runs);
+    finder.addRuns(main.end(), order->size(), least, repetition.runs);
     alignRuns(graph, repetition, place);
     if (check(graph, costs, placement, repetition))
       return repetition;
