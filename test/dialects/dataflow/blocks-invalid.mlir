@@ -137,7 +137,7 @@ func.func @integers(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @contracts(%a: tensor<3x41xf32>, %p: tensor<320xi8>) {
-  // expected-error @+1 {{contracts 41 with 40}}
+  // expected-error @+1 {{contracts 41 elements with 40}}
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x41xf32>, tensor<320xi8>) -> tensor<3x6xf32>
   return
 }

@@ -49,7 +49,7 @@ func.func @matrix(%x: tensor<1x2x!dataflow.string>) {
 // -----
 
 func.func @split(%x: tensor<2x!dataflow.string>) {
-  // expected-error @+1 {{splits 'tensor<2x!dataflow.string>' to 'tensor<3x4x!dataflow.string>'}}
+  // expected-error @+1 {{has result types that do not match the split of 'tensor<2x!dataflow.string>'}}
   %p, %c, %m = dataflow.string_split %x at "" : (tensor<2x!dataflow.string>) -> (tensor<3x4x!dataflow.string>, tensor<2xi64>, tensor<i64>)
   return
 }
