@@ -23,9 +23,9 @@ struct FitOptions {
   CompileOptions compile;
 };
 
-/// A step within a share of the full limit.
+/// A step within a limit.
 struct Fit {
-  int percent = 0;
+  int percent = 0; ///< The share of the full limit, rounded to whole numbers.
   int64_t limitBytes = 0;
   std::optional<SearchResult> result; ///< None where the model does not fit.
   int64_t bytesCopied = 0;            ///< Into the memory, by a step.
@@ -42,11 +42,23 @@ struct Needs {
 /// Greedy plans only: the number of plans for each limit, and the time for them.
 constexpr int64_t kEvaluations = 40, kShareNs = 150'000'000;
 
-Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &needs, int percent,
+/// The limits of the rows: quarters of the full limit. If the model does not fit in three quarters, the least limit
+/// too, rounded up to a hundredth of a mebibyte, so that the printed limit suffices.
+std::vector<Fit> chooseLimits(const Needs &needs) {
+  constexpr double kStep = (1 << 20) / 100.0;
+  const auto full = static_cast<double>(needs.peakBytes);
+  std::vector<Fit> fits;
+  for (int percent : {25, 50, 75, 100})
+    fits.push_back({percent, static_cast<int64_t>(full * percent / 100), std::nullopt, 0});
+  const auto least = static_cast<int64_t>(std::ceil(std::ceil(static_cast<double>(needs.leastBytes) / kStep) * kStep));
+  if (fits[2].limitBytes < needs.leastBytes && least < needs.peakBytes)
+    fits.insert(fits.end() - 1,
+                {static_cast<int>(std::round(100 * static_cast<double>(least) / full)), least, std::nullopt, 0});
+  return fits;
+}
+
+Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &needs, Fit fit,
                         const CompilerOptions &options) {
-  Fit fit;
-  fit.percent = percent;
-  fit.limitBytes = static_cast<int64_t>(static_cast<double>(needs.peakBytes) * percent / 100);
   if (fit.limitBytes < needs.leastBytes)
     return fit;
   problem.capacityBytes[memory.index()] = fit.limitBytes - needs.processBytes;
@@ -145,10 +157,9 @@ Status runFit(const FitOptions &options) {
   needs.processBytes = fileBelowHost(machine).valid() ? kRuntimeProcessBytes : 0;
   needs.leastBytes = saturatingAdd(found.least.bytes, needs.processBytes);
   needs.peakBytes = saturatingAdd(found.peakBytes, needs.processBytes);
-  std::vector<Fit> fits;
-  for (int percent : {25, 50, 75, 100}) {
-    SLUICE_ASSIGN_OR_RETURN(Fit fit, fitWithin(problem, memory, needs, percent, compilation->options()));
-    fits.push_back(std::move(fit));
+  std::vector<Fit> fits = chooseLimits(needs);
+  for (Fit &fit : fits) {
+    SLUICE_ASSIGN_OR_RETURN(fit, fitWithin(problem, memory, needs, std::move(fit), compilation->options()));
   }
   if (options.format == "json")
     printJson(fitsToJson(needs, fits));
@@ -163,7 +174,7 @@ void addFitCommand(CLI::App &app, Action &action) {
   auto options = std::make_shared<FitOptions>();
   CLI::App *command = driver::addCommand(app, "fit",
                                          "Print the least limit with which a model runs, and the simulated time of a "
-                                         "step for four limits; loads no weights");
+                                         "step for several limits; loads no weights");
   addOption(*command, "MODEL", options->model, "an ONNX file, or a pipeline of models (.json)")->required();
   addFormatOption(*command, options->format);
   options->compile.addTo(*command);
