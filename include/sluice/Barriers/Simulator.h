@@ -98,7 +98,7 @@ struct BarrierTrace {
   std::vector<uint32_t> views;
 };
 
-/// Inconsistencies and updates seen late are divided by the number of workers.
+/// meanProgress, sdProgress, sequence and meanLate are divided by the number of workers.
 struct BarrierMetrics {
   int64_t updates = 0;
   double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end.

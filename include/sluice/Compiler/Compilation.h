@@ -28,7 +28,7 @@ struct ExportOptions;
 struct Planned;
 
 /// Whether an input with this value may determine shapes, axes, counts, conditions or scales.
-/// This holds for small integers and booleans, and for short lists of numbers.
+/// This holds for tensors of integers or booleans with few elements, and for short lists of floating-point numbers.
 bool mayDecideShapes(const HostTensor &tensor);
 
 /// Whether a model's path names a program in the dataflow dialect ('.mlir'), which can be
@@ -79,8 +79,8 @@ struct WeightProgram {
 /// phase, and calling module(), inputs(), outputs() or prunedLayers() after a failure.
 class Compilation {
 public:
-  /// Opens and imports the model, and reads the machine. It writes nothing, and fails with a
-  /// diagnostic.
+  /// Opens and imports the model, and reads the machine. It writes no files. If it
+  /// fails, the error holds the diagnostic.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
   /// Like create, for a model whose inputs' values are known. If the model cannot be compiled for all values, it is
   /// compiled for the values of as few small inputs as possible, and refuses other values at run time.

@@ -26,6 +26,7 @@ namespace sluice {
 struct PredictorQuality {
   std::string device; ///< deviceKey
   size_t operators = 0;
+  /// Of the learned model, of a linear model that learns from the same operators, and of the roofline model.
   double learned = 1, linear = 1, roofline = 1;
 };
 

@@ -28,8 +28,9 @@ std::vector<double> logSpaced(double least, double most, size_t count);
 
 /// Measures `gain` at ascending sizes. Then bisects by geometric means between the last size at which the variant is
 /// slower and the first at which it is faster, until they are within a factor `precision`. gain(size) > 1 means that
-/// the variant is faster. An empty result means that the size cannot be measured, and ends the search. Measurements
-/// contradict each other if faster and slower sizes alternate over more than a factor `noise` of sizes.
+/// the variant is faster. An empty result means that the size cannot be measured, and ends the search. The state
+/// is also Unknown if the variant is slower at the largest size but faster at a smaller one, or if the size from which
+/// on it is always faster is more than `noise` times the smallest size at which it is faster.
 Crossing findCrossing(const std::vector<double> &sizes, const std::function<std::optional<double>(double)> &gain,
                       double precision = 1.15, double noise = 8);
 

@@ -87,8 +87,8 @@ struct PipelineTimeline {
 /// Simulates a schedule. Each task starts as early as its group and its operands allow.
 Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
-/// Checks a timeline of a valid schedule independently of the simulator: every task starts as early as it can and takes
-/// its time, and the sums, the kept microbatches and the kept bytes agree with the tasks.
+/// Checks a timeline of a valid schedule independently of the simulator: every task starts as early as it can and lasts
+/// exactly as long as the costs say, and the sums, the kept microbatches and the kept bytes agree with the tasks.
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs, const PipelineTimeline &timeline);
 
 /// All tasks of all groups, sorted by their ends in a simulation of equal stages without transfers. The order agrees

@@ -80,8 +80,8 @@ private:
   std::optional<Temporary> made;
 };
 
-/// A file that gets its name when it is complete. Until then it has a temporary name in the same folder, which no other
-/// process or PendingFile uses.
+/// A file that gets its name when it is complete. Until then it has a temporary name that no
+/// other process or PendingFile uses, in the same folder.
 class PendingFile {
 public:
   static Expected<PendingFile> create(const std::string &path);

@@ -18,7 +18,7 @@ namespace sluice {
 struct GroupProgram {
   TensorProgram program; ///< Its messages are in the order in which they are issued.
   Tiling tiling;
-  std::vector<PlannedConversion> conversions; ///< Those of the tiling's report.
+  std::vector<PlannedConversion> conversions; ///< PartitionReport::conversions of the tiling.
 };
 
 /// The ranks, and the links between groups.
@@ -35,8 +35,8 @@ struct GroupTimeline {
 
 /// Simulates a step of all groups. Each rank has a stream for operators and one for conversions and messages, and each
 /// stream takes its work in the program's order. A message begins when both ends have reached it and the data is
-/// there, and occupies both ends. Fails if two ends of a message have other sizes, if a message has no other end, or if
-/// groups wait for each other forever.
+/// there, and occupies both ends. Fails if the two ends of a message differ in size, if a message has only one end, or
+/// if groups wait for each other forever.
 Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, const GroupMachine &machine);
 
 } // namespace sluice

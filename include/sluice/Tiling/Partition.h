@@ -62,8 +62,9 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// A sum over the axes. Each axis adds its ghost bytes within one part of the earlier axes, multiplied by the number
-  /// of these parts (SoyBean's delta_k + 2 c_{k-1}).
+  /// A sum over the axes, the outermost first. Each axis adds its ghost bytes within one part of the outer axes,
+  /// multiplied by the number of these parts. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where cut k is the
+  /// outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
@@ -103,9 +104,9 @@ struct PartitionSolution {
   PartitionReport report;
   /// The sum of the conversions' costs over operators, counted as if operators shared no conversion.
   int64_t chargedCost = 0;
-  /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. Only the rules that the
-  /// solver considers count: if costs are in bytes, it considers for each operator only the choices of rules that run
-  /// the operator whole along the fewest axes.
+  /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. The proof covers
+  /// only the rules that the solver considers. If costs are in bytes, the solver considers for each operator only the
+  /// combinations of rules that divide it along as many axes as possible.
   bool proven = false;
   std::string solver;
   /// For `data-parallel` and `model-parallel`: the operators that would read a share of the batch, or a part of a
@@ -116,12 +117,12 @@ struct PartitionSolution {
 
 /// The names of solvers, the default first.
 ///  best            Solves all axes at once by elimination if that is feasible. If this result is not
-///                  proven optimal, or if the cost is PartitionCost::Time, it also starts from each
-///                  other solver's result and from a solution of the axes one by one (with n
-///                  operators: from the best 40,000 / (n + 1) of these, but at least two), and solves
-///                  one axis at a time with the others fixed, until no axis improves, in at most four
-///                  rounds. Of all these tilings and the other solvers' results, it returns the best
-///                  one within the memory limit. The makespan decides for PartitionCost::Time, and
+///                  proven optimal, or if the cost is PartitionCost::Time, it also improves other
+///                  tilings. The starts are the results of the other solvers and a solution of the
+///                  axes one by one. With n operators, only the best 40,000 / (n + 1) starts are used,
+///                  but at least two. From each start it solves one axis at a time with the others
+///                  fixed, until no axis improves or four rounds are over. It returns the best of all
+///                  these tilings that is within the memory limit. The makespan decides for PartitionCost::Time, and
 ///                  otherwise first the least repeated work, then chargedCost.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
 ///                  the graph, or by solveTiling if levels are too wide. It minimizes

@@ -35,7 +35,8 @@ struct ProgramTensor {
 
   int64_t bytes() const; ///< Saturating.
   /// Whether the tensor can be divided into `parts` parts along a dimension without an empty part. The parts of a state
-  /// must be equal, because a state is written to files and joined from them. Strided parts (blocks > 1) must be equal.
+  /// must be equal, because a state is written to files and joined from them. With blocks > 1 (AxisTiling::blocks),
+  /// a part has a share of each block, and the parts must be equal.
   bool canSplit(size_t dim, int64_t parts, uint32_t blocks = 1) const;
 };
 
@@ -46,8 +47,9 @@ struct ProgramOperator {
   int64_t bytesMoved = 0;        ///< Bytes that the whole operator reads and writes.
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
   std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
-  /// Of a message: the rank that receives its operand, or, without an operand, that sends its result. Both ends are
-  /// split over meshes of the same axes, and run by messageRules, so that they have the same parts.
+  /// Set if the operator is a message. A message with an operand sends it to this rank; a message without an operand
+  /// receives its result from this rank. Both ends are split over meshes of the same axes, and run by messageRules, so
+  /// that they have the same parts.
   std::optional<int64_t> peer = {};
 };
 
@@ -60,8 +62,9 @@ struct TensorProgram {
   /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
   /// outputs must have one producer, before their consumers, and other tensors must have none. Rules
   /// must fit the operands and results and have distinct names. The divisor of a rule must divide
-  /// each extent that the rule splits, or the extent of each block if the split is strided. If the
-  /// parts of the rule may be uneven (TilingRule::uneven), its divisor is the extent itself.
+  /// each extent that the rule splits, or the extent of each block if the split is strided. A rule
+  /// allows the numbers of parts that divide its divisor. A rule with uneven parts
+  /// (TilingRule::uneven) allows each number up to its divisor, which is the extent itself.
   Status check() const;
 };
 
@@ -98,9 +101,9 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// The rules by which a message runs along all axes: its second rule, if it has one, along each axis whose number of
-/// devices divides what the axes before have left into equal parts; otherwise its first. The rules depend only on the
-/// extents and the mesh.
+/// Chooses a rule of a message for each axis, in the order of the axes. An axis gets the second rule if there is one
+/// and if it divides the message equally over this axis and the earlier axes that have the second rule. All other axes
+/// get the first rule. The choice depends only on the extents and the mesh.
 std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh);
 
 /// False if two axes split one dimension in different numbers of blocks, because these parts do not nest.
