@@ -97,9 +97,9 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
   }
   if (output.empty())
     return refuse(function, ErrorCode::InvalidInput)
-           << "has several outputs, and the loss needs one, option '--train of', name one of " << known;
+           << "the model has several outputs, and the loss needs one, option '--train of', name one of " << known;
   return refuse(function, ErrorCode::InvalidInput)
-         << "has no output '" << output << "' for the loss, option '--train of', name one of " << known;
+         << "the model has no output '" << output << "' for the loss, option '--train of', name one of " << known;
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
