@@ -39,14 +39,19 @@ struct Differentiate : sluice::impl::DifferentiatePassBase<Differentiate> {
     Block &block = function.getBody().front();
     Operation *terminator = block.getTerminator();
     if (result >= terminator->getNumOperands())
-      return function.emitError("has no result ") << result.getValue() << ", option 'result' of dataflow-differentiate";
+      return function.emitError("the function has no result ")
+             << result.getValue() << ", option 'result' of dataflow-differentiate, give a number below "
+             << terminator->getNumOperands();
     Value root = terminator->getOperand(result);
     if (!isa<FloatType>(typeOf(root).getElementType()))
-      return function.emitError("result ") << result.getValue() << " holds no floats";
+      return function.emitError("result ")
+             << result.getValue()
+             << " holds no floats, option 'result' of dataflow-differentiate, give a result of floats";
     SmallVector<Value> wrt;
     for (unsigned argument : arguments) {
       if (argument >= block.getNumArguments() || !isa<FloatType>(typeOf(block.getArgument(argument)).getElementType()))
-        return function.emitError("has no argument ") << argument << " that holds floats";
+        return function.emitError("the function has no argument ")
+               << argument << " that holds floats, give the number of an argument of floats";
       wrt.push_back(block.getArgument(argument));
     }
     if (arguments.empty())

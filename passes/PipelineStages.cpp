@@ -61,9 +61,9 @@ LogicalResult PipelineStages::findResults() {
     return failure();
   }
   if (symbolsOf(function.getOperation()))
-    return refuse(function, ErrorCode::Unsupported)
-           << "has dimensions with a range, and a pipeline divides steps of one size, give each dimension one size, "
-              "option '--dim'";
+    return refuse(function, ErrorCode::Unsupported) << "the model has dimensions with a range, and a pipeline divides "
+                                                       "steps of one size, give each dimension one size, "
+                                                       "option '--dim'";
   Block &block = function.getBody().front();
   llvm::StringMap<StateOp> byName;
   for (StateOp state : block.getOps<StateOp>())
@@ -77,11 +77,12 @@ LogicalResult PipelineStages::findResults() {
     else if (!loss)
       loss = operand.get(), lossNumber = operand.getOperandNumber();
     else
-      return function.emitError(
-          "has several outputs, and a training step returns only its loss, run dataflow-train with accumulate=0");
+      return function.emitError("the program has several outputs, and a training step returns only its loss, run "
+                                "dataflow-train with accumulate=0");
   }
   if (!scale || !loss)
-    return function.emitError("is not a training step that exchanges gradients, run dataflow-train with accumulate=0");
+    return function.emitError(
+        "the program is not a training step that exchanges gradients, run dataflow-train with accumulate=0");
   // The forward pass reads weights after their update. Here they are read as states, and the update comes last.
   for (auto &[state, value] : next)
     if (state.getTrainable() && value.getDefiningOp() && !readsArguments(ancestorsOf(value)))
@@ -209,7 +210,8 @@ LogicalResult PipelineStages::findPositions() {
       positions[op] = numPositions++;
     }
   if (ofMark.empty())
-    return function.emitError("has no operator with a position, run dataflow-mark-positions before dataflow-train");
+    return function.emitError(
+        "the program has no operator with a position, run dataflow-mark-positions before dataflow-train");
   for (Operation *op : members) {
     if (isForward(op))
       continue;
@@ -333,9 +335,9 @@ LogicalResult PipelineStages::run(uint32_t numStages, const StageRates &rates) {
   findMembers();
   findScopes();
   if (scopeOf(loss) != ValueScope::Microbatch || !loss.getDefiningOp())
-    return refuse(function, ErrorCode::InvalidInput)
-           << "has a loss that no operator computes from the inputs, so a pipeline has no work to divide, give a loss "
-              "that depends on the inputs";
+    return refuse(function, ErrorCode::InvalidInput) << "the model has a loss that no operator computes from the "
+                                                        "inputs, so a pipeline has no work to divide, give a loss "
+                                                        "that depends on the inputs";
   if (failed(findPositions()))
     return failure();
   const Expected<CutSolution> cuts = solveCuts(cutProblem(numStages, rates));

@@ -97,9 +97,9 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
   }
   if (output.empty())
     return refuse(function, ErrorCode::InvalidInput)
-           << "has several outputs, and the loss needs one, option '--train of', name one of " << known;
+           << "the model has several outputs, and the loss needs one, option '--train of', name one of " << known;
   return refuse(function, ErrorCode::InvalidInput)
-         << "has no output '" << output << "' for the loss, option '--train of', name one of " << known;
+         << "the model has no output '" << output << "' for the loss, option '--train of', name one of " << known;
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {
@@ -153,11 +153,13 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
   RankedTensorType type = typeOf(output);
   if (!isa<FloatType>(type.getElementType()))
     return refuse(function, ErrorCode::InvalidInput)
-           << "the output of the loss must have floating-point elements, got " << type.getElementType();
+           << "the output of the loss must have floating-point elements, got " << type.getElementType()
+           << ", option '--train of', name an output of floating-point elements";
   if (loss == "output") {
     if (elementCount(type) != 1)
       return refuse(function, ErrorCode::InvalidInput)
-             << "the output that is the loss must have one element, got " << elementCount(type).value();
+             << "the output that is the loss must have one element, got " << elementCount(type).value()
+             << ", option '--train loss', name an output of one element";
     return build.reshape(output, {});
   }
   if (loss == "mse") {
@@ -177,13 +179,14 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
            << "'" << loss << "' is not a loss, use softmax-cross-entropy, mse or output";
   int64_t rank = type.getRank(), classAxis = axis;
   if (rank < 1)
-    return refuse(function, ErrorCode::InvalidInput)
-           << "softmax-cross-entropy needs an output with an axis of classes, and the output is one number";
+    return refuse(function, ErrorCode::InvalidInput) << "softmax-cross-entropy needs an output with an axis of "
+                                                        "classes, and the output is one number, use mse or output";
   if (classAxis < 0)
     classAxis = rank == 4 || rank == 5 ? 1 : rank - 1;
   if (classAxis >= rank)
     return refuse(function, ErrorCode::InvalidInput)
-           << "class axis " << classAxis << " is out of range for an output of rank " << rank;
+           << "class axis " << classAxis << " is out of range for an output of rank " << rank
+           << ", option '--train axis', give 0 to " << rank - 1;
   // A classifier that ends in a softmax: its input are the logits.
   if (auto softmax = output.getDefiningOp<SoftmaxOp>();
       softmax && !softmax.getLog() && static_cast<int64_t>(softmax.getAxis()) == classAxis)
@@ -354,7 +357,8 @@ LogicalResult Train::run(func::FuncOp function) {
       parameters.push_back(state);
   if (parameters.empty())
     return refuse(function, ErrorCode::InvalidInput)
-           << "has no trainable parameter, give a model with initializers of floats, or others by --trainable";
+           << "the model has no trainable parameter, give a model with initializers of floats, or name other "
+              "parameters by --trainable";
   FailureOr<Value> output = chosenOutput(function);
   if (failed(output))
     return failure();

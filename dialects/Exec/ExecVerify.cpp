@@ -533,7 +533,7 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
     return success();
   if (llvm::none_of(known.memories, [](MemoryOp memory) { return memory.getFile(); }))
     return experts.front().emitOpError(
-        "C18: is an expert of a program without a memory of kind file, declare such a memory");
+        "C18: is an expert of a program without a memory of kind file, declare a memory of kind file");
   llvm::StringSet<> names;
   for (auto [i, expert] : llvm::enumerate(experts)) {
     const auto group = static_cast<int64_t>(expert.getGroup()), element = static_cast<int64_t>(expert.getElement());

@@ -179,7 +179,7 @@ Status checkRunsOnHost(const TargetSpec &target) {
   return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' does not run on this ",
                    host.getArchName().str(),
                    " machine, option '--target', give cpu:native, or compile with "
-                   "'sluice compile' and run the directory on such a machine");
+                   "'sluice compile' and run the directory on a machine with a CPU of the target");
 }
 
 } // namespace sluice

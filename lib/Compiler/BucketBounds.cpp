@@ -47,7 +47,7 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
   return makeError(ErrorCode::InvalidInput,
                    wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
                                   : concat("dimension '", wanted, "' has no range"),
-                   ", option '--buckets', name the dimension to choose sizes for, ", known,
+                   ", option '--buckets', choose the sizes of ", symbols.size() > 1 ? "one of " : "", known,
                    ", as in --buckets NAME=auto:4");
 }
 

@@ -67,7 +67,7 @@ static Status pinToHost(const Fused &fused, SearchProblem &problem) {
     if (where == devices.end())
       return makeError(ErrorCode::Unsupported, "operator '", fused.bridge.graph.operators()[i].name, "' ", why,
                        ", and no device of machine '", machine.name,
-                       "' can run such operators, compile for 'host' or add a CPU that computes to the machine");
+                       "' can run this operator, compile for 'host' or add a CPU that computes to the machine");
     problem.placement.resize(fused.bridge.operators.size());
     problem.placement[i] = *where;
   }

@@ -154,13 +154,13 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(int64_t event, reader.has("eventLatencyNs") ? latencyOf(reader, "eventLatencyNs") : 0);
   if (latency + 2 * event > kMaxOverheadNs)
     return makeError(ErrorCode::InvalidInput, "latencyNs ", latency, " and twice eventLatencyNs ", event,
-                     " are more than one hour, at '", reader.where(), "', correct them");
+                     " are more than one hour, at '", reader.where(), "', give shorter latencies");
   LinkMeasurement measured{latency, rate, duplex, 0, 0, event, setting};
   if (reader.has("spread") || reader.has("samples")) {
     SLUICE_ASSIGN_OR_RETURN(double spread, reader.number("spread"));
     if (spread < 0)
       return makeError(ErrorCode::InvalidInput, "spread ", spread, " is negative, at '", reader.where(),
-                       "', correct it");
+                       "', give 0 or more");
     SLUICE_ASSIGN_OR_RETURN(int64_t samples, atLeast(reader, "samples", 1));
     measured.spread = spread;
     measured.samples = samples;

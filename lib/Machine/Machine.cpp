@@ -59,7 +59,7 @@ static Status checkLink(const Machine &machine, const Link &link) {
                      "', correct the link");
   auto bad = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", link '", machine.memory(link.a).name, "' - '",
-                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
+                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct the link");
   };
   if (link.a == link.b)
     return bad("the link joins a memory with itself");
@@ -69,12 +69,12 @@ static Status checkLink(const Machine &machine, const Link &link) {
   if (!isRate(link.bytesPerSec) || !isRate(back))
     return bad("the rate ", kRateRange);
   if (back == link.bytesPerSec && !isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
-    return bad("duplex rate must be from one to two times the rate of one direction, which is from ", link.bytesPerSec,
-               " to ", 2 * link.bytesPerSec);
+    return bad("duplex rate must be from ", link.bytesPerSec, " to ", 2 * link.bytesPerSec,
+               " bytes/s, which is one to two times the rate of one direction");
   if (!(link.duplexBytesPerSec >= std::max(link.bytesPerSec, back) &&
         link.duplexBytesPerSec <= link.bytesPerSec + back))
-    return bad("duplex rate must be from the greater of both directions' rates to their sum, which is from ",
-               std::max(link.bytesPerSec, back), " to ", link.bytesPerSec + back);
+    return bad("duplex rate must be from ", std::max(link.bytesPerSec, back), " to ", link.bytesPerSec + back,
+               " bytes/s, which is from the greater of both directions' rates to their sum");
   if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
     return bad("latency must be from 0 to 1h");
   if (link.eventLatencyNs < 0 || link.eventLatencyNs > kMaxOverheadNs)
@@ -90,7 +90,7 @@ static Status checkTrunk(const Machine &machine, const Link &link) {
     return {};
   auto bad = [&](const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", link '", machine.memory(link.a).name, "' - '",
-                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct it");
+                     machine.memory(link.b).name, "' of machine '", machine.name, "', correct the link");
   };
   if (link.trunk.index() >= machine.links.size())
     return bad("the link's trunk does not exist");
@@ -109,7 +109,7 @@ static Status checkTrunk(const Machine &machine, const Link &link) {
 static Status checkFiles(const Machine &machine) {
   auto bad = [&](const Memory &memory, const auto &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", memory '", memory.name, "' of machine '", machine.name,
-                     "', correct it");
+                     "', correct the memory");
   };
   for (size_t i = 0; i < machine.memories.size(); ++i) {
     const Memory &memory = machine.memories[i];

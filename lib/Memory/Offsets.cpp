@@ -121,8 +121,8 @@ Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, Of
   int64_t capacity = *problem.capacityBytes;
   if (solution.boundBytes > capacity)
     return makeError(ErrorCode::Infeasible, "the buffers need at least ", solution.boundBytes,
-                     " bytes, which exceeds the capacity of ", capacity, " bytes by ", solution.boundBytes - capacity,
-                     " bytes, raise the capacity");
+                     " bytes, which exceeds the capacity of ", capacity, " bytes by ",
+                     formatBytes(solution.boundBytes - capacity), ", raise the capacity");
   return makeError(ErrorCode::Infeasible, "the best packing found takes ", formatBytes(solution.peakBytes), " (",
                    solution.peakBytes, " bytes), ", solution.peakBytes - capacity, " bytes above the capacity of ",
                    formatBytes(capacity), ", raise the capacity or the evaluations");
@@ -133,5 +133,6 @@ Status memory::withinBound(const OffsetProblem &problem, const LiveBytes &bound)
     return {};
   return makeError(ErrorCode::Infeasible, "buffers of ", formatBytes(bound.bytes), " are live at time ", bound.time,
                    ", which exceeds the capacity of ", formatBytes(*problem.capacityBytes), " by ",
-                   bound.bytes - *problem.capacityBytes, " bytes, give a capacity of at least ", bound.bytes, " bytes");
+                   formatBytes(bound.bytes - *problem.capacityBytes), ", give a capacity of at least ", bound.bytes,
+                   " bytes");
 }

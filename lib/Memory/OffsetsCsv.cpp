@@ -93,7 +93,7 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
                        ", give each buffer an id");
     if (!seen.insert(id).second)
       return makeError(ErrorCode::InvalidInput, "id '", id.substr(0, 40), "' appears twice, ", origin, ":", lineNumber,
-                       ", rename one");
+                       ", rename one of these buffers");
     problem.buffers.push_back(buffer);
     problem.ids.emplace_back(id);
     if (fieldOf[Offset] != std::string_view::npos)
@@ -117,7 +117,8 @@ Expected<std::string> sluice::offsetsToCsv(const OffsetProblem &problem, const O
     const Buffer &buffer = problem.buffers[i];
     std::string id = problem.ids.empty() ? std::to_string(i) : problem.ids[i];
     if (id.find_first_of(",\"\r\n") != std::string::npos)
-      return makeError(ErrorCode::InvalidInput, "id of buffer ", i, " holds a comma, quote or line end, rename it");
+      return makeError(ErrorCode::InvalidInput, "id of buffer ", i,
+                       " holds a comma, quote or line end, rename the buffer");
     text += concat(id, ',', buffer.lower, ',', buffer.upper, ',', buffer.bytes);
     if (aligned)
       text += concat(',', buffer.alignment);

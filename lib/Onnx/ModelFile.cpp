@@ -81,7 +81,7 @@ Status ModelFile::State::checkVersions() const {
   if (proto.ir_version() < kOldestIrVersion || proto.ir_version() > kNewestIrVersion)
     return makeError(ErrorCode::Unsupported, "model '", path, "' has IR version ", proto.ir_version(), ", versions ",
                      kOldestIrVersion, " to ", kNewestIrVersion,
-                     " are supported, export the model with such a version");
+                     " are supported, export the model with one of these versions");
   std::unordered_set<std::string_view> domains;
   int64_t opset = 0;
   for (const ::onnx::OperatorSetIdProto &import : proto.opset_import()) {

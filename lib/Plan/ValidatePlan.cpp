@@ -274,7 +274,8 @@ private:
       return bad("command ", id.value, " launches an operator that does not exist");
     const Operator &op = graph.op(command.op);
     if (launched[command.op.index()] && !graph.isRepeatable(command.op))
-      return bad("operator '", op.name, "' is launched twice, and such a launch would overwrite an output or a state");
+      return bad("operator '", op.name,
+                 "' is launched twice, and the second launch would overwrite an output or a state");
     launched[command.op.index()] = true;
     const Stream &stream = plan.streams[command.stream.index()];
     const bool apart = op.communicates && stream.kind == StreamKind::Communicate;

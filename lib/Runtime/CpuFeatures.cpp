@@ -48,7 +48,7 @@ Status checkCpuFeatures(std::string_view features) {
         std::find_if(cpu.levels.begin(), cpu.levels.end(), [&](const CpuLevel &each) { return each.name == item; });
     if (level == cpu.levels.end())
       return failure("model was compiled for CPU '", item, "' and this machine has a CPU ", cpu.name,
-                     ", run the model on a machine with such a CPU or compile it with --target ", cpu.fallback);
+                     ", run the model on a machine with CPU '", item, "' or compile it with --target ", cpu.fallback);
     for (auto each = cpu.levels.begin(); each <= level; ++each)
       if (Status status = checkCpuFeatures(each->features); !status)
         return status;

@@ -88,7 +88,7 @@ extern "C" {
 sluice_session *sluice_open(const char *directory, const sluice_options *options) {
   return opened([&](sluice_session &session) -> Status {
     if (!directory || !*directory)
-      return failure("no directory is given, give one that sluice compile wrote");
+      return failure("no directory is given, give a directory that sluice compile wrote");
     sluice_options read = readOptions(options);
     Result<LoadedArtifact> artifact = LoadedArtifact::open(directory, read.verify != 0, read.communicator);
     if (!artifact)

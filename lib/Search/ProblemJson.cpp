@@ -88,7 +88,7 @@ static Status readPlacement(const JsonReader &reader, ProblemFile &problem) {
           found = DeviceId(i);
       if (!found.valid() || !problem.machine.device(found).computes)
         return makeError(ErrorCode::NotFound, "no device '", name, "' computes in machine '", problem.machine.name,
-                         "', at '", entry.where(), "', name one that does");
+                         "', at '", entry.where(), "', name a device that computes");
     }
     problem.placement.push_back(found);
   }

@@ -27,10 +27,10 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
       return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' ", parts...);
     };
     if (isSplit[split.op.index()])
-      return refuse("is split twice, keep one");
+      return refuse("is split twice, keep one of the splits");
     isSplit[split.op.index()] = true;
     if (split.rule >= op.rules.size())
-      return refuse("has no rule ", split.rule, ", use one below ", op.rules.size());
+      return refuse("has no rule ", split.rule, ", use a rule below ", op.rules.size());
     const TilingRule &rule = op.rules[split.rule];
     if (!splitsAlone(rule))
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",

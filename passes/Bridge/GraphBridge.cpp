@@ -98,7 +98,7 @@ public:
       if (!isa<CostOpInterface>(op))
         return makeError(ErrorCode::InvalidInput, "'", op.getName().getStringRef().str(),
                          "' has no cost because it is only a part of other operators, function '", result.graph.name,
-                         "', remove it from the function");
+                         "', remove this operator from the function");
       running.push_back(&op);
     }
     const SymbolsAttr symbols = symbolsOf(function.getOperation());

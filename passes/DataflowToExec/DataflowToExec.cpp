@@ -174,8 +174,9 @@ Status Converter::countBytesSent() {
       FailureOr<int64_t> bytes = bytesSent(op, rank, numRanks);
       if (failed(bytes))
         return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.op(command.op).name,
-                         "' uses ranks that do not exist, the program has ", numRanks, " ranks, attribute '",
-                         DataflowDialect::RanksAttrHelper::getNameStr().str(), "'");
+                         "' uses ranks that do not exist, the program has ", numRanks, " ranks, use ranks below ",
+                         numRanks, " or raise the attribute '", DataflowDialect::RanksAttrHelper::getNameStr().str(),
+                         "'");
       if (numRanks > 1)
         binding.bytesSent[static_cast<size_t>(rank)] += *bytes;
     }

@@ -122,7 +122,7 @@ class Checker:
         tensors = self.graph.tensors
         if again and (self.graph.keeps_order and op.communicates or any(tensors[t].kind != "activation" or tensors[t].output or tensors[t].updates is not None
                          for t in op.outputs)):
-            self.report("launched", f"operator {quote(op.name)} is launched twice, and such a launch would "
+            self.report("launched", f"operator {quote(op.name)} is launched twice, and the second launch would "
                                     "overwrite an output or a state", at)
         if device != self.plan.device_of[c.op] or kind != "compute" and not (op.communicates and kind == "communicate"):
             self.report("launch-stream", f"operator {quote(op.name)} runs on a stream of another device or kind", at)

@@ -1,13 +1,13 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(func.func(dataflow-differentiate{result=1 arguments=1}))'
 
-// expected-error @+1 {{has no result 1, option 'result' of dataflow-differentiate}}
+// expected-error @+1 {{the function has no result 1, option 'result' of dataflow-differentiate, give a number below 1}}
 func.func @one_result(%x: tensor<4xf64>, %y: tensor<4xf64>) -> tensor<4xf64> {
   return %x : tensor<4xf64>
 }
 
 // -----
 
-// expected-error @+1 {{result 1 holds no floats}}
+// expected-error @+1 {{result 1 holds no floats, option 'result' of dataflow-differentiate, give a result of floats}}
 func.func @integer_result(%x: tensor<4xf64>, %n: tensor<4xi32>) -> (tensor<4xf64>, tensor<4xi32>) {
   return %x, %n : tensor<4xf64>, tensor<4xi32>
 }

@@ -37,7 +37,8 @@ Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory) {
   std::error_code error;
   const fs::path root = fs::canonical(directory, error);
   if (error || !fs::is_directory(root, error))
-    return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "', give one with ONNX backend tests");
+    return makeError(ErrorCode::NotFound, "cannot open directory '", directory,
+                     "', give a directory with ONNX backend tests");
   std::vector<OnnxTest> tests;
   auto consider = [&](const fs::path &path) {
     const fs::path folder = path.parent_path();
@@ -53,7 +54,7 @@ Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory) {
     return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message());
   if (tests.empty())
     return makeError(ErrorCode::NotFound, "no tests below directory '", directory,
-                     "', give one with folders of model.onnx and test_data_set_0");
+                     "', give a directory with folders of model.onnx and test_data_set_0");
   std::sort(tests.begin(), tests.end(),
             [](const OnnxTest &a, const OnnxTest &b) { return std::tie(a.group, a.name) < std::tie(b.group, b.name); });
   return tests;

@@ -7,6 +7,7 @@
 
 #include "SharedOptions.h"
 #include "sluice/Runtime/Tables.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <cmath>
@@ -23,9 +24,12 @@ Expected<Disturbance> Disturbance::parse(const std::string &text) {
     Expected<int64_t> step = parseInteger(text.substr(at + 1));
     if (factor && step && *factor >= 1 && *factor <= 1e6 && *step >= 0)
       return Disturbance{text.substr(0, equals), *factor, *step};
+    if (factor && step)
+      return makeError(ErrorCode::InvalidInput, "the factor or the step of '", excerpt(text), "' is out of range, ",
+                       "option '--slow', give a factor from 1 to 1000000 and a step from 0");
   }
-  return makeError(ErrorCode::InvalidInput, "'", text, "' does not have the form DEVICE=FACTOR@STEP, option '--slow', ",
-                   "write such as 'accel0=3@100', with a factor of at least 1");
+  return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' does not have the form DEVICE=FACTOR@STEP, ",
+                   "option '--slow', write it as in 'accel0=3@100'");
 }
 
 Status Disturbance::apply(const RunSession &session) const {

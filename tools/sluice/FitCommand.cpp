@@ -145,7 +145,7 @@ Status runFit(const FitOptions &options) {
   const std::vector<MemoryId> memories = limitableMemories(machine);
   if (memories.empty())
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' has no memory to limit, option '--machine', give one with an accelerator or a file");
+                     "' has no memory to limit, option '--machine', give a machine with an accelerator or a file");
   const MemoryId memory = memories.front();
   SearchProblem problem{&compilation->graph(), &machine, &compilation->costs(), {}, {}};
   for (const Memory &each : machine.memories)

@@ -221,7 +221,7 @@ Status measureOperators(const ProfileOptions &options, std::vector<Subject> &sub
   // there.
   for (const Subject *subject : running)
     for (const std::string &note : subject->session->notes())
-      if (note.find(", its ") != std::string::npos && note.find("run as grids") != std::string::npos)
+      if (note.find(", so Sluice's own kernels compute the ") != std::string::npos)
         return makeError(ErrorCode::Unsupported, "the times of a GPU library cannot be measured, ", note,
                          ", install the library or give '--gpu-libraries off'");
   SampleMap samples;

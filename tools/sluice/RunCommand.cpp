@@ -759,9 +759,9 @@ Expected<int64_t> ranksForBarrier(const RunOptions &options) {
   }
   constexpr int64_t kMostThreads = 1024;
   if (devices < 2 || devices > kMostThreads)
-    return makeError(
-        ErrorCode::InvalidInput, "the number of ranks is ", devices, " and must be 2 to ", kMostThreads,
-        " for a barrier in one process, option '--devices', give such a number or start processes with mpirun");
+    return makeError(ErrorCode::InvalidInput, "the number of ranks is ", devices, " and must be 2 to ", kMostThreads,
+                     " for a barrier in one process, option '--devices', give a number in this range or start "
+                     "processes with mpirun");
   return devices;
 }
 

@@ -26,7 +26,7 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
   std::filesystem::directory_iterator entries(directory, error);
   if (error)
     return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "', ", error.message(),
-                     ", give one with ", prefix, "0.pb");
+                     ", give a directory with ", prefix, "0.pb");
   std::vector<std::string> paths;
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
     if (entries->path().filename().string().starts_with(prefix) && entries->path().extension() == ".pb")

@@ -257,9 +257,9 @@ Status checkReplaceable(const std::string &given) {
     return refused("write to", parent, errno);
   for (const std::string &beside : {pendingOf(folder), replacedOf(folder)})
     if (fs::is_symlink(beside, error) || (fs::exists(beside, error) && !fs::is_directory(beside, error)))
-      return makeError(
-          ErrorCode::InvalidInput, "'", beside,
-          "' is a link or a file where states need a folder of this name, option '--output-dir', remove it");
+      return makeError(ErrorCode::InvalidInput, "'", beside,
+                       "' is a link or a file where states need a folder of this name, option '--output-dir', remove "
+                       "the link or file");
   if (!fs::exists(folder, error)) {
     if (fs::is_symlink(folder, error))
       return makeError(ErrorCode::InvalidInput, "'", given,
@@ -269,7 +269,7 @@ Status checkReplaceable(const std::string &given) {
   }
   if (!fs::is_directory(folder, error))
     return makeError(ErrorCode::InvalidInput, "'", given,
-                     "' is a file where states need a folder of this name, option '--output-dir', remove it");
+                     "' is a file where states need a folder of this name, option '--output-dir', remove the file");
   std::set<std::string> known;
   if (const Expected<StatesList> list = readList(folder)) {
     known.insert(kStatesFile);

@@ -34,10 +34,8 @@ struct TuneOptions {
 
 /// Options of compilation that change no measurement, and why.
 constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
-    {"--tuning", "'sluice tune' writes the tuning file, which '--tuning' would read: name the file with -o, which also "
-                 "keeps earlier measurements"},
-    {"--threads",
-     "'sluice tune' measures kernels with all threads of the CPU: give a machine file whose CPU has fewer threads"},
+    {"--tuning", "'sluice tune' reads and keeps earlier measurements of the file that -o names"},
+    {"--threads", "'sluice tune' measures kernels with all threads of the CPU that '--machine' describes"},
     {"--least-gain", nullptr},
     {"--memory", nullptr},
     {"--search-time", nullptr},

@@ -75,16 +75,16 @@ Status checkPins(const std::string &lock, const std::string &pipeline, const Pin
   if (!fs::exists(lock, ignored))
     return {};
   SLUICE_ASSIGN_OR_RETURN(Pins locked, readPins(lock));
-  const std::string renew = concat("'sluice compose ", pipeline, " --update' renews it");
+  const std::string accept = concat("'sluice compose ", pipeline, " --update'");
   auto changed = [&](const std::string &what, const std::string &is, const std::string &was) {
     return makeError(ErrorCode::InvalidInput, what, " has changed: its SHA-256 is ", is, " and that in '", lock,
-                     "' is ", excerpt(was), ", restore the file, or ", renew);
+                     "' is ", excerpt(was), ", restore the old file, or accept the change with ", accept);
   };
   for (const auto &[id, pin] : pins) {
     auto known = locked.find(id);
     if (known == locked.end() || known->second.model != pin.model)
       return makeError(ErrorCode::InvalidInput, "model '", excerpt(pin.model), "' of service '", id,
-                       "' is not pinned, in '", lock, "', ", renew);
+                       "' is not pinned, in '", lock, "', pin it with ", accept);
     if (known->second.sha256 != pin.sha256)
       return changed(concat("model '", excerpt(pin.model), "' of service '", id, "'"), pin.sha256,
                      known->second.sha256);
@@ -92,7 +92,7 @@ Status checkPins(const std::string &lock, const std::string &pipeline, const Pin
       auto data = known->second.data.find(file);
       if (data == known->second.data.end())
         return makeError(ErrorCode::InvalidInput, "external data '", excerpt(file), "' of service '", id,
-                         "' is not pinned, in '", lock, "', ", renew);
+                         "' is not pinned, in '", lock, "', pin it with ", accept);
       if (data->second != hash)
         return changed(concat("external data '", excerpt(file), "' of service '", id, "'"), hash, data->second);
     }

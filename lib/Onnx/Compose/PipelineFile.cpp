@@ -140,7 +140,7 @@ Expected<PortName> PipelineReader::readPort(const JsonReader &reader) {
 
 Status PipelineReader::checkName(const std::string &name, const JsonReader &reader) {
   if (name.empty())
-    return makeError(ErrorCode::InvalidInput, "a name is empty, at '", reader.where(), "', give one");
+    return makeError(ErrorCode::InvalidInput, "a name is empty, at '", reader.where(), "', give a name");
   if (findService(std::string_view(name).substr(0, name.find('.'))) && name.find('.') != std::string::npos)
     return makeError(ErrorCode::InvalidInput, "the name '", excerpt(name),
                      "' begins with the id of a service and a dot, as ports do, at '", reader.where(),

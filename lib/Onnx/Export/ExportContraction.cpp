@@ -16,8 +16,8 @@ namespace sluice::onnxexport {
 namespace {
 
 constexpr const char *kLaidOut = "its layout was chosen for a machine, export an earlier phase";
-constexpr const char *kBeyondBytes =
-    "its zero point is outside the range of the quantized type, which ONNX does not allow, use one inside";
+constexpr const char *kBeyondBytes = "its zero point is outside the range of the quantized type, which ONNX does not "
+                                     "allow, use a zero point inside the range";
 
 LogicalResult matmul(MatmulOp op, NodeWriter &writer) {
   if (op.getPackedN())

@@ -494,7 +494,7 @@ Status GraphImporter::finish(func::FuncOp function) {
     for (auto [i, result] : llvm::enumerate(parts)) {
       if (!isTensor(result))
         return makeError(ErrorCode::Unsupported, "output '", output.name, "' of model '", model.path(),
-                         "' is a sequence of other than tensors, which is not supported, remove it from the outputs");
+                         "' is a sequence whose elements are not tensors, which is not supported, remove this output");
       if (Value held = found && extents.isBounded(result) ? takeFound(result) : Value())
         result = held;
       for (int64_t d = 0; d < rankOf(result); ++d)

@@ -153,7 +153,7 @@ public:
   /// Reports an operand that has no upper bound.
   llvm::LogicalResult unbounded(size_t index, llvm::StringRef what) {
     return unsupported("its " + what +
-                       " is not known before the model runs and has no upper bound, give one by --bound " +
+                       " is not known before the model runs and has no upper bound, give an upper bound by --bound " +
                        inputName(index) + "=N" + originOf(inputs[index]));
   }
   /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound: what follows

@@ -68,9 +68,9 @@ FailureOr<NodeContext::Size> StepReals::sizeAt(size_t index, StringRef what, int
   if (most >= kMostElements && otherwise >= 0)
     most = static_cast<double>(otherwise);
   if (most >= kMostElements)
-    return build.unsupported("its " + what +
-                             " is not known before the model runs and has no upper bound, give one by --bound " +
-                             build.proto.input(static_cast<int>(index)) + "=N");
+    return build.unsupported(
+        "its " + what + " is not known before the model runs and has no upper bound, give an upper bound by --bound " +
+        build.proto.input(static_cast<int>(index)) + "=N");
   Value size = count(floor(of(build.reshape(given, {}))));
   if (!size)
     return failure();

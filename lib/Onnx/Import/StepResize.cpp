@@ -119,7 +119,7 @@ LogicalResult StepResize::readScales() {
                  declaredMost(along.axis));
     if (room == kMostExtent)
       return node.unsupported(
-          "its scales are not known before the model runs and have no upper bound, give one by --bound " +
+          "its scales are not known before the model runs and have no upper bound, give an upper bound by --bound " +
           node.proto.input(static_cast<int>(*form.scales)) + "=N, or declare the shape of its output");
     Value isPositive = real.compare(ComparePredicate::gt, along.scale, 0);
     along.size = {node.roomOf(room, i), real.count(real.floor(span), isPositive)};

@@ -28,7 +28,7 @@ std::string CudaLibrary::problem() const {
   std::lock_guard<std::mutex> lock(mutex);
   if (why.empty())
     return "";
-  return why + (isUsed ? ", some of its " : ", its ") + kernels + " run as grids";
+  return why + ", so Sluice's own kernels compute " + (isUsed ? "some " : "the ") + kernels;
 }
 
 std::string CudaLibrary::failed(int status, const char *doing) const {

@@ -57,7 +57,7 @@ exec.program @no_file parameters 16384 state 0 slots 2 {
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
-  // expected-error@+1 {{C18: is an expert of a program without a memory of kind file, declare such a memory}}
+  // expected-error@+1 {{C18: is an expert of a program without a memory of kind file, declare a memory of kind file}}
   exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
   exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {

@@ -147,7 +147,7 @@ TEST_CASE("a library that refuses leaves the convolution to the grid, and the se
       CHECK(usesGrid);
       CHECK_THAT(sluice_notes(session.get()),
                  Contains("device 'accel0': cuDNN fails with status " + std::to_string(status) + ", while ") &&
-                     Contains("its convolutions run as grids\n"));
+                     Contains("so Sluice's own kernels compute the convolutions\n"));
       // It is not asked again, in a step that is recorded least of all.
       fakeDnnFail("", 0);
       usesGrid = false;

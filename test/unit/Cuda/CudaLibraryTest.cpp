@@ -90,7 +90,7 @@ TEST_CASE("a library that refuses leaves the product to the grid, and the sessio
     REQUIRE(errorOf(session.get()) == "");
     CHECK(usesGrid);
     CHECK_THAT(sluice_notes(session.get()), Contains("device 'accel0': cuBLAS fails with status 3, while ") &&
-                                                Contains("its products run as grids\n"));
+                                                Contains("so Sluice's own kernels compute the products\n"));
     fakeBlasFail("", 0);
     session.reset();
     CHECK(fakeBlasHeld() == 0);
@@ -105,7 +105,8 @@ TEST_CASE("a library that refuses some products is said to have done the others"
   fakeBlasFail("cublasGemmStridedBatchedEx", 15);
   REQUIRE(errorOf(session.get()) == "");
   fakeBlasFail("", 0);
-  CHECK_THAT(sluice_notes(session.get()), Contains("while multiplying, some of its products run as grids\n"));
+  CHECK_THAT(sluice_notes(session.get()),
+             Contains("while multiplying, so Sluice's own kernels compute some products\n"));
 }
 
 TEST_CASE("what a library cannot count it is not asked for", "[cuda]") {
