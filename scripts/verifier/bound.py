@@ -69,6 +69,8 @@ def chain(problem, plan, value, where, _):
     operator, _, _ = names_of(problem)
     _, given = members(value, where, argument=text, operators=array)
     ops = [operator(name, f"{where}.operators[{i}]") for i, name in enumerate(given)]
+    if not ops and not problem.graph.operators:
+        return 0, "a chain of 0 operators with its copies"  # Of a graph without operators.
     if not ops:
         raise Broken("cut-order", "a chain has no operators", where, ADVICE)
     paths = Paths(problem, plan)

@@ -143,7 +143,7 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
 class Dataflow_MessageOp<string mnemonic, list<Trait> traits = []>
     : Op<Dataflow_Dialect, mnemonic, !listconcat([
         DeclareOpInterfaceMethods<CollectiveOpInterface, ["getRankGroup"]>, Kernel<["allowsEpilogue"]>,
-        Promise<"CostOpInterface">, MemoryEffects<[MemWrite]>], traits)> {
+        Promise<"CostOpInterface">, Promise<"TilingRulesOpInterface">, MemoryEffects<[MemWrite]>], traits)> {
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::sluice::dataflow::CollectiveKind $cppClass::getCollectiveKind() {

@@ -51,8 +51,8 @@ TEST_CASE("texts that are no barrier name the fault", "[barriers]") {
   CHECK_THAT(fault("BSP"), Contains("unknown barrier 'BSP'") && Contains("give bsp, ssp:STALENESS"));
   CHECK_THAT(fault(std::string(1000, 'x')), Contains("...") && !Contains(std::string(100, 'x')));
   CHECK(fault("bsp:1") == "barrier 'bsp:1' has 1 number, write 'bsp' with no number");
-  CHECK(fault("ssp") == "barrier 'ssp' has 0 numbers, 'ssp' has a staleness, as in 'ssp:4'");
-  CHECK_THAT(fault("pssp:4"), Contains("has a staleness and a sample"));
+  CHECK(fault("ssp") == "barrier 'ssp' has 0 numbers, write 'ssp' with a staleness, as in 'ssp:4'");
+  CHECK_THAT(fault("pssp:4"), Contains("with a staleness and a sample"));
   CHECK_THAT(fault("pssp:4,10,1"), Contains("has 3 numbers"));
   CHECK_THAT(fault("pbsp:"), Contains("'' is not an integer"));
   CHECK_THAT(fault("pssp:4:5,6"), Contains("'4:5' is not an integer"));

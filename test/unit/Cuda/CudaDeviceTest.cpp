@@ -167,7 +167,7 @@ TEST_CASE("code for another GPU is reported", "[cuda]") {
   SessionPtr session = model.open();
   REQUIRE(session);
   CHECK_THAT(errorOf(session.get()), Contains("operator 'first'") &&
-                                         Contains("code for sm_89, sm_90 and it is sm_80") &&
+                                         Contains("code for sm_89, sm_90 and the GPU is sm_80") &&
                                          Contains("--target cuda:sm_80"));
   // The newest that it can run, but a binary only as it is.
   CudaModel newest(256, 1, 75);

@@ -699,7 +699,10 @@ TEST_CASE("operators on parts equal the whole, all that have rules", "[dataflow]
   }
   for (RegisteredOperationName name : sharedContext().getRegisteredOperations()) {
     bool hasRules = name.hasInterface<TilingRulesOpInterface>() || name.hasInterface<ElementwiseOpInterface>();
-    if (!hasRules)
+    // The other end of a message is in another program: e2e/pipeline-gpt.test runs messages of parts.
+    const bool isMessage =
+        name.getStringRef() == SendOp::getOperationName() || name.getStringRef() == ReceiveOp::getOperationName();
+    if (!hasRules || isMessage)
       continue;
     INFO(name.getStringRef().str());
     CHECK(checkedOperators().count(name.getStringRef().str()));

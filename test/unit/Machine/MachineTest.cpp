@@ -263,8 +263,8 @@ TEST_CASE("what is wrong in a machine's JSON is named by path", "[machine]") {
       {"/devices/1/efficiency/conv", 5e-324, "efficiency of 'conv' must be from 1e-6 to 1e6"},
       {"/devices/1/efficiency/conv", 1e308, "efficiency of 'conv' must be from 1e-6 to 1e6"},
       {"/devices/1/speed", 5e-324, "speed must be from 1e-6 to 1"},
-      {"/links/0/bytesPerSec", 1e22, "its rate must be from 1 to 1e21"},
-      {"/links/0/duplexBytesPerSec", 2.001 * 1.2e10, "is from 1.2e+10 to 2.4e+10"},
+      {"/links/0/bytesPerSec", 1e22, "the rate must be from 1 to 1e21"},
+      {"/links/0/duplexBytesPerSec", 2.001 * 1.2e10, "must be from 1.2e+10 to 2.4e+10"},
       {"/links/0/duplexBytesPerSec", 0.9995 * 1.2e10, "one to two times the rate of one direction"},
       {"/links/0/duplexBytesPerSec", 2.4000000000000004e10, "duplex rate"},
       {"/links/0/latency", "2h", "latency must be from 0 to 1h"},
@@ -474,7 +474,7 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("reverse rate") {
     machine.links[1].reverseBytesPerSec = -1;
-    message = "its rate must be from 1 to 1e21";
+    message = "the rate must be from 1 to 1e21";
   }
   SECTION("duplex rate") {
     machine.links[1].duplexBytesPerSec = 6e9;

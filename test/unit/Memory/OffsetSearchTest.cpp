@@ -363,6 +363,6 @@ TEST_CASE("public instances pack within their capacities and to what is live", "
       problem->capacityBytes = live - 1;
       Expected<OffsetSolution> below = solveOffsets(*problem);
       REQUIRE_FALSE(below);
-      CHECK(below.error().message.find("by 1 bytes, give a capacity of at least") != std::string::npos);
+      CHECK(below.error().message.find("by 1 B, give a capacity of at least") != std::string::npos);
     }
 }

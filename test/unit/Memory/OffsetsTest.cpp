@@ -133,7 +133,7 @@ TEST_CASE("infeasible packings say by how much", "[memory]") {
   CHECK(solveOffsetsBestFit(problem));
   Expected<OffsetSolution> owl = solveOffsetsOwl(problem);
   REQUIRE_FALSE(owl);
-  CHECK(owl.error().message.find("bytes more than the capacity") != std::string::npos);
+  CHECK(owl.error().message.find("bytes above the capacity") != std::string::npos);
 }
 
 TEST_CASE("the validator finds each kind of fault", "[memory]") {
@@ -149,7 +149,7 @@ TEST_CASE("the validator finds each kind of fault", "[memory]") {
   CHECK(fault({0, 8, 8}, 16).find("'c' and 'b' overlap at time 4") != std::string::npos);
   CHECK(fault({0, 9, 0}, 17).find("not a multiple of 4") != std::string::npos);
   CHECK(fault({-4, 8, 0}, 16).find("negative offset") != std::string::npos);
-  CHECK(fault({0, 8, 0}, 20).find("states peak 20") != std::string::npos);
+  CHECK(fault({0, 8, 0}, 20).find("states a peak of 20") != std::string::npos);
   CHECK(fault({0, 8}, 16).find("2 offsets for 3") != std::string::npos);
   problem.capacityBytes = 12;
   CHECK(fault({0, 8, 0}, 16).find("beyond the capacity") != std::string::npos);

@@ -59,7 +59,7 @@ TEST_CASE("count repair keeps each class's working set", "[memory]") {
   Status status = repairCounts(pool, 14 * kMiB - 1, minimum);
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ErrorCode::Infeasible);
-  CHECK(status.error().message.find("1 bytes above") != std::string::npos);
+  CHECK(status.error().message.find("1 bytes more than the capacity") != std::string::npos);
 }
 
 TEST_CASE("mutated pools stay valid", "[memory]") {

@@ -300,7 +300,7 @@ TEST_CASE("Initializer sizes are checked", "[onnx]") {
     value->set_name("value");
     value->mutable_t()->set_data_type(onnxtype::Int64);
     value->mutable_t()->add_dims(1000);
-    CHECK_THAT(messageOf(openProto(proto)), Contains("need 8000"));
+    CHECK_THAT(messageOf(openProto(proto)), Contains("needs 8000"));
   }
 }
 

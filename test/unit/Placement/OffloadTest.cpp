@@ -173,7 +173,7 @@ TEST_CASE("the offload validator sees each broken rule", "[offload]") {
   }
   SECTION("an accelerator too many") {
     bad.part[0] = 2;
-    expected = "there are 2";
+    expected = "there are only 2";
   }
   SECTION("a part too few") {
     bad.part.pop_back();
@@ -220,12 +220,12 @@ TEST_CASE("wrong offload instances are named", "[offload]") {
       {"/nodes/1/colorClass", {int64_t(1) << 40, "32 bits"}},
       {"/edges/0/destId", {8, "node 8 does not exist"}},
       {"/edges/0/destId", {7, "cycle"}},
-      {"/edges/0/cost", {-3, "costs -3"}},
+      {"/edges/0/cost", {-3, "has the cost -3"}},
       {"/maxFPGAs", {-1, "maxFPGAs is -1"}},
       {"/maxFPGAs", {0.5, "maxFPGAs is 0.5"}},
       {"/maxFPGAs", {1e9, "at most 1024"}},
       {"/maxCPUs", {0, "at least 1"}},
-      {"/maxSizePerFPGA", {-4, "memory of -4"}},
+      {"/maxSizePerFPGA", {-4, "memory of an accelerator is -4"}},
       {"/nodes", {Json::array(), "node 7 does not exist"}},
       {"/nodes", {3, "nodes"}},
   };

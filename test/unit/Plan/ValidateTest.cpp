@@ -92,7 +92,7 @@ static const std::vector<Mutation> &mutations() {
          e.graph.mutableOp(e.a).communicates = e.graph.mutableOp(e.b).communicates = true;
          e.command(e.runA).stream = StreamId(3);
        },
-       "(launch of 'b') communicates on another stream"},
+       "(launch of 'b') communicates on a stream other than the previous"},
       {"launch elsewhere",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(0), StreamKind::Compute});

@@ -140,7 +140,7 @@ TEST_CASE("certificates that prove nothing are refused", "[search]") {
     c.memoryPrices.push_back(0);
     c.segments.push_back({});
   };
-  says([&](C &c) { cutTwice(c, OperatorId(4u), OperatorId(4u)); }, "twice");
+  says([&](C &c) { cutTwice(c, OperatorId(4u), OperatorId(4u)); }, "two cuts");
   says([&](C &c) { cutTwice(c, OperatorId(4u), OperatorId(3u)); }, "precede");
   BoundCertificate chain;
   CHECK_FALSE(provenNs(problem, chain));

@@ -69,7 +69,7 @@ TEST_CASE("operators that communicate are on one device", "[swap]") {
   CHECK(refusal(instance.problem()).empty());
   instance.placement[2] = DeviceId(1u);
   CHECK(refusal(instance.problem()) == "operators 'a' and 'c' communicate and are placed on devices 'accel1' and "
-                                       "'accel0', place both on one");
+                                       "'accel0', place both on one device");
 }
 
 TEST_CASE("sizes that overflow are refused", "[swap]") {

@@ -151,7 +151,7 @@ TEST_CASE("pools without room for an operator are refused", "[swap]") {
   PoolLayout large = {{}, {{2 * kMiB, 6}}};
   plan = planSwapPool(instance.problem(), large);
   REQUIRE_FALSE(plan);
-  CHECK(plan.error().message.find("2097152 bytes above") != std::string::npos);
+  CHECK(plan.error().message.find("2097152 bytes more than") != std::string::npos);
   for (const PoolLayout &bad : {PoolLayout{}, PoolLayout{{}, {{0, 1}}}, PoolLayout{{}, {{2, 1}, {1, 1}}},
                                 PoolLayout{{}, {{1, -1}}}, PoolLayout{{}, {{int64_t(1) << 62, int64_t(1) << 62}}}})
     CHECK_FALSE(planSwapPool(instance.problem(), bad));
