@@ -52,8 +52,8 @@ std::string linkKey(const Link &link);
 struct CopySample {
   int64_t bytes = 0, ns = 0;
 };
-/// Fits latency and rate: the line through the median times of the sizes with the least
-/// relative deviation (weighted least squares). If the latency would be negative, the line goes
+/// Fits latency and rate by weighted least squares: of all lines, the one with the least
+/// relative deviation from the median time of each size. If the latency would be negative, the line goes
 /// through zero. The rate of both directions together is set to the rate of one direction.
 /// Requires at least one sample, and positive bytes and times.
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);

@@ -17,9 +17,9 @@ namespace sluice {
 
 struct Footprint {
   /// Number of operators, counted by nodes of the model: "conv1" and "conv1#2" are one
-  /// operator, and "conv1.gradient" is another one. If a tensor has several readers, the sum of
-  /// their gradients counts as one more operator, and with eight readers or more, as one operator
-  /// for each reader (MXNet's AggregateGradient).
+  /// operator, and "conv1.gradient" is another one. If a tensor has two to seven readers,
+  /// the sum of their gradients counts as one more operator. From eight readers on, the sum
+  /// counts as one operator for each reader, as MXNet's AggregateGradient does.
   size_t operators = 0;
   /// Bytes of all tensors, each once, without reuse of memory. Three kinds of tensors do not
   /// count: those within a node, results that may overwrite an operand that no other node

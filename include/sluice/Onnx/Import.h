@@ -37,9 +37,10 @@ struct ImportOptions {
   /// normalization uses the statistics of the batch and updates the running ones (results with the attribute
   /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
-  /// Inputs whose data is known, by name; the program is specialised to this data. Inputs that determine shapes or axes
-  /// need this if the importer finds no bounds of the extents or cannot import all possible axes. The arguments remain
-  /// and are not read. Their attribute `dataflow.fixed` has the value.
+  /// Inputs whose data is known, by name; the program is specialised to this data. An input that determines
+  /// shapes needs this if the importer finds no bounds of the extents. An input that determines axes needs this if the
+  /// importer cannot import the operator once for each choice of axes. The arguments remain and are not read. Their
+  /// attribute `dataflow.fixed` has the value.
   std::map<std::string, HostTensor> fixedInputs;
   /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds it. A loop that stacks tensors
   /// needs the limit if its number of iterations depends on data and nothing else bounds this number: its stacks have
@@ -51,8 +52,10 @@ struct ImportOptions {
   /// True if a device runs grids. A grid cannot run the program of a single expert, so all experts of a `MoE` or `QMoE`
   /// are then computed in one batch.
   bool hasGrids = false;
-  /// Inserts dataflow.take_first where operators would mix valid and invalid positions of a tensor. Extents then follow
-  /// the data of each step. Do not set it for training, or for devices whose kernels have constant extents.
+  /// A result whose extent depends on data is computed with its greatest extent, and only its first positions are
+  /// valid. If true, dataflow.take_first takes the valid positions before an operator that would mix them with
+  /// invalid ones. Extents then follow the data of each step. Do not set it for training, or for
+  /// devices whose kernels have constant extents.
   bool findsExtents = false;
   /// Bounds of the elements of tensors that determine extents, such as the limit of a Range, by the name of the tensor.
   /// A bound is needed if the model does not imply one. A step in which an element exceeds its bound fails.
@@ -61,8 +64,9 @@ struct ImportOptions {
   GradientBuilder buildGradient;
 };
 
-/// Imports the model's graph as `func.func @main` of the dataflow dialect. Types are static. Inputs are arguments and
-/// outputs are results, in the model's order, each with its name in the attribute `dataflow.name`. The locations of
+/// Imports the model's graph as `func.func @main` of the dataflow dialect. The shape of a type is static: an
+/// extent that varies has its upper bound there, and its expression in the encoding of the type. Inputs are arguments
+/// and outputs are results, in the model's order, each with its name in the attribute `dataflow.name`. The locations of
 /// operators have the names of their nodes. Initializers of more than a few hundred bytes are resources that refer to
 /// the mapped file.
 ///

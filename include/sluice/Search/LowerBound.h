@@ -18,9 +18,9 @@ struct ProvenBound {
   BoundCertificate certificate;
 };
 
-/// Four lower bounds of the makespan. Each of them holds for every valid plan of a step in the steady state with this
-/// placement, whatever the order and the addresses of the plan are; onceCuts holds only for plans that run each
-/// operator once.
+/// Four lower bounds of the makespan of a step in the steady state, for a given placement and any order and addresses.
+/// `work`, `path` and `repeatCuts` hold for every valid plan. `onceCuts` holds only for plans that run each operator
+/// once.
 struct LowerBounds {
   ProvenBound work;       ///< The work of the busiest device, with the chains that must precede and follow it.
   ProvenBound path;       ///< The longest chain of operators and copies between memories.

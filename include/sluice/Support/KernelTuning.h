@@ -33,7 +33,7 @@ struct KernelTuning {
   auto operator<=>(const KernelTuning &) const = default;
 };
 
-/// The kinds of loops. A loop's kind is the kind of its code, from which the compiler estimates the rate of the loop.
+/// The kinds of loops: what a loop computes with. The compiler estimates the rate of a loop from its kind.
 /// For each kind, `sluice tune` measures a threshold: the least estimated time of a loop for which two threads are
 /// faster than one.
 inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vectors", "products", "byte-products",
