@@ -61,10 +61,12 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
   CHECK_THAT(messageOf(bindDims(model, bindings)),
              Contains("'batch' (dimension 0 of input 'a'), 'length' (dimension 1 of input 'b'), 'c.0'"));
   bindings.values = {{"bath", 8}};
-  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'bath', the model has 'batch', 'length'"));
+  CHECK_THAT(messageOf(bindDims(model, bindings)),
+             Contains("has the dimension 'bath', the model has 'batch', 'length'"));
   bindings.values = {{"batch", 8}};
   bindings.ties = {{"length", "btach"}};
-  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'btach', the model has 'batch', 'length'"));
+  CHECK_THAT(messageOf(bindDims(model, bindings)),
+             Contains("has the dimension 'btach', the model has 'batch', 'length'"));
   bindings.ties = {{"length", "c.0"}, {"c.0", "batch"}};
   REQUIRE(bindDims(model, bindings));
   CHECK(bindDims(model, bindings)->symbols.at("length") == 8);
