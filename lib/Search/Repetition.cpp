@@ -96,6 +96,7 @@ private:
     if (ranked.size() > kMostPeriods)
       ranked.resize(kMostPeriods);
     std::vector<size_t> periods;
+    periods.reserve(ranked.size());
     for (const auto &[period, count] : ranked)
       periods.push_back(period);
     return periods;
