@@ -66,18 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CLI::App app("", "sluice");
   app.require_subcommand(1);
   driver::Action action;
-  driver::addCompileCommand(app, action);
-  driver::addRunCommand(app, action);
-  driver::addGenerateCommand(app, action);
-  driver::addFitCommand(app, action);
-  driver::addPlanCommand(app, action);
-  driver::addProfileCommand(app, action);
-  driver::addTuneCommand(app, action);
-  driver::addReportCommand(app, action);
-  driver::addComposeCommand(app, action);
-  driver::addExportCommand(app, action);
-  driver::addInfoCommand(app, action);
-  driver::addMachineCommand(app, action);
+  driver::addCommands(app, action);
   std::vector<char *> pointers;
   for (std::string &argument : arguments)
     pointers.push_back(argument.data());

@@ -9,6 +9,9 @@
 
 namespace sluice::driver {
 
+/// Adds all subcommands, in the order in which the help lists them.
+void addCommands(CLI::App &app, Action &action);
+
 void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);
 void addGenerateCommand(CLI::App &app, Action &action);

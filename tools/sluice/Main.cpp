@@ -13,18 +13,7 @@ static int runMain(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", sluice::compilerVersion());
   Action action;
-  addCompileCommand(app, action);
-  addRunCommand(app, action);
-  addGenerateCommand(app, action);
-  addFitCommand(app, action);
-  addPlanCommand(app, action);
-  addProfileCommand(app, action);
-  addTuneCommand(app, action);
-  addReportCommand(app, action);
-  addComposeCommand(app, action);
-  addExportCommand(app, action);
-  addInfoCommand(app, action);
-  addMachineCommand(app, action);
+  addCommands(app, action);
   hearInterrupts();
   return sluice::driver::runTool(app, action, argc, argv);
 }

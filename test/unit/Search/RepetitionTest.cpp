@@ -5,6 +5,7 @@
 
 #include "sluice/Search/Repetition.h"
 
+#include "CheckedSearch.h"
 #include "RandomGraph.h"
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Search/Orders.h"
@@ -132,14 +133,7 @@ SearchResult solve(const SearchProblem &problem, const char *solver, int64_t eva
   params.evaluations = evaluations;
   params.seed = 3;
   params.threads = threads;
-  Expected<SearchResult> result = solveSearch(problem, params);
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(result);
-  REQUIRE(validatePlan(*problem.graph, *problem.machine, result->plan));
-  for (size_t m = 0; m < problem.capacityBytes.size(); ++m)
-    CHECK(result->plan.arenaBytes[m] <= problem.capacityBytes[m]);
-  CHECK(simulate(*problem.graph, *problem.machine, *problem.costs, result->plan).makespanNs == result->makespanNs);
-  return std::move(*result);
+  return test::solve(problem, params);
 }
 
 } // namespace

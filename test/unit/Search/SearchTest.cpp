@@ -5,6 +5,7 @@
 
 #include "sluice/Search/Search.h"
 
+#include "CheckedSearch.h"
 #include "RandomGraph.h"
 #include "sluice/Plan/PlanJson.h"
 #include "sluice/Search/Orders.h"
@@ -30,19 +31,6 @@ SearchParams evaluations(int64_t count, const char *solver = "default") {
   params.evaluations = count;
   params.seed = 11;
   return params;
-}
-
-SearchResult solve(const SearchProblem &problem, const SearchParams &params) {
-  Expected<SearchResult> result = solveSearch(problem, params);
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(result);
-  // What every result promises.
-  REQUIRE(validatePlan(*problem.graph, *problem.machine, result->plan));
-  for (size_t m = 0; m < problem.capacityBytes.size(); ++m)
-    CHECK(result->plan.arenaBytes[m] <= problem.capacityBytes[m]);
-  CHECK(simulate(*problem.graph, *problem.machine, *problem.costs, result->plan).makespanNs == result->makespanNs);
-  CHECK(result->makespanNs >= result->lowerBoundNs);
-  return std::move(*result);
 }
 
 /// Best over every topological order, with the default policy.
