@@ -39,6 +39,14 @@ Status attachDiskFor(Machine &machine, const std::string &modelPath, const Compi
   return machine.check();
 }
 
+/// Advice where the process that runs the model compiles it too.
+static std::string orCompileFirst(int64_t leastBytes, int64_t processBytes) {
+  if (processBytes <= kRuntimeProcessBytes)
+    return "";
+  return concat(", or run what 'sluice compile' writes, which needs ",
+                formatBytes(saturatingAdd(leastBytes, kRuntimeProcessBytes)));
+}
+
 Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limits, int64_t processBytes) {
   const Machine &machine = *problem.machine;
   const bool streams = fileBelowHost(machine).valid();
@@ -54,7 +62,7 @@ Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limit
                        " of memory: ", formatBytes(processBytes), " for the process and ",
                        formatBytes(needs.least.bytes), " for operator '",
                        needs.least.op.valid() ? problem.graph->op(needs.least.op).name : "", "', option '--memory ",
-                       limit, "', give at least ", least, " bytes");
+                       limit, "', give at least ", least, " bytes", orCompileFirst(needs.least.bytes, processBytes));
     capacity -= processBytes;
   }
   return {};

@@ -5,8 +5,10 @@
 
 #include "tools/common/Driver.h"
 
+#include "sluice/Support/NearestNames.h"
 #include "tools/common/Guard.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iomanip>
@@ -45,7 +47,49 @@ void hearInterrupts() {
   std::signal(SIGINT, onInterrupt);
 }
 
+/// "error: what, command, what to do", in place of CLI11's text, which does not name the command.
+static std::string usageError(const CLI::App *tool, const CLI::Error &error) {
+  const CLI::App *command = tool;
+  std::string path = tool->get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  const auto is = [&](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
+  const bool needsCommand = is(CLI::ExitCodes::RequiredError) && command->get_require_subcommand_min() > 0;
+  const std::vector<std::string> unread = command->remaining();
+
+  std::string what = error.what();
+  std::string word;
+  std::vector<std::string> known;
+  if (!unread.empty() && (needsCommand || is(CLI::ExitCodes::ExtrasError))) {
+    word = unread.front().substr(0, unread.front().find('='));
+    if (word.starts_with('-')) {
+      what = "unknown option '" + word + "'";
+      for (const CLI::Option *option : command->get_options())
+        for (const std::string &name : option->get_lnames())
+          known.push_back("--" + name);
+    } else if (needsCommand) {
+      what = "unknown command '" + word + "'";
+      for (const CLI::App *other : command->get_subcommands([](const CLI::App *) { return true; }))
+        known.push_back(other->get_name());
+    } else {
+      what = "unexpected argument '" + word + "'";
+    }
+  } else if (needsCommand) {
+    what = "no command is given";
+  } else if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    // CLI11 writes "--output: 1 required TEXT missing".
+    if (const size_t end = what.find(": 1 required "); end != std::string::npos)
+      what = what.substr(0, end) + " has no value";
+  }
+  const std::vector<std::string> near = nearestNames(word, {known.begin(), known.end()}, 1);
+  return "error: " + what + ", command '" + path + "', " + (near.empty() ? "" : "use '" + near.front() + "' or ") +
+         "see '" + path + " --help'\n";
+}
+
 int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
+  app.failure_message(usageError);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
