@@ -207,7 +207,7 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
   };
   slot.memory = op.getMemory() ? known.numbers[op.getMemoryAttr()] : 0;
   if (op.getMemory() && (op.getKind() != HomeKind::Parameter || !isFile(slot.memory)))
-    return op.emitOpError("C5: only the home of a parameter may name a memory, which must be a file");
+    return op.emitOpError("C5: only the home of a parameter may name a memory, and this memory must be a file");
   switch (op.getKind()) {
   case HomeKind::Parameter:
     return within(program.getParameterBytes(), "parameter file");
@@ -352,9 +352,8 @@ LogicalResult BodyVerifier::checkLaunch(LaunchOp op, uint32_t stream) {
   Slot *const flags = mask < op.getReads().size() ? &slotOf(op.getReads()[mask]) : nullptr;
   if (known.devices[known.numbers[known.streams[stream].getDeviceAttr()]].getKind() != DeviceKind::Cpu || !flags ||
       static_cast<uint64_t>(flags->end - flags->begin) <= last)
-    return op.emitOpError() << "C18: launches the expert '" << op.getOp()
-                            << "' on a device other than a CPU or without a mask of the " << last + 1
-                            << " elements of its group";
+    return op.emitOpError() << "C18: expert '" << op.getOp() << "' must run on a CPU and read a mask of at least "
+                            << last + 1 << " elements, one for each expert of its group";
   return success();
 }
 
@@ -379,7 +378,8 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
                         : isa<SwapOutOp>(op) ? from.memory != 0 && to.memory == 0
                                              : from.memory != 0 && to.memory != 0;
   if (!directionHolds)
-    return op->emitOpError("C9: swap_in must copy from the host's memory and swap_out to it, and copy must do neither");
+    return op->emitOpError("C9: swap_in must copy from the host's memory, swap_out must copy to the host's memory, and "
+                           "copy must join two other memories");
   uint32_t memory = known.memoryOfStream(stream);
   const bool copies = kind == StreamKind::Compute || kind == StreamKind::In || kind == StreamKind::Out;
   bool streamHolds =
@@ -387,8 +387,8 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
       ((kind != StreamKind::Out && memory == to.memory) || (kind != StreamKind::In && memory == from.memory));
   if (!streamHolds)
     return op->emitOpError() << "C9: stream '" << known.streams[stream].getSymName()
-                             << "' is not of the device that the copy goes to (in or compute) or comes from (out or "
-                                "compute)";
+                             << "' must be of kind in or compute on the destination's device, or of kind out or "
+                                "compute on the source's device";
   return success();
 }
 
@@ -396,9 +396,8 @@ LogicalResult BodyVerifier::checkFileCopy(Operation *op, const Slot &from, const
   const bool reads = isa<ReadOp>(op) && isFile(from.memory) && !isFile(to.memory);
   const bool writes = isa<WriteOp>(op) && isFile(to.memory) && !isFile(from.memory);
   if (!reads && !writes)
-    return op->emitOpError(
-        "C9: only exec.read may read from a file, only exec.write may write to one, and the other end "
-        "must be another memory");
+    return op->emitOpError("C9: only exec.read may read from a file, only exec.write may write to a file, and the "
+                           "other end must not be a file");
   if (kind != (reads ? StreamKind::FileIn : StreamKind::FileOut))
     return op->emitOpError() << "C9: must be on a stream of kind " << (reads ? "file_in" : "file_out");
   return success();
@@ -408,7 +407,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   // Dominance is verified after us.
   for (Value operand : op->getOperands())
     if (!slotIds.contains(operand) && !events.contains(operand))
-      return op->emitOpError("C1: uses a value that no slot, and no command before it, defines in this body");
+      return op->emitOpError("C1: uses a value that neither a slot nor an earlier command of this body defines");
   uint32_t stream = known.numbers[op.getStreamRef()];
   size_t numStreams = known.streams.size();
   uint32_t command = clocks.size() / numStreams;
@@ -423,7 +422,7 @@ LogicalResult BodyVerifier::checkCommand(CommandOpInterface op) {
   for (Value wait : op.getWaitEvents()) {
     auto [waitStream, waitCommand] = events.find(wait)->second;
     if (waitStream == stream)
-      return op->emitOpError("C12: waits for a command of the same stream, which is already ordered before");
+      return op->emitOpError("C12: waits for an earlier command of the same stream, which needs no wait");
     join(waitCommand);
   }
   clock[stream] = command + 1;
@@ -507,11 +506,12 @@ LogicalResult BodyVerifier::checkResident(BodyVerifier *init) {
       auto [end, holder] = held->second;
       if (end > slot.begin && !sameTensor(slots[holder]))
         return slot.op->emitOpError() << "C14: " << nameOf(slot) << " is resident, and " << nameOf(slots[holder])
-                                      << " is at this address when the step ends";
+                                      << " is at its address when the step ends";
       if (end > slot.begin && *slot.area != stateArea() && replaced.count(slot.op.getHeldTensor()) &&
           slots[holder].op.getReplaced() != slot.op.getHeldTensor())
-        return slot.op->emitOpError() << "C14: " << nameOf(slot)
-                                      << " is resident, and the new value is not at this address when the step ends";
+        return slot.op->emitOpError()
+               << "C14: " << nameOf(slot)
+               << " is resident, and at the end of the step its address holds something other than its new value";
     }
     if (*slot.area == stateArea())
       continue;
@@ -542,8 +542,8 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
         !names.insert(expert.getOp()).second ||
         (i > 0 && order <= std::pair(static_cast<int64_t>(experts[i - 1].getGroup()),
                                      static_cast<int64_t>(experts[i - 1].getElement()))))
-      return expert.emitOpError(
-          "C18: is not in the order of groups and elements, or its operator is declared as an expert twice");
+      return expert.emitOpError("C18: has a group or an element that is out of range or out of order, or an operator "
+                                "that an earlier expert names");
     const auto position = static_cast<int64_t>(expert.getPosition()), bytes = static_cast<int64_t>(expert.getBytes());
     const auto most = static_cast<int64_t>(program.getParameterBytes());
     if (position < 0 || position % kBlock != 0 || bytes < 1 || bytes > most || position > most - bytes ||
@@ -571,7 +571,7 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
   auto inits = llvm::to_vector(program.getBody().getOps<InitOp>());
   const auto unbounded = llvm::find_if(steps, [](StepOp step) { return !step.getBounds(); });
   if (unbounded == steps.end() || std::next(unbounded) != steps.end() || known.memories.empty())
-    return program.emitOpError("C1: needs a memory, and exactly one step without bounds, which must be the last");
+    return program.emitOpError("C1: needs at least one memory, and a last step that is the only one without bounds");
   for (auto [i, step] : llvm::enumerate(steps)) {
     for (StepOp other : ArrayRef(steps).take_front(i))
       if (other.getBoundsAttr() == step.getBoundsAttr())
@@ -588,17 +588,18 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
     for (auto [bound, symbol] : llvm::zip(bounds, symbols))
       if (bound < symbol.least || bound > symbol.most || (bound - symbol.least) % symbol.step != 0)
         return step.emitOpError() << "C17: bound " << bound << " is not a value of symbol '" << symbol.name
-                                  << "', which has " << symbol.least << " to " << symbol.most << " by " << symbol.step;
+                                  << "', which has values from " << symbol.least << " to " << symbol.most
+                                  << " in steps of " << symbol.step;
     for (auto [arena, memory] : llvm::zip(arenas, known.memories))
       if (arena < 0 || arena > static_cast<int64_t>(MemoryOp(memory).getArena()))
-        return step.emitOpError() << "C17: arena of " << arena << " bytes is not within the "
-                                  << MemoryOp(memory).getArena() << " of memory '" << MemoryOp(memory).getRuntimeName()
-                                  << "'";
+        return step.emitOpError() << "C17: arena of " << arena << " bytes must be from 0 to "
+                                  << MemoryOp(memory).getArena() << ", the size of the program's arena in memory '"
+                                  << MemoryOp(memory).getRuntimeName() << "'";
   }
   for (auto [i, init] : llvm::enumerate(inits)) {
     auto isSame = [&](auto other) { return other.getBoundsAttr() == InitOp(init).getBoundsAttr(); };
     if (llvm::none_of(steps, isSame) || llvm::any_of(ArrayRef(inits).take_front(i), isSame))
-      return init.emitOpError("C1: needs a step with the same bounds, which must have only this init");
+      return init.emitOpError("C1: must have the bounds of a step, and no other init may have the same bounds");
   }
   return success();
 }
@@ -614,14 +615,14 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError("C3: parameter and state bytes must not be negative");
   if (getStateInitial() &&
       (*getStateInitial() > getParameterBytes() || getParameterBytes() - *getStateInitial() > getStateBytes()))
-    return emitOpError(
-        "C3: the initial contents of the states must be within the parameter file and fit the state store");
+    return emitOpError("C3: the initial contents of the states must be inside the parameter file and must not be "
+                       "larger than the state store (the memory of all states)");
   if (getSends()) {
     const auto others = static_cast<size_t>(llvm::count(*getSends(), -1));
     if (getSends()->size() < 2 || llvm::any_of(*getSends(), [](int64_t bytes) { return bytes < -1; }) ||
         (others > 0 && others + 1 != getSends()->size()))
-      return emitOpError("C3: bytes sent must be listed for at least two ranks, of which all or one run the program, "
-                         "and none may be negative except -1 for the others");
+      return emitOpError("C3: 'sends' must list the bytes for each of at least two ranks: numbers from 0, or one "
+                         "number from 0 and -1 for all ranks that do not run this program");
   }
   for (StateOp state : getBody().getOps<StateOp>()) {
     if (std::optional<ArrayRef<int64_t>> cuts = state.getCuts()) {
@@ -643,7 +644,8 @@ LogicalResult ProgramOp::verifyRegions() {
         const int64_t dim = (*state.getCuts())[3 * i], extent = cast<RankedTensorType>(state.getType()).getDimSize(dim);
         if (extent % count != 0)
           return state.emitOpError() << "C3: '" << state.getTensor() << "' has an extent of " << extent
-                                     << " in dimension " << dim << ", which " << count << " blocks do not divide";
+                                     << " in dimension " << dim
+                                     << ", which must be a multiple of its number of blocks, " << count << "";
       }
     }
     auto type = dyn_cast<RankedTensorType>(state.getType());
@@ -651,7 +653,8 @@ LogicalResult ProgramOp::verifyRegions() {
     if (!bytes || !onnxElementType(type.getElementType()))
       return state.emitOpError() << "C3: '" << state.getTensor() << "' has no static size";
     if (state.getPosition() > getStateBytes() || *bytes > static_cast<int64_t>(getStateBytes() - state.getPosition()))
-      return state.emitOpError() << "C5: '" << state.getTensor() << "' is not within the state store's "
+      return state.emitOpError() << "C5: '" << state.getTensor()
+                                 << "' exceeds the state store (the memory of all states), whose size in bytes is "
                                  << getStateBytes();
   }
   if (failed(verifyDeclarations(known)) || failed(verifyExperts(*this, known)))

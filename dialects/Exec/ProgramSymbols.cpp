@@ -93,8 +93,8 @@ FailureOr<SmallVector<ProgramSymbol>> findSymbols(ProgramOp program) {
               static_cast<uint32_t>(i),         static_cast<uint32_t>(d)};
     if (!symbol)
       return program.emitOpError() << "C16: symbol " << symbols.getNames()[s]
-                                   << " is neither the extent of a dimension of an input nor the length of a state, "
-                                   << "from which a step would take it";
+                                   << " is neither the extent of an input's dimension nor the length of a state, so no "
+                                      "step can know its value";
     found.push_back(*symbol);
   }
   return found;

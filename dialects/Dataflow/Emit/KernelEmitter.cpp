@@ -64,8 +64,9 @@ static LogicalResult checkAddressable(Operation *op) {
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
                                               SmallVector<Type>(member->getResultTypes())))
       if (tensorBytes(type) > kMostBytes)
-        return member->emitError("kernel of ")
-               << type << ", which has more bytes than can be addressed, use smaller dimensions";
+        return member->emitError("has a tensor of type ")
+               << type
+               << " in its kernel, and this tensor has more bytes than can be addressed, use smaller dimensions";
     return WalkResult::advance();
   };
   return failure(op->walk(check).wasInterrupted());
@@ -112,7 +113,7 @@ static LogicalResult checkExtents(Operation *op) {
     members.push_back(op);
   for (Operation *member : members)
     if (!takes(member))
-      return member->emitOpError("has a kernel that needs sizes known at compile time, give dimension ")
+      return member->emitOpError("has a kernel that needs sizes that are known at compile time, give dimension ")
              << symbols.getNames()[0] << " one size";
   return success();
 }
@@ -124,7 +125,7 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
                            "from constants only");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
-      return op->emitError("has an operand or result of dynamic shape, bind every dimension first");
+      return op->emitError("has an operand or result of dynamic shape, give every dimension a static size");
   if (failed(checkAddressable(op)) || failed(checkExtents(op)) || failed(checkLoops(op, target, style)))
     return failure();
   KernelEmitter emitter(op, target, style, module, symbol);

@@ -33,7 +33,8 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
                           dilations = window.dilations;
   if (static_cast<int64_t>(strides.size()) != spatial || static_cast<int64_t>(dilations.size()) != spatial ||
       static_cast<int64_t>(pads.size()) != 2 * spatial)
-    return mlir::emitOptionalError(loc, "strides, pads or dilations do not match ", spatial, " spatial dimensions");
+    return mlir::emitOptionalError(loc, "strides and dilations need one entry and pads two for each of the ", spatial,
+                                   " spatial dimensions");
   for (llvm::ArrayRef<int64_t> list : {kernel, strides, pads, dilations})
     if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
       return mlir::emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");

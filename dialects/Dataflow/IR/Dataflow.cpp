@@ -228,7 +228,7 @@ LogicalResult TuningAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
       static_cast<sluice::TunedAlgorithm>(algorithm), rows, vectors, rowBlock, depthBlock, chunkNs};
   for (const sluice::TuningField &field : sluice::kTuningFields)
     if (const int64_t value = tuning.*field.value; value < 0 || value > field.most)
-      return emitError() << field.name << " of a tuning is " << value << ", write 0 to " << field.most;
+      return emitError() << field.name << " of a kernel's tuning is " << value << ", write 0 to " << field.most;
   return success();
 }
 
@@ -321,7 +321,7 @@ Attribute TilingAttr::parse(AsmParser &parser, Type) {
       return success();
     }
     if (!word.consume_front("S") || word.getAsInteger(10, dims.emplace_back()))
-      return parser.emitError(loc, "expected 'R', or 'S' and a dimension");
+      return parser.emitError(loc, "expected 'R' (replicated), or 'S' and a dimension such as 'S0' (split)");
     if (failed(parser.parseOptionalKeyword("in")))
       return success();
     loc = parser.getCurrentLocation();
@@ -377,7 +377,8 @@ Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
     const bool isFound = succeeded(parser.parseOptionalKeyword("found"));
     if (found > 0 && !isFound)
       return parser.emitError(loc) << "symbol " << names.back()
-                                   << " follows a symbol that is marked 'found', write symbols of the caller first";
+                                   << " is listed after a symbol that is marked 'found' (computed during a step), "
+                                      "write the symbols that the caller gives first";
     found += isFound ? 1 : 0;
     return success();
   };
@@ -438,7 +439,7 @@ bool isUnsignedElement(Type type) { return type.isUnsignedInteger() || type.isIn
 
 namespace detail {
 void reportMissingModel(Operation *op, StringRef interface) {
-  llvm::report_fatal_error("operator '" + Twine(op->getName().getStringRef()) + "' has no model of " + interface +
+  llvm::report_fatal_error("operator '" + Twine(op->getName().getStringRef()) + "' does not implement " + interface +
                            ", register the dialect by registerDataflow()");
 }
 Count totalElements(TypeRange types) {

@@ -40,16 +40,17 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)
       return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i] << " by "
                          << steps[i]
-                         << ", give a range that starts at 0 or more, has at least two values and ends with a step";
+                         << ", give a range that starts at 0 or above, has at least two values and whose length is a "
+                            "multiple of its step";
   return success();
 }
 
 LogicalResult ExtentsAttr::verify(function_ref<InFlightDiagnostic()> emitError, AffineMap map, SymbolsAttr symbols) {
   if (map.getNumDims() != 0 || map.getNumSymbols() != symbols.size())
-    return emitError() << "has extents of " << map.getNumDims() << " dimensions and " << map.getNumSymbols()
-                       << " symbols, and must have no dimensions and " << symbols.size() << " symbols";
+    return emitError() << "has an affine map of " << map.getNumDims() << " dimensions and " << map.getNumSymbols()
+                       << " symbols, and must have 0 dimensions and " << symbols.size() << " symbols";
   if (llvm::all_of(map.getResults(), [](AffineExpr expr) { return isa<AffineConstantExpr>(expr); }))
-    return emitError() << "has no extent that depends on a symbol";
+    return emitError() << "has no extent that depends on a symbol, write a static shape instead";
   return success();
 }
 
@@ -64,10 +65,10 @@ LogicalResult ExtentsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
       const std::optional<int64_t> value = valueAt(expr, point);
       const bool isUpper = llvm::equal(point, getSymbols().getMost());
       if (!value || *value < 0 || *value > shape[dim] || (isUpper && *value != shape[dim]))
-        return emitError() << "expression of dimension " << dim << " is "
+        return emitError() << "the extent of dimension " << dim << " is "
                            << (value ? Twine(*value) : Twine("out of range"))
-                           << " at one point of the symbols, which must be from 0 to the extent " << shape[dim]
-                           << ", and equal to this extent at the upper bounds of the symbols";
+                           << " for some values of the symbols, and must be from 0 to " << shape[dim]
+                           << ", and exactly " << shape[dim] << " for the symbols' largest values";
     }
   return success();
 }
@@ -709,8 +710,7 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
           values.push_back(cast<RankedTensorType>(types[i]).getDimSize(dim));
         std::optional<Extent> extent = fitExtent(symbols, points, values, basis, ties);
         if (!extent)
-          return emitOptionalError(loc, "extent of dimension ", dim,
-                                   " is not a known function of the operands' extents");
+          return emitOptionalError(loc, "the extent of dimension ", dim, " does not follow from the operands' extents");
         extents.push_back(*extent);
       }
       fitted.push_back(tensorOf(extents, first.getElementType()));
@@ -722,7 +722,7 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
     llvm::append_range(points, ties);
     ties.clear();
   }
-  return emitOptionalError(loc, "extents of the result are not known functions of the operands' extents");
+  return emitOptionalError(loc, "the extents of the result do not follow from the operands' extents");
 }
 
 } // namespace sluice::dataflow

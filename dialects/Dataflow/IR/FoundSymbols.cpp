@@ -85,7 +85,8 @@ LogicalResult verifyFinders(Operation *op, Block &program) {
   for (Operation &member : program) {
     const SymbolSet found = symbolsFoundBy(&member);
     if (symbolsUsedBy(&member) & missing & ~found)
-      return op->emitOpError("member '") << member.getName() << "' computes with an extent that a later member finds";
+      return op->emitOpError("member '")
+             << member.getName() << "' uses an extent that only a later member computes, move that member forward";
     missing &= ~found;
   }
   return success();

@@ -151,7 +151,7 @@ LogicalResult verifyProgramOffsets(ProgramsOpInterface op) {
   for (const ProgramMemory &memory : describeAll(op)) {
     ArrayRef<ProgramBuffer> buffers = memory.buffers;
     if (offsets.size() < count + buffers.size())
-      return op->emitOpError("has offsets for only ") << offsets.size() << " buffers, give an offset for every buffer";
+      return op->emitOpError("has only ") << offsets.size() << " offsets, give one offset for each buffer";
     ArrayRef<int64_t> own = offsets.slice(count, buffers.size());
     count += buffers.size();
     // By address, as those that share bytes are few.
@@ -169,7 +169,8 @@ LogicalResult verifyProgramOffsets(ProgramsOpInterface op) {
     }
   }
   if (count != offsets.size())
-    return op->emitOpError("has offsets for ") << offsets.size() << " buffers, and has " << count << " buffers";
+    return op->emitOpError("has ") << offsets.size() << " offsets for " << count
+                                   << " buffers, give one offset for each buffer";
   return success();
 }
 

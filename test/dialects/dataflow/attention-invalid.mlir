@@ -17,7 +17,7 @@ func.func @batch(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<3x7x4x
 // -----
 
 func.func @keys(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) {
-  // expected-error @+1 {{has 8 keys of depth 7, and must have as many keys as values, 7, and the depth of the query, 8}}
+  // expected-error @+1 {{has 8 keys of depth 7, and must have 7 keys, one for each value, of the query's depth, 8}}
   %0 = dataflow.attention %q, %k transposed, %v : (tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
   return
 }

@@ -97,7 +97,7 @@ func.func @scale(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @form(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{has zero points whose form differs from that of the panels}}
+  // expected-error @+1 {{has zero points that differ in type or number from those of the panels}}
   %0 = dataflow.pack_blocks %w scales %s panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = bytes> : (tensor<6x2x16xui8>, tensor<6x2xf32>) -> tensor<320xi8>
   return
 }

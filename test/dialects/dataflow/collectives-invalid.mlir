@@ -86,7 +86,7 @@ func.func @result(%x: tensor<8xf32>) {
 
 func.func @far(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{needs 5 and 0 elements of neighbours that have only 4}}
+  // expected-error @+1 {{needs 5 and 0 elements of its neighbours, which have only 4}}
   %y = dataflow.halo %x dim 0 low 5 high 0 over [2:1] : tensor<4xf32> -> tensor<9xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @cut() {
 
 func.func @few(%x: tensor<1xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{has 2 elements for 3 ranks, each needs one}}
+  // expected-error @+1 {{has 2 elements in an uneven dimension for 3 ranks, and each rank needs at least one}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<2>} : tensor<1xf32> -> tensor<2xf32>
   return
 }
@@ -112,7 +112,7 @@ func.func @few(%x: tensor<1xf32>) {
 
 func.func @room(%x: tensor<3xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{has extent 3 in dimension 0, and the largest part is 4}}
+  // expected-error @+1 {{has extent 3 in dimension 0, and must have the extent of the largest part, 4}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<3xf32> -> tensor<10xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @room(%x: tensor<3xf32>) {
 
 func.func @reach(%x: tensor<4xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{needs 4 and 0 elements of neighbours that have only 3}}
+  // expected-error @+1 {{needs 4 and 0 elements of its neighbours, which have only 3}}
   %y = dataflow.halo %x dim 0 low 4 high 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4xf32> -> tensor<8xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @reach(%x: tensor<4xf32>) {
 
 func.func @within(%x: tensor<2xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{exchanges elements within a part of an uneven dimension, use the group of all ranks}}
+  // expected-error @+1 {{exchanges elements between some of the ranks that split an uneven dimension, use the group of all ranks}}
   %y = dataflow.halo %x dim 0 low 1 high 0 over [3:1] {uneven = #dataflow.uneven<10 in [2:3]>} : tensor<2xf32> -> tensor<3xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @within(%x: tensor<2xf32>) {
 
 func.func @one_of_two(%x: tensor<4x6xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{describes one of its dimensions as uneven, describe both}}
+  // expected-error @+1 {{has only one of the attributes 'uneven_split' and 'uneven_join', give both or none}}
   %y = dataflow.all_to_all %x split 1 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<10x2xf32>
   return
 }

@@ -49,7 +49,7 @@ func.func @library(%a: tensor<4x8xf32>, %b: tensor<2x8x4xf32>) {
 // -----
 
 func.func @scratch(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
-  // expected-error @+1 {{a library needs at least 0 bytes of scratch, got}}
+  // expected-error @+1 {{the scratch memory of a library call must have at least 0 bytes, got}}
   %0 = dataflow.matmul %a, %b {library = -1 : i64} : tensor<4x8xf32>, tensor<8x6xf32>
   return
 }
@@ -75,7 +75,7 @@ func.func @reach(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @strides(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+2 {{strides, pads or dilations do not match 2 spatial dimensions}}
+  // expected-error @+2 {{strides and dilations need one entry and pads two for each of the 2 spatial dimensions}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = dataflow.conv %x, %w strides [1] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
@@ -126,7 +126,7 @@ func.func @packed_library(%x: tensor<1x9x9x4xf32>, %w: tensor<1x1x3x3x4x8xf32>) 
 // -----
 
 func.func @conv_scratch(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @+1 {{a library needs at least 0 bytes of scratch, got}}
+  // expected-error @+1 {{the scratch memory of a library call must have at least 0 bytes, got}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {library = -1 : i64} : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
   return
 }
@@ -216,7 +216,7 @@ func.func @winograd_large(%x: tensor<1x9x11x40xf32>, %w: tensor<1x1x36x40x4096xf
 // -----
 
 func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
+  // expected-error @+1 {{'error_bound' must be a positive, finite number, and is allowed only with Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -224,7 +224,7 @@ func.func @winograd_bound(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>
 // -----
 
 func.func @bound_of_nothing(%x: tensor<1x40x9x11xf32>, %w: tensor<6x40x3x3xf32>) {
-  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
+  // expected-error @+1 {{'error_bound' must be a positive, finite number, and is allowed only with Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {error_bound = 1.0e-5 : f64} : tensor<1x40x9x11xf32>, tensor<6x40x3x3xf32> -> tensor<1x6x9x11xf32>
   return
 }
@@ -275,7 +275,7 @@ func.func @winograd_of_numbers(%x: tensor<f32>, %w: tensor<f32>) {
 // -----
 
 func.func @winograd_bound_of_infinity(%x: tensor<1x9x11x40xf32>, %w: tensor<2x1x36x32x8xf32>) {
-  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
+  // expected-error @+1 {{'error_bound' must be a positive, finite number, and is allowed only with Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm winograd4>, error_bound = 0x7FF0000000000000 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x40xf32>, tensor<2x1x36x32x8xf32> -> tensor<1x9x11x6xf32>
   return
 }
@@ -342,7 +342,7 @@ func.func @large_conv_block(%w: tensor<6x1x3x3xf32>) {
 // -----
 
 func.func @shift_add_plain(%x: tensor<1x4x9x11xf32>, %w: tensor<3x4x3x3xf32>) {
-  // expected-error @+1 {{'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the width}}
+  // expected-error @+1 {{'algorithm' shift_add needs packed weights, one group and stride 1 along the width}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>} : tensor<1x4x9x11xf32>, tensor<3x4x3x3xf32> -> tensor<1x3x9x11xf32>
   return
 }
@@ -350,7 +350,7 @@ func.func @shift_add_plain(%x: tensor<1x4x9x11xf32>, %w: tensor<3x4x3x3xf32>) {
 // -----
 
 func.func @shift_add_strides(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32>) {
-  // expected-error @+1 {{'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the width}}
+  // expected-error @+1 {{'algorithm' shift_add needs packed weights, one group and stride 1 along the width}}
   %0 = dataflow.conv %x, %w strides [1, 2] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x6x3xf32>
   return
 }
@@ -358,7 +358,7 @@ func.func @shift_add_strides(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf
 // -----
 
 func.func @shift_add_weight(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x4xf32>) {
-  // expected-error @+1 {{packed weight must have the taps of a row of the kernel as channels}}
+  // expected-error @+1 {{packed weight does not have the shape for 'algorithm' shift_add, in which each tap of a kernel row has channels of its own}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x4xf32> -> tensor<1x9x11x3xf32>
   return
 }
@@ -366,7 +366,7 @@ func.func @shift_add_weight(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x4xf32
 // -----
 
 func.func @shift_add_bound(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x1x4x16xf32>) {
-  // expected-error @+1 {{an error bound must be a positive number, and needs Winograd's 'algorithm'}}
+  // expected-error @+1 {{'error_bound' must be a positive, finite number, and is allowed only with Winograd's 'algorithm'}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {algorithm = #dataflow<conv_algorithm shift_add>, error_bound = 1.0 : f64, kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 3 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x1x4x16xf32> -> tensor<1x9x11x3xf32>
   return
 }

@@ -100,7 +100,7 @@ func.func @carried(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor
 // -----
 
 func.func @stacked(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<7x4xf32> {
-  // expected-error @+1 {{'dataflow.loop' op must stack 'tensor<4xf32>' at most 8 times in a tensor with an extent of this number, got 'tensor<7x4xf32>'}}
+  // expected-error @+1 {{'dataflow.loop' op stacks tensors of 'tensor<4xf32>', at most 8 of them, so its result must have this number as its first extent, got 'tensor<7x4xf32>'}}
   %y, %all, %count = dataflow.loop %n, %c carried(%x) captured() {most = 8 : i64}
     : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
@@ -139,7 +139,7 @@ func.func @most(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4x
 // -----
 
 func.func @fewer(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
-  // expected-error @+1 {{'dataflow.if' op has offsets for only 1 buffers, give an offset for every buffer}}
+  // expected-error @+1 {{'dataflow.if' op has only 1 offsets, give one offset for each buffer}}
   %y = dataflow.if %c captured(%x) {offsets = array<i64: 0>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
   ^bb0(%a: tensor<40xf32>):
     %r = dataflow.unary relu %a : tensor<40xf32>
@@ -189,7 +189,7 @@ func.func @aligned(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
 // -----
 
 func.func @more(%c: tensor<i1>, %x: tensor<40xf32>) -> tensor<40xf32> {
-  // expected-error @+1 {{'dataflow.if' op has offsets for 2 buffers, and has 1 buffers}}
+  // expected-error @+1 {{'dataflow.if' op has 2 offsets for 1 buffers, give one offset for each buffer}}
   %y = dataflow.if %c captured(%x) {offsets = array<i64: 0, 256>} : (tensor<i1>, tensor<40xf32>) -> tensor<40xf32> {
   ^bb0(%a: tensor<40xf32>):
     %r = dataflow.unary relu %a : tensor<40xf32>
@@ -232,7 +232,7 @@ func.func @order(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 #symbols = #dataflow.symbols<"kept" = 0 to 8 found>
 func.func @found_behind(%t: tensor<i64>, %c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>, %s: tensor<f32>) -> tensor<f32> {
-  // expected-error @+1 {{'dataflow.loop' op member 'dataflow.extents' computes with an extent that a later member finds}}
+  // expected-error @+1 {{'dataflow.loop' op member 'dataflow.extents' uses an extent that only a later member computes, move that member forward}}
   %y:2 = dataflow.loop %t, %c carried(%s) captured(%x, %n) {most = 4 : i64} : (tensor<i64>, tensor<i1>, tensor<f32>, tensor<8xf32>, tensor<i64>) -> (tensor<f32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %a: tensor<f32>, %b: tensor<8xf32>, %m: tensor<i64>):
     %go = dataflow.constant dense<true> : tensor<i1>

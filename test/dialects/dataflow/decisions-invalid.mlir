@@ -112,7 +112,7 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // -----
 
 func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{vectors of a tuning is 5, write 0 to 4}}
+  // expected-error @+1 {{vectors of a kernel's tuning is 5, write 0 to 4}}
   %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", vectors = 5>} : tensor<8x8xf32>, tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
@@ -120,7 +120,7 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // -----
 
 func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{chunk_ns of a tuning is -1, write 0 to 1099511627776}}
+  // expected-error @+1 {{chunk_ns of a kernel's tuning is -1, write 0 to 1099511627776}}
   %0 = dataflow.matmul %x, %x {dataflow.tuning = #dataflow.tuning<kernel = "k", chunk_ns = -1>} : tensor<8x8xf32>, tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }

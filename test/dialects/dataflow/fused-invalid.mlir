@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @two_anchors(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{has 2 members with loops, at most one is allowed}}
+  // expected-error @+1 {{has 2 members with a kernel of their own, at most one is allowed}}
   %0 = dataflow.fused (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
     %1 = dataflow.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
     %2 = dataflow.matmul %1, %a : tensor<4x4xf32>, tensor<4x4xf32>
@@ -13,7 +13,7 @@ func.func @two_anchors(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @member(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>) {
-  // expected-error @+1 {{member 'dataflow.batch_norm' has neither a form for each element nor loops}}
+  // expected-error @+1 {{member 'dataflow.batch_norm' can be computed neither element by element nor by a kernel of its own}}
   %0 = dataflow.fused (%a = %x : tensor<2x3x4xf32>, %b = %c : tensor<3xf32>) -> (tensor<2x3x4xf32>) {
     %1 = dataflow.batch_norm %a, %b, %b, %b, %b {epsilon = 0.0 : f64} : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<2x3x4xf32>
     dataflow.yield %1 : tensor<2x3x4xf32>

@@ -49,7 +49,7 @@ func.func @power_of_integers(%x: tensor<1x2x9x10xi8>) {
 // -----
 
 func.func @scale(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{must have a positive, finite scale, got another one for dimension 1}}
+  // expected-error @+1 {{must have positive, finite scales, and has another scale in dimension 1}}
   %0 = dataflow.resize linear %x scales [1.0, 0.0] half_pixel floor : tensor<4x4xf32> -> tensor<4x8xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 #symbols = #dataflow.symbols<"length" = 2 to 16 by 2>
-// expected-error @+1 {{C1: needs a memory, and exactly one step without bounds, which must be the last}}
+// expected-error @+1 {{C1: needs at least one memory, and a last step that is the only one without bounds}}
 exec.program @p parameters 0 state 0 {
   exec.memory @host arena 64
   exec.device @cpu cpu in @host threads 1 speed 1.0
@@ -51,7 +51,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C17: bound 5 is not a value of symbol 'length', which has 2 to 16 by 2}}
+  // expected-error @+1 {{C17: bound 5 is not a value of symbol 'length', which has values from 2 to 16 in steps of 2}}
   exec.step for [5] arenas [0] {
   }
   exec.step {
@@ -66,7 +66,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C17: arena of 128 bytes is not within the 64 of memory 'host'}}
+  // expected-error @+1 {{C17: arena of 128 bytes must be from 0 to 64, the size of the program's arena in memory 'host'}}
   exec.step for [4] arenas [128] {
   }
   exec.step {
@@ -81,7 +81,7 @@ exec.program @p parameters 0 state 0 {
   exec.device @cpu cpu in @host threads 1 speed 1.0
   exec.stream @run compute of @cpu
   exec.input "x" : tensor<16xf32, #dataflow.extents<()[s0] -> (s0), #symbols>>
-  // expected-error @+1 {{C1: needs a step with the same bounds, which must have only this init}}
+  // expected-error @+1 {{C1: must have the bounds of a step, and no other init may have the same bounds}}
   exec.init for [6] {
   }
   exec.step for [4] arenas [0] {

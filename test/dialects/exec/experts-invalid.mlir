@@ -84,7 +84,7 @@ exec.program @twice parameters 16384 state 0 slots 2 {
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
   exec.expert "first" group 0 element 0 mask 2 at 0 bytes 4096
-  // expected-error@+1 {{C18: is not in the order of groups and elements, or its operator is declared as an expert twice}}
+  // expected-error@+1 {{C18: has a group or an element that is out of range or out of order, or an operator that an earlier expert names}}
   exec.expert "first" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {
     %x = exec.home input 0 bytes 64 tensor "x"
@@ -110,7 +110,7 @@ exec.program @order parameters 16384 state 0 slots 2 {
   exec.input "x" : tensor<16xf32>
   exec.output "y" : tensor<16xf32>
   exec.expert "first" group 0 element 2 mask 2 at 0 bytes 4096
-  // expected-error@+1 {{C18: is not in the order of groups and elements}}
+  // expected-error@+1 {{C18: has a group or an element that is out of range or out of order}}
   exec.expert "second" group 0 element 1 mask 2 at 8192 bytes 4100
   exec.step {
     %x = exec.home input 0 bytes 64 tensor "x"
@@ -250,7 +250,7 @@ exec.program @mask parameters 16384 state 0 slots 2 {
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
-    // expected-error@+1 {{C18: launches the expert 'second' on a device other than a CPU or without a mask of the 2 elements of its group}}
+    // expected-error@+1 {{C18: expert 'second' must run on a CPU and read a mask of at least 2 elements, one for each expert of its group}}
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
 }
@@ -275,7 +275,7 @@ exec.program @element parameters 16384 state 0 slots 2 {
     %w = exec.home parameter 8192 bytes 4100 tensor "w"
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
-    // expected-error@+1 {{C18: launches the expert 'first' on a device other than a CPU or without a mask of the 3 elements of its group}}
+    // expected-error@+1 {{C18: expert 'first' must run on a CPU and read a mask of at least 3 elements, one for each expert of its group}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }
@@ -301,7 +301,7 @@ exec.program @emulated parameters 16384 state 0 slots 2 {
     %w = exec.home parameter 8192 bytes 4100 tensor "w"
     %y = exec.home output 0 bytes 64 tensor "y"
     %e0 = exec.launch @f "route" reads(%x) writes(%mask) on @run
-    // expected-error@+1 {{C18: launches the expert 'first' on a device other than a CPU or without a mask of}}
+    // expected-error@+1 {{C18: expert 'first' must run on a CPU and read a mask of at least}}
     %e1 = exec.launch @f "first" reads(%x, %v, %mask) writes(%t) on @run
     %e2 = exec.launch @f "second" reads(%t, %w, %mask) writes(%y) on @run
   }

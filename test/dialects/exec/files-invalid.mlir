@@ -42,7 +42,7 @@ exec.program @p parameters 512 state 64 {
   exec.stream @in file_in of @cpu
   exec.stream @out file_out of @cpu
   exec.step {
-    // expected-error @+1 {{C5: only the home of a parameter may name a memory, which must be a file}}
+    // expected-error @+1 {{C5: only the home of a parameter may name a memory, and this memory must be a file}}
     %h = exec.home state 0 in @disk bytes 64 tensor "h" resident
   }
 }
@@ -59,7 +59,7 @@ exec.program @p parameters 512 state 64 {
   exec.stream @in file_in of @cpu
   exec.stream @out file_out of @cpu
   exec.step {
-    // expected-error @+1 {{C5: only the home of a parameter may name a memory, which must be a file}}
+    // expected-error @+1 {{C5: only the home of a parameter may name a memory, and this memory must be a file}}
     %h = exec.home parameter 0 in @host bytes 64 tensor "h"
   }
 }

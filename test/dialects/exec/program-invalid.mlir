@@ -3,7 +3,7 @@
 // One program a constraint of the dialect's description, each broken in one way.
 
 // C1: two steps.
-// expected-error @+1 {{C1: needs a memory, and exactly one step without bounds, which must be the last}}
+// expected-error @+1 {{C1: needs at least one memory, and a last step that is the only one without bounds}}
 exec.program @p parameters 256 state 64 {
   exec.memory @host arena 128
   exec.memory @accel0 arena 512 capacity 4096
@@ -49,7 +49,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
-    // expected-error @+1 {{C1: uses a value that no slot, and no command before it, defines in this body}}
+    // expected-error @+1 {{C1: uses a value that neither a slot nor an earlier command of this body defines}}
     %e0 = exec.launch @k "a" reads() writes(%x) on @run wait(%e1)
     %e1 = exec.launch @k "b" reads() writes(%y) on @run
   }
@@ -545,7 +545,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: stream 'exchange' is not of the device}}
+    // expected-error @+1 {{C9: stream 'exchange' must be of kind in or compute on the destination's device}}
     %e0 = exec.swap_in %w to %x bytes 64 via @bus on @exchange
   }
 }
@@ -623,7 +623,7 @@ exec.program @p parameters 256 state 64 {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %h = exec.slot @host at 0 bytes 64 tensor "x"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
-    // expected-error @+1 {{C9: swap_in must copy from the host's memory and swap_out to it, and copy must do}}
+    // expected-error @+1 {{C9: swap_in must copy from the host's memory, swap_out must copy to the host's memory, and}}
     %e1 = exec.swap_in %x to %h bytes 64 via @bus on @in wait(%e0)
   }
 }
@@ -643,7 +643,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: stream 'out' is not of the device that the copy goes to}}
+    // expected-error @+1 {{C9: stream 'out' must be of kind in or compute on the destination's device}}
     %e0 = exec.swap_in %w to %x bytes 64 via @bus on @out
   }
 }
@@ -767,7 +767,7 @@ exec.program @p parameters 256 state 64 {
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %y = exec.slot @accel0 at 64 bytes 64 tensor "y"
     %e0 = exec.launch @k "a" reads() writes(%x) on @run
-    // expected-error @+1 {{C12: waits for a command of the same stream, which is already ordered before}}
+    // expected-error @+1 {{C12: waits for an earlier command of the same stream, which needs no wait}}
     %e1 = exec.launch @k "b" reads(%x) writes(%y) on @run wait(%e0)
   }
 }
@@ -824,7 +824,7 @@ exec.program @p parameters 256 state 64 {
     %e = exec.swap_in %w to %w_0 bytes 64 via @bus on @in
   }
   exec.step {
-    // expected-error @+1 {{C14: 'w' is resident, and 'x' is at this address when the step ends}}
+    // expected-error @+1 {{C14: 'w' is resident, and 'x' is at its address when the step ends}}
     %w = exec.slot @accel0 at 0 bytes 64 tensor "w" resident
     %x = exec.slot @accel0 at 0 bytes 64 tensor "x"
     %e = exec.launch @k "a" reads() writes(%x) on @run
@@ -850,7 +850,7 @@ exec.program @p parameters 0 state 64 {
     %e = exec.swap_in %h to %h_0 bytes 64 via @bus on @in
   }
   exec.step {
-    // expected-error @+1 {{C14: 'h' is resident, and the new value is not at this address when the step ends}}
+    // expected-error @+1 {{C14: 'h' is resident, and at the end of the step its address holds something other than its new value}}
     %h = exec.slot @accel0 at 0 bytes 64 tensor "h" resident
     %n = exec.slot @accel0 at 64 bytes 64 tensor "n" replaces "h"
     %n_0 = exec.home state 0 bytes 64 tensor "n" replaces "h"

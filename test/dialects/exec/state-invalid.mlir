@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 // The store's first content would end past the store.
-// expected-error @+1 {{C3: the initial contents of the states must be within the parameter file and fit the state store}}
+// expected-error @+1 {{C3: the initial contents of the states must be inside the parameter file and must not be larger than the state store (the memory of all states)}}
 exec.program @p parameters 320 state 32 initially 256 {
   exec.memory @host arena 64
   exec.step {
@@ -11,7 +11,7 @@ exec.program @p parameters 320 state 32 initially 256 {
 // -----
 
 // It would begin past the end of the file.
-// expected-error @+1 {{C3: the initial contents of the states must be within the parameter file and fit the state store}}
+// expected-error @+1 {{C3: the initial contents of the states must be inside the parameter file and must not be larger than the state store (the memory of all states)}}
 exec.program @p parameters 320 state 128 initially 321 {
   exec.memory @host arena 64
   exec.step {
@@ -22,7 +22,7 @@ exec.program @p parameters 320 state 128 initially 321 {
 
 exec.program @p parameters 0 state 128 {
   exec.memory @host arena 64
-  // expected-error @+1 {{C5: 'w' is not within the state store's 128}}
+  // expected-error @+1 {{C5: 'w' exceeds the state store (the memory of all states), whose size in bytes is 128}}
   exec.state "w" at 68 : tensor<16xf32>
   exec.step {
   }
@@ -32,7 +32,7 @@ exec.program @p parameters 0 state 128 {
 
 exec.program @p parameters 0 state 128 {
   exec.memory @host arena 64
-  // expected-error @+1 {{C5: 'w' is not within the state store's 128}}
+  // expected-error @+1 {{C5: 'w' exceeds the state store (the memory of all states), whose size in bytes is 128}}
   exec.state "w" at -64 : tensor<16xf32>
   exec.step {
   }
@@ -82,7 +82,7 @@ exec.program @p parameters 0 state 128 {
 
 exec.program @p parameters 0 state 128 {
   exec.memory @host arena 64
-  // expected-error @+1 {{C3: 'w' has an extent of 16 in dimension 0, which 3 blocks do not divide}}
+  // expected-error @+1 {{C3: 'w' has an extent of 16 in dimension 0, which must be a multiple of its number of blocks, 3}}
   exec.state "w" at 0 : tensor<16xf32> cuts [0, 2, 1] blocks [3]
   exec.step {
   }

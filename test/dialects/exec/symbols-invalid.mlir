@@ -13,7 +13,7 @@ exec.program @p parameters 0 state 0 {
 
 // -----
 
-// expected-error @+1 {{C16: symbol "columns" is neither the extent of a dimension of an input nor the length of a state, from which a step would take it}}
+// expected-error @+1 {{C16: symbol "columns" is neither the extent of an input's dimension nor the length of a state, so no step can know its value}}
 exec.program @p parameters 0 state 0 {
   exec.memory @host
   exec.input "x" : tensor<4x8xf32, #dataflow.extents<()[s0, s1] -> (s0, s1 + 1), <"rows" = 1 to 4, "columns" = 1 to 7>>>
@@ -33,7 +33,7 @@ exec.program @p parameters 0 state 64 {
 
 // -----
 
-// expected-error @+1 {{C16: symbol "past" is neither the extent of a dimension of an input nor the length of a state, from which a step would take it}}
+// expected-error @+1 {{C16: symbol "past" is neither the extent of an input's dimension nor the length of a state, so no step can know its value}}
 exec.program @none parameters 0 state 64 symbols #dataflow.symbols<"past" = 0 to 15> {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0

@@ -315,7 +315,7 @@ static void emitConcurrentKernel(ConcurrentOp op, KernelEmitter &kernel) {
 template <typename OpTy>
 static LogicalResult checkProgramKernel(OpTy op, const sluice::emit::VectorTarget &, const KernelStyle &style) {
   if (style.form == KernelForm::Grids)
-    return op.emitError("runs a program of kernels, which GPU code (grids) does not support");
+    return op.emitError("contains a program of several kernels, which GPU code (grids) does not support");
   for (Region &region : op->getRegions())
     if (!region.front().template getOps<ConstantOp>().empty())
       return op.emitError("has a program with constants of its own, run dataflow-fuse first");

@@ -391,13 +391,14 @@ static void emitConvKernel(ConvOp op, KernelEmitter &kernel) {
 
 static LogicalResult checkConvKernel(ConvOp op, const emit::VectorTarget &target, const KernelStyle &style) {
   if (style.form == KernelForm::Grids && op.getAlgorithm())
-    return op.emitError("uses an algorithm for CPUs, which GPU code (grids) does not support");
+    return op.emitError("has an attribute 'algorithm', and these algorithms exist for CPUs only");
   if (symbolsOf(op)) {
     // Blocks of weights are packed, and loops over taps are emitted, for sizes that are numbers.
     const Extents in = extentsOf(op.getInput());
     const Extent channels = in[op.getLayout() == Layout::channels_last ? in.size() - 1 : 1];
     if (symbolsOf(op.getWeight().getType()) || !channels.isConstant())
-      return op->emitOpError("has a kernel that needs sizes of weight and channels known at compile time");
+      return op->emitOpError("has a kernel for which the weight and the channels must have sizes that are known at "
+                             "compile time, give each of these dimensions one size");
   }
   if (style.form == KernelForm::Grids || !op.getPackedChannels() || op.isWinograd() || elementCount(op.getType()) == 0)
     return success();

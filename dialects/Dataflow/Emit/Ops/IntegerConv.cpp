@@ -323,7 +323,8 @@ static LogicalResult checkIntegerConvKernel(IntegerConvOp op, const emit::Vector
   const Extents in = extentsOf(op.getInput());
   const int64_t channels = op.getChannelDim(), spatial = static_cast<int64_t>(in.size()) - 2;
   if (!in[channels].isConstant() || !extentsOf(op.getWeight()).front().isConstant())
-    return op->emitOpError("has a kernel that needs numbers of channels and filters known at compile time");
+    return op->emitOpError("has a kernel for which the numbers of channels and filters must be known at compile time, "
+                           "give each of these dimensions one size");
   return checkCropped(op, ArrayRef(in).slice(channels == 1 ? 2 : 1, spatial), op.getPads());
 }
 

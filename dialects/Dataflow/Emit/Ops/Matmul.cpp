@@ -207,7 +207,8 @@ static LogicalResult checkMatmulKernel(MatmulOp op, const emit::VectorTarget &ta
     return success();
   const MatmulSizes sizes(op);
   if (!sizes.k.isConstant() || !sizes.n.isConstant())
-    return op->emitOpError("has a kernel that needs sizes of the packed weight known at compile time");
+    return op->emitOpError("has a kernel for which the sizes of the packed weight must be known at compile time, give "
+                           "each of its dimensions one size");
   return checkPackedWeight(op, op.getRhs(), emit::matmulPanel(describeMatmul(op), target));
 }
 

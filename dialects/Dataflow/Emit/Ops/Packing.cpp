@@ -19,7 +19,7 @@ LogicalResult sluice::dataflow::checkPackedWeight(Operation *op, Value weight, i
   if (given == block)
     return success();
   return op->emitOpError("has a weight in blocks of ")
-         << given << ", where the target has blocks of " << block
+         << given << ", and the target needs blocks of " << block
          << ", give dataflow-assign-layout the target's lanes and registers";
 }
 

@@ -231,7 +231,7 @@ static void emitNonMaxSuppressionKernel(NonMaxSuppressionOp op, KernelEmitter &k
 static LogicalResult checkTakeFirstKernel(TakeFirstOp op, const sluice::emit::VectorTarget &,
                                           const KernelStyle &style) {
   if (style.form == KernelForm::Grids && symbolsOf(op))
-    return op.emitError("finds an extent in the data, which only a kernel on the host can store");
+    return op.emitError("computes an extent from data, and only a kernel on a CPU can store this extent");
   return success();
 }
 

@@ -45,8 +45,8 @@ LogicalResult AttentionOp::verify() {
              << key[d] << " and " << value[d] << " elements in dimension " << d << ", and the query has " << query[d];
   const int64_t keys = key[getTransposed() ? batch + 1 : batch], depth = key[getTransposed() ? batch : batch + 1];
   if (depth != getDepth() || keys != getKeys())
-    return emitOpError("has ") << keys << " keys of depth " << depth << ", and must have as many keys as values, "
-                               << getKeys() << ", and the depth of the query, " << getDepth();
+    return emitOpError("has ") << keys << " keys of depth " << depth << ", and must have " << getKeys()
+                               << " keys, one for each value, of the query's depth, " << getDepth();
   if (keys < 1)
     return emitOpError("has no keys");
   if (!getMask())

@@ -102,7 +102,7 @@ static LogicalResult checkPack(std::optional<Location> loc, Value weight, Value 
     return emitOptionalError(loc, "packs scales of type ", elementOf(scales), ", and the panels have scales of type ",
                              panels.getScale());
   if (zerosOf(zeros) != static_cast<emit::BlockZeros>(panels.getZeros()))
-    return emitOptionalError(loc, "has zero points whose form differs from that of the panels");
+    return emitOptionalError(loc, "has zero points that differ in type or number from those of the panels");
   return success();
 }
 

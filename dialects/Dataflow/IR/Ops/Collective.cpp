@@ -68,7 +68,8 @@ std::pair<int64_t, int64_t> UnevenAttr::elementsOf(int64_t rank, GroupAttr group
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, GroupAttr, int64_t blocks) {
   if (blocks < 1 || blocks > kMostBlocks)
-    return emitError() << "a cut must divide a dimension into 1 to " << kMostBlocks << " blocks, got " << blocks;
+    return emitError() << "a cut (the split of a tensor's dimension over ranks) must have 1 to " << kMostBlocks
+                       << " blocks, got " << blocks;
   return success();
 }
 
@@ -137,10 +138,11 @@ static LogicalResult checkUneven(std::optional<Location> loc, RankedTensorType t
                                  int64_t parts, int64_t members) {
   const int64_t all = uneven.partsOutside() * members;
   if (uneven.getExtent() < all)
-    return emitOptionalError(loc, "has ", uneven.getExtent(), " elements for ", all, " ranks, each needs one");
+    return emitOptionalError(loc, "has ", uneven.getExtent(), " elements in an uneven dimension for ", all,
+                             " ranks, and each rank needs at least one");
   if (type.getDimSize(dim) != uneven.largest(parts))
     return emitOptionalError(loc, "has extent ", type.getDimSize(dim), " in dimension ", dim,
-                             ", and the largest part is ", uneven.largest(parts));
+                             ", and must have the extent of the largest part, ", uneven.largest(parts));
   return success();
 }
 
@@ -203,7 +205,7 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *, std::optional<Location
   const int64_t size = adaptor.getGroup().size();
   const UnevenAttr split = adaptor.getUnevenSplitAttr(), join = adaptor.getUnevenJoinAttr();
   if (!split != !join)
-    return emitOptionalError(loc, "describes one of its dimensions as uneven, describe both");
+    return emitOptionalError(loc, "has only one of the attributes 'uneven_split' and 'uneven_join', give both or none");
   if (split && adaptor.getSplit() == adaptor.getJoin())
     return emitOptionalError(loc, "splits and joins the same uneven dimension, use different dimensions");
   FailureOr<RankedTensorType> part = inferPart(loc, typeOf(adaptor.getInput()), adaptor.getSplit(), size, split);
@@ -226,15 +228,16 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   if (UnevenAttr uneven = adaptor.getUnevenAttr()) {
     const int64_t size = adaptor.getGroup().size();
     if (uneven.getOutside())
-      return emitOptionalError(loc,
-                               "exchanges elements within a part of an uneven dimension, use the group of all ranks");
+      return emitOptionalError(
+          loc,
+          "exchanges elements between some of the ranks that split an uneven dimension, use the group of all ranks");
     if (failed(checkUneven(loc, type, dim, uneven, size, size)))
       return failure();
     least = uneven.getExtent() / size;
   }
   // Neighbours alone are asked.
   if (low < 0 || high < 0 || low > least || high > least)
-    return emitOptionalError(loc, "needs ", low, " and ", high, " elements of neighbours that have only ", least);
+    return emitOptionalError(loc, "needs ", low, " and ", high, " elements of its neighbours, which have only ", least);
   results.push_back(withExtent(type, dim, type.getDimSize(dim) + low + high));
   return success();
 }

@@ -26,14 +26,16 @@ LogicalResult RangeOp::verify() {
 LogicalResult ExtentsOp::verify() {
   const AffineMap map = getMap();
   if (map.getNumDims() != 0 || map.getNumSymbols() != getSymbols().size())
-    return emitOpError("has an expression with symbols that it does not list");
+    return emitOpError("has expressions whose dimensions and symbols differ from those of its attribute 'symbols', use "
+                       "the listed symbols only");
   if (extentsOf(Type(getType())) || elementCount(getType()) != map.getNumResults())
     return emitOpError("has ") << map.getNumResults() << " expressions for a result of " << getType()
-                               << ", one for each element is needed";
+                               << ", and needs one for each element";
   for (const Point &point : samplePoints(getSymbols()))
     for (AffineExpr expression : map.getResults())
       if (!valueAt(expression, point))
-        return emitOpError("has an expression without a value for some values of the symbols");
+        return emitOpError(
+            "has an expression that is undefined for some values of the symbols, such as a division by 0");
   return success();
 }
 

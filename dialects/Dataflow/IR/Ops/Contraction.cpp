@@ -255,13 +255,13 @@ static LogicalResult verifyWinograd(ConvOp op) {
 static LogicalResult verifyShiftAdd(ConvOp op) {
   SmallVector<int64_t> kernel = op.getKernelShape();
   if (!op.getPackedChannels() || op.getGroups() != 1 || op.getStrides().back() != 1)
-    return op.emitOpError("'algorithm' shift_add is for images of one group with packed weights, of stride 1 along the "
-                          "width");
+    return op.emitOpError("'algorithm' shift_add needs packed weights, one group and stride 1 along the width");
   ArrayRef<int64_t> weight = shapeOf(op.getWeight());
   const Count taps = Count(kernel[1]) * op.getOutputChannels();
   if (weight.size() != 6 || weight[0] != 1 || weight[2] != kernel[0] || weight[3] != 1 ||
       weight[4] != shapeOf(op.getInput()).back() || weight[5] < 1 || weight[1] != numBlocks(taps.value(), weight[5]))
-    return op.emitOpError("packed weight must have the taps of a row of the kernel as channels");
+    return op.emitOpError("packed weight does not have the shape for 'algorithm' shift_add, in which each tap of a "
+                          "kernel row has channels of its own");
   return success();
 }
 
@@ -275,7 +275,8 @@ LogicalResult ConvOp::verify() {
   if (failed(checkProductType(*this)))
     return failure();
   if (getErrorBound() && (!isWinograd() || !getErrorBound()->isFinite() || !(getErrorBound()->convertToDouble() > 0)))
-    return emitOpError("an error bound must be a positive number, and needs Winograd's 'algorithm'");
+    return emitOpError(
+        "'error_bound' must be a positive, finite number, and is allowed only with Winograd's 'algorithm'");
   if (getKernel() && !getPackedChannels())
     return emitOpError("has 'kernel' and a weight that is not packed, remove 'kernel' or set 'packed_channels'");
   // The result's type is compared after this: what follows reads the operands' extents.

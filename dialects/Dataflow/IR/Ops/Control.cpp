@@ -121,8 +121,9 @@ LogicalResult LoopOp::verifyRegions() {
     auto slab = cast<RankedTensorType>(yielded[1 + carried + i]);
     if (whole.getRank() != slab.getRank() + 1 || whole.getElementType() != slab.getElementType() ||
         whole.getShape().drop_front() != slab.getShape() || whole.getShape().front() != static_cast<int64_t>(getMost()))
-      return emitOpError("must stack ") << slab << " at most " << getMost()
-                                        << " times in a tensor with an extent of this number, got " << whole;
+      return emitOpError("stacks tensors of ")
+             << slab << ", at most " << getMost()
+             << " of them, so its result must have this number as its first extent, got " << whole;
   }
   return verifyProgramOffsets(*this);
 }

@@ -88,13 +88,14 @@ LogicalResult FusedOp::verify() {
     bool isAnchor = isa<KernelOpInterface>(op);
     anchors += isAnchor;
     if (!isAnchor && !isa<ElementwiseOpInterface, ElementalOpInterface, ConstantOp>(op))
-      return emitOpError("member '") << op.getName() << "' has neither a form for each element nor loops";
+      return emitOpError("member '") << op.getName()
+                                     << "' can be computed neither element by element nor by a kernel of its own";
     if (auto constant = dyn_cast<ConstantOp>(op))
       if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); !dense || !dense.isSplat())
         return emitOpError("holds a constant that is not a splat");
   }
   if (anchors > 1)
-    return emitOpError("has ") << anchors << " members with loops, at most one is allowed";
+    return emitOpError("has ") << anchors << " members with a kernel of their own, at most one is allowed";
   for (Value value : yield.getValues())
     if (isa<BlockArgument>(value))
       return emitOpError("yields an unchanged operand");

@@ -10,7 +10,8 @@ using namespace sluice::dataflow;
 
 LogicalResult sluice::dataflow::detail::verifyLibrary(Operation *op) {
   auto bytes = static_cast<int64_t>(cast<LibraryOpInterface>(op).getLibrary().value_or(0));
-  return bytes < 0 ? op->emitOpError("a library needs at least 0 bytes of scratch, got ") << bytes : success();
+  return bytes < 0 ? op->emitOpError("the scratch memory of a library call must have at least 0 bytes, got ") << bytes
+                   : success();
 }
 
 static int64_t scratchOf(std::optional<uint64_t> library) { return static_cast<int64_t>(library.value_or(0)); }

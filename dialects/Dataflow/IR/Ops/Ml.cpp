@@ -40,7 +40,8 @@ LogicalResult TreeEnsembleOp::verify() {
   if (getTest() && *getTest() >= kTests)
     return emitOpError("has test ") << *getTest() << ", which is not a sum of 1, 2, 4 and 8";
   if (getTests() && shapeOf(getTests()) != nodes.take_front(1))
-    return emitOpError("has ") << getTests().getType() << " as the tests of " << nodes[0] << " nodes";
+    return emitOpError("has ") << getTests().getType() << " in 'tests' for " << nodes[0]
+                               << " nodes, and must have one test for each node";
   return success();
 }
 

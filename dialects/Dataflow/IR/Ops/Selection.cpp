@@ -41,8 +41,8 @@ LogicalResult TakeFirstOp::verify() {
   if (from.getRank() != to.getRank() || from.getElementType() != to.getElementType() || dim < 0 ||
       dim >= from.getRank())
     return emitOpError()
-           << "must keep the rank and the element type and take positions of an existing dimension, got dimension "
-           << dim << " of " << from << " and " << to;
+           << "must keep the rank and the element type and select along an existing dimension, got dimension " << dim
+           << " of " << from << " and " << to;
   const Extents all = extentsOf(from), kept = extentsOf(to);
   for (int64_t d = 0; d < from.getRank(); ++d)
     if (d != dim && all[d] != kept[d])
@@ -54,8 +54,8 @@ LogicalResult TakeFirstOp::verify() {
     return success();
   if (getSymbol() >= symbols.size() || !symbols.isFound(getSymbol()) ||
       kept[dim].expr() != getAffineSymbolExpr(static_cast<unsigned>(getSymbol()), getContext()))
-    return emitOpError() << "finds symbol " << getSymbol() << ", which is not the extent of dimension " << dim << " of "
-                         << to;
+    return emitOpError() << "computes symbol " << getSymbol() << ", which is not the extent of dimension " << dim
+                         << " of " << to;
   return success();
 }
 

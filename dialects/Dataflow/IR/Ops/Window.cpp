@@ -95,7 +95,7 @@ LogicalResult ResizeOp::verify() {
     return emitOpError("changes the element type");
   for (size_t d = 0; d < in.size(); ++d) {
     if (!(getScales()[d] > 0) || std::isinf(getScales()[d]))
-      return emitOpError("must have a positive, finite scale, got another one for dimension ") << d;
+      return emitOpError("must have positive, finite scales, and has another scale in dimension ") << d;
     if (in[d] == 0 && out[d] != 0)
       return emitOpError("must not resample an empty dimension, got dimension ") << d;
   }
