@@ -115,7 +115,7 @@ Status addDimBinding(std::string_view text, DimBindings &bindings) {
     bindings.sums.erase(name);
     if (std::vector<std::string> terms = termsOf(text.substr(equals + 1)); !terms.empty()) {
       if (std::find(terms.begin(), terms.end(), name) != terms.end())
-        return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is a term of its own sum, in '", text,
+        return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is the sum of itself and others, in '", text,
                          "', write a sum of others");
       bindings.sums[name] = std::move(terms);
       return {};

@@ -155,7 +155,9 @@ LogicalResult roundBlocks(RoundBlocksOp op, NodeWriter &writer) {
     auto product = dyn_cast<BlockMatmulOp>(user);
     return product && product.getLhs() == op.getResult() && product.getBlock() == op.getBlock();
   });
-  return isInput ? success() : writer.refuse("an operator other than a product reads the quantized blocks");
+  return isInput
+             ? success()
+             : writer.refuse("an operator other than a matrix product reads the weights that are quantized in blocks");
 }
 
 LogicalResult blockMatmul(BlockMatmulOp op, NodeWriter &writer) {

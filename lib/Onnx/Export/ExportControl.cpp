@@ -43,7 +43,7 @@ LogicalResult repeat(LoopOp op, NodeWriter &writer) {
     return writer.refuse("an operator reads the number of iterations, which a Loop of ONNX does not return");
   if (op.getNumStacked() > 0 && !runsAll(op))
     return writer.refuse(
-        "its stacked results are larger than the iterations that run, which a Loop of ONNX does not allow");
+        "its stacked results have more slices than iterations run, which a Loop of ONNX does not allow");
   std::vector<std::string> operands{writer.name(op.getTrips()), writer.name(op.getCondition())};
   for (Value value : op.getCarried())
     operands.push_back(writer.name(value));

@@ -197,13 +197,13 @@ LogicalResult range(RangeOp op, NodeWriter &writer) {
     if (delta->front() == 0 || llvm::MulOverflow(count - 1, delta->front(), walked) ||
         llvm::AddOverflow(start->front(), walked, last) ||
         llvm::AddOverflow(last, delta->front() > 0 ? int64_t(1) : int64_t(-1), last))
-      return writer.refuse("its end does not fit 64 bits");
+      return writer.refuse("its limit does not fit 64 bits");
     if (count == 0)
       last = start->front();
     int64_t width = type.getIntOrFloatBitWidth();
     bool fits = type.isUnsignedInteger() ? last >= 0 && llvm::isUIntN(width, last) : llvm::isIntN(width, last);
     if (!fits || std::abs(static_cast<double>(last)) > 9e15)
-      return writer.refuse("its end does not fit the type of its elements");
+      return writer.refuse("its limit does not fit the type of its elements");
     limit = writer.scalar("limit", type, static_cast<double>(last));
   } else {
     std::optional<double> start = getSplat(op.getStart()), delta = getSplat(op.getDelta());
@@ -212,7 +212,7 @@ LogicalResult range(RangeOp op, NodeWriter &writer) {
     double last = *start + (static_cast<double>(count) - 0.5) * *delta;
     double rounded = type.isF64() ? last : static_cast<float>(last);
     if (std::max(0.0, std::ceil((rounded - *start) / *delta)) != static_cast<double>(count))
-      return writer.refuse("no end gives the same number of elements after rounding");
+      return writer.refuse("no value of 'limit' gives the same number of elements after rounding");
     limit = writer.scalar("limit", type, last);
   }
   writer.node("Range", {writer.name(op.getStart()), limit, writer.name(op.getDelta())});

@@ -601,7 +601,7 @@ void ProgramWriter::addOperators(Block &block) {
     if (isInput || (convert && missing.empty() && succeeded(convert(writer))))
       continue;
     if (convert && !missing.empty())
-      (void)writer.refuse("no earlier operator has the extent '" + missing +
+      (void)writer.refuse("no earlier operator computes the extent '" + missing +
                           "', give one size for each dimension with --dim");
     ++numRefused;
     refused += concat("\n  '", nodeBase(op), "' (", op.getName().getStringRef().str(),

@@ -87,9 +87,8 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
     results.push_back(alternatives.choose(condition, ifTrue->results[i], ifFalse->results[i]));
     if (results.back())
       continue;
-    reportUnsupported(
-        node, concat("its condition is not known before the model runs, and the two branches have different results ",
-                     i, ": ", alternatives.problem()));
+    reportUnsupported(node, concat("its condition is not known before the model runs, and result ", i,
+                                   " differs between the two branches: ", alternatives.problem()));
     return {};
   }
   return bindOutputs(node, results);

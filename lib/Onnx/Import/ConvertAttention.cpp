@@ -93,7 +93,7 @@ FailureOr<Value> attentionBias(NodeContext &node, Value scores, int64_t past, Ty
   if (Value mask = node.input(3)) {
     if (rankOf(mask) < 1 || shapeOf(mask).back() > keys)
       return node.invalid("the last dimension of its mask is " + Twine(rankOf(mask) < 1 ? 0 : shapeOf(mask).back()) +
-                          ", at most the number of keys, " + Twine(keys) + ", is allowed");
+                          " and must be at most the number of keys, " + Twine(keys));
     Value term = elementTypeOf(mask).isInteger(1) ? node.select(mask, zero, hidden) : node.cast(mask, type);
     if (term && shapeOf(term).back() < keys) {
       // What the mask does not reach is hidden.

@@ -50,7 +50,7 @@ LogicalResult linearRegressor(NodeContext &node) {
     return failure();
   const int64_t targets = node.integerOr("targets", 1);
   if (targets < 1)
-    return node.invalid("its targets is " + Twine(targets) + ", at least 1 is allowed");
+    return node.invalid("its targets is " + Twine(targets) + " and must be at least 1");
   Value scores = linear(node, model->x, numbersAt(node, "coefficients"), "coefficients", targets);
   if (!scores)
     return failure();
@@ -129,9 +129,9 @@ LogicalResult svmRegressor(NodeContext &node) {
   const Numbers coefficients = numbersAt(node, "coefficients"), rho = numbersAt(node, "rho");
   const int64_t count = node.integerOr("n_supports", 0);
   if (rho.empty())
-    return node.invalid("it has no rho");
+    return node.invalid("it has no attribute 'rho'");
   if (count < 0)
-    return node.invalid("its n_supports is " + Twine(count) + ", at least 0 is allowed");
+    return node.invalid("its n_supports is " + Twine(count) + " and must be at least 0");
   Value alike = count > 0 ? similarities(node, model->x, count) : model->x;
   Value scores = alike ? linear(node, alike, coefficients, "coefficients", 1) : Value();
   if (!scores)
@@ -257,7 +257,7 @@ LogicalResult svmClassifier(NodeContext &node) {
   }
   const Numbers rho = numbersAt(node, "rho");
   if (rho.empty())
-    return node.invalid("it has no rho");
+    return node.invalid("it has no attribute 'rho'");
   Value scores = linear(node, model->x, numbersAt(node, "coefficients"), "coefficients", labels.count);
   if (!scores)
     return failure();

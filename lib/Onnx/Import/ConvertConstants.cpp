@@ -76,7 +76,7 @@ LogicalResult size(NodeContext &node) {
     return failure();
   Value x = node.whole(node.input(0));
   if (node.extents->isBounded(x))
-    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
+    return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   return node.result(node.reshape(node.integers({elementCount(x.getType())}), {}));
 }
 

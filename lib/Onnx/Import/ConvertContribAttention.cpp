@@ -279,7 +279,8 @@ FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
   Projected read;
   if (!key && rankOf(query) == 5 && shapeOf(query)[3] == 3) {
     if (node.has(3))
-      return node.unsupported("its query is packed and has a bias");
+      return node.unsupported(
+          "its query is packed (5 dimensions) and it has a bias, a combination that is not supported");
     read = {packedPart(node, query, 0), packedPart(node, query, 1), packedPart(node, query, 2)};
   } else if (!key || rankOf(query) != 3) {
     return node.invalid("its query must have 3 dimensions, or 5 if key and value are packed into it");
@@ -288,7 +289,8 @@ FailureOr<Projected> readProjections(NodeContext &node, int64_t heads) {
     read.query = splitHeads(node, biasPart(node, query, 0), heads);
     if (!value && rankOf(key) == 5 && shapeOf(key)[3] == 2) {
       if (node.has(3))
-        return node.unsupported("its key is packed and has a bias");
+        return node.unsupported(
+            "its key is packed (5 dimensions) and it has a bias, a combination that is not supported");
       read.key = packedPart(node, key, 0);
       read.value = packedPart(node, key, 1);
     } else if (value && rankOf(key) == 4 && rankOf(value) == 4) {
@@ -530,7 +532,7 @@ Value groupedMask(NodeContext &node, const Grouped &read, int64_t keys, Type typ
 FailureOr<Value> rotaryPositions(NodeContext &node, const Grouped &read) {
   Value cache = node.input(7), given = node.input(9);
   if (!cache || !node.has(8) || rankOf(cache) != 2 || rankOf(node.input(8)) != 2)
-    return node.invalid("its do_rotary is not 0, and its cos_cache and sin_cache must then be matrices");
+    return node.invalid("its do_rotary is not 0, so its cos_cache and sin_cache must be matrices");
   const int64_t most = shapeOf(cache)[0];
   if (!given) {
     if (most < read.total)

@@ -148,7 +148,7 @@ FailureOr<Value> activated(NodeContext &node, Value x, Value tokens, const Layer
   const int64_t fusion = node.integerOr("swiglu_fusion", 0);
   if (fusion == 0) {
     if (!hasWeights(third))
-      return node.invalid("its swiglu_fusion is 0, and it has no third layer");
+      return node.invalid("its swiglu_fusion is 0, which needs a third layer, and it has none");
     return swiGlu(node, x, apply(node, tokens, third));
   }
   if (hasWeights(third) || (fusion != 1 && fusion != 2) || shapeOf(x)[2] % 2 != 0)

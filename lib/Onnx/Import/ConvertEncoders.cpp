@@ -295,7 +295,7 @@ LogicalResult imputer(NodeContext &node) {
   Value x = node.input(0);
   Type type = elementTypeOf(x);
   if (rankOf(x) < 1 || isString(type))
-    return node.invalid("its input must have a dimension of features, of numbers");
+    return node.invalid("its input must hold numbers and have a dimension of features");
   const bool areFloats = isa<FloatType>(type);
   const SmallVector<double> numbers = node.numbersAt("imputed_value_floats").value_or(SmallVector<double>());
   const Dims integers = node.integersAt("imputed_value_int64s").value_or(Dims());

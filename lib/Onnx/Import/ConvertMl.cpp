@@ -112,8 +112,8 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
   for (int64_t n = 1; n <= static_cast<int64_t>(starts->size()); ++n) {
     int64_t start = (*starts)[n - 1], end = n < static_cast<int64_t>(starts->size()) ? (*starts)[n] : pool->size();
     if (start < 0 || end < start || end > static_cast<int64_t>(pool->size()) || (end - start) % n != 0)
-      return node.invalid("its ngram_counts must be ascending positions in the pool, each range a multiple of the "
-                          "length of its n-grams");
+      return node.invalid("its ngram_counts must be ascending positions in the pool, and the entries between two "
+                          "positions must be whole n-grams");
     int64_t number = (end - start) / n;
     grams += number;
     if (number == 0)

@@ -63,8 +63,8 @@ LogicalResult reshape(NodeContext &node) {
   int64_t count = product(shapeOf(x));
   if (inferred >= 0) {
     if (known == 0 || count % known != 0)
-      return node.invalid("its input has " + Twine(count) + " elements, and the known extents of its shape, " +
-                          Twine(known) + " elements, must divide this number");
+      return node.invalid("its input has " + Twine(count) + " elements, which must be a multiple of " + Twine(known) +
+                          ", the product of the known extents of its shape");
     (*wanted)[inferred] = count / known;
   } else if (known != count) {
     return node.invalid("its input has " + Twine(count) + " elements, and its shape has " + Twine(known));
@@ -186,8 +186,8 @@ LogicalResult expand(NodeContext &node) {
     const int64_t from = static_cast<int64_t>(i) - given + own, extent = from < 0 ? 1 : shapeOf(x)[from];
     if (size.count && extent != 1) {
       if (node.extents->of(x, from))
-        return node.unsupported("its shape is known only when the model runs, in a dimension whose extent in the input "
-                                "is known only then, too");
+        return node.unsupported(
+            "in one dimension, the extents of its shape and of its input are both known only when the model runs");
       // The result has the operand's extent, and the entry must be that extent or 1.
       Value isExtent = step.isEqual(size.count, extent), isOne = step.isEqual(size.count, 1);
       if (failed(step.require(node.binary(BinaryKind::logical_or, isExtent, isOne))))
@@ -269,7 +269,7 @@ LogicalResult split(NodeContext &node) {
     if (node.integerOr("num_outputs", parts) != parts || (node.opset < 18 && extent % parts != 0))
       return node.invalid("the extent of the split axis, " + Twine(extent) +
                           ", must be a multiple of the number of outputs, " + Twine(parts) +
-                          ", which must equal num_outputs if that is given");
+                          ", and num_outputs must equal the latter if it is given");
     // The last part may be smaller.
     int64_t size = (extent + parts - 1) / parts, left = extent;
     for (int64_t i = 0; i < parts; ++i, left -= sizes.back())
@@ -460,7 +460,7 @@ LogicalResult centerCropPadOfStep(NodeContext &node) {
     return node.invalid("its shape has " + Twine(sizes->size()) + " sizes for " + Twine(axes.size()) +
                         " axes, one for each is needed");
   if (node.extents->isBounded(x))
-    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
+    return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   for (auto [axis, size] : llvm::zip(axes, *sizes)) {
     if (!x || size.room < 0)
       return node.invalid("its shape has the extent " + Twine(size.room) + ", which is out of range");

@@ -261,7 +261,7 @@ LogicalResult lrn(NodeContext &node) {
     return failure();
   int64_t size = node.integerOr("size", 0);
   if (size < 1)
-    return node.invalid("its size is " + Twine(size) + ", at least 1 is allowed");
+    return node.invalid("its size is " + Twine(size) + " and must be at least 1");
   return node.result(node.create<LrnOp>({node.input(0)},
                                         {node.integer("size", size), node.number("alpha", node.numberOr("alpha", 1e-4)),
                                          node.number("beta", node.numberOr("beta", 0.75)),

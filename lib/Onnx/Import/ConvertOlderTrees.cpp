@@ -113,8 +113,8 @@ private:
         return node.invalid("entry " + Twine(i) + " of its " + kind + "_nodeids is " + text({trees[i], nodes[i]}) +
                             ", which is not a leaf of the tree");
       if (targets[i] < 0 || targets[i] >= forest.targets)
-        return node.invalid("its " + kind + "_ids have the value " + Twine(targets[i]) + ", values from 0 to " +
-                            Twine(forest.targets - 1) + " are allowed for its " + Twine(forest.targets) +
+        return node.invalid("its " + kind + "_ids have the value " + Twine(targets[i]) + ", and must be from 0 to " +
+                            Twine(forest.targets - 1) + " for its " + Twine(forest.targets) +
                             (kind == "class" ? " classes" : " targets"));
       forest.leaves[place->second.index].push_back({targets[i], values[i]});
     }
@@ -150,7 +150,7 @@ LogicalResult treeEnsembleRegressor(NodeContext &node) {
   Forest forest;
   forest.targets = node.integerOr("n_targets", 1);
   if (forest.targets < 1)
-    return node.invalid("its n_targets is " + Twine(forest.targets) + ", at least 1 is allowed");
+    return node.invalid("its n_targets is " + Twine(forest.targets) + " and must be at least 1");
   FailureOr<Numbers> base = baseValues(node, {forest.targets});
   if (failed(base) || failed(OlderForest(node, forest, "target").read()))
     return failure();

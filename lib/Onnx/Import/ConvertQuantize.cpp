@@ -292,7 +292,8 @@ LogicalResult quantizeLinear(NodeContext &node) {
                           : elementTypeFromOnnx(node.context(), number ? static_cast<int32_t>(number)
                                                                        : static_cast<int32_t>(onnxtype::UInt8));
   if (!type || (!isa<IntegerType>(type) && !isSmallFloat(type)))
-    return node.unsupported("it quantizes to a type other than integers and floats of at most 8 bits");
+    return node.unsupported(
+        "it quantizes to a type other than integers and floats of at most 8 bits, which is not supported");
   if (isSmallFloat(type)) {
     // Floats round by themselves; their zero points are zero.
     Type wide = Float32Type::get(node.context());

@@ -40,8 +40,7 @@ LogicalResult axesAsAttribute(NodeContext &node) {
 LogicalResult reduceOverFound(NodeContext &node, ReduceKind kind) {
   Value x = node.whole(node.input(0));
   if (node.extents->isBounded(x))
-    return node.unsupported(
-        "its axes and the number of valid elements of its operand are known only when the model runs");
+    return node.unsupported("its axes and an extent of its operand are both known only when the model runs");
   StepIntegers step(node);
   const int64_t rank = rankOf(x), count = elementCount(node.input(1).getType());
   const bool keepsDims = node.integerOr("keepdims", 1) != 0;
@@ -124,8 +123,8 @@ LogicalResult topK(NodeContext &node, int64_t k, Value count) {
   if (failed(axis))
     return failure();
   if (k < 0 || k > shapeOf(x)[*axis])
-    return node.invalid("its k is " + Twine(k) + ", 0 to " + Twine(shapeOf(x)[*axis]) +
-                        ", the extent of the axis, is allowed");
+    return node.invalid("its k is " + Twine(k) + " and must be from 0 to " + Twine(shapeOf(x)[*axis]) +
+                        ", the extent of the axis");
   // Sorted results are a valid answer where any order is asked for.
   SmallVector<Value> results = node.createAll<TopkOp>({x}, {node.integer("k", k), node.integer("axis", *axis),
                                                             node.flag("largest", node.integerOr("largest", 1) != 0)});

@@ -119,9 +119,9 @@ Value elementAt(NodeContext &node, const Position &at, ArrayRef<Value> elements)
   Alternatives alternatives(node);
   Value chosen = alternatives.choose(at.value, elements);
   if (!chosen)
-    (void)node.unsupported(
-        "its position is known only when the model runs, and the tensors of its sequence are too different: " +
-        alternatives.problem());
+    (void)node.unsupported("its position is known only when the model runs, and the tensors of its sequence differ in "
+                           "a way that is not supported: " +
+                           alternatives.problem());
   return chosen;
 }
 
@@ -241,9 +241,9 @@ LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
   for (auto [k, element] : llvm::enumerate(in.elements)) {
     for (int64_t d = 0; d < rankOf(element); ++d)
       if (d != axis && (node.extents->of(element, d) || shapeOf(element)[d] != shapeOf(in.elements.front())[d]))
-        return node.unsupported(
-            "its tensors differ in dimensions other than " + Twine(axis) +
-            ", and their number is known only when the model runs, give the values that decide the number by --fix");
+        return node.unsupported("its tensors differ in dimensions other than " + Twine(axis) +
+                                ", and the number of these tensors is known only when the model runs, give the values "
+                                "that determine the number by --fix");
     Value own = node.extents->of(element, axis), index = integers.scalar(static_cast<int64_t>(k));
     Value isThere = node.compare(ComparePredicate::gt, in.length, index);
     Value extent = own ? own : integers.scalar(shapeOf(element)[axis]), none = integers.scalar(0);
@@ -251,9 +251,9 @@ LogicalResult takeElements(NodeContext &node, Sequence &in, int64_t axis) {
     Value part = node.held(copy, axis, count);
     element = part ? node.whole(part) : Value();
     if (element && node.extents->isBounded(element))
-      return node.unsupported("the extents of its tensors differ, and their number is known only when the model runs "
-                              "and can be too large, give a lower bound of the size by which they are split by "
-                              "--bound, or the values that decide the number by --fix");
+      return node.unsupported(
+          "the number of tensors in its sequence is known only when the model runs, and so are their extents, give the "
+          "values that determine the number by --fix, or a lower bound of the size of their parts by --bound");
   }
   return success();
 }
@@ -277,8 +277,8 @@ LogicalResult concatFromSequence(NodeContext &node) {
         return element.getType() != first || node.extents->isBounded(element);
       })) {
     if (adds)
-      return node.unsupported("the extents of its tensors differ, and their number is known only when the model runs, "
-                              "give the values that decide the number by --fix");
+      return node.unsupported("the extents of its tensors differ, and the number of these tensors is known only when "
+                              "the model runs, give the values that determine the number by --fix");
     if (failed(takeElements(node, *in, *axis)))
       return failure();
     in->length = {};

@@ -208,7 +208,8 @@ LogicalResult dftOfStep(NodeContext &node, Value x, llvm::function_ref<Transform
     transformed.push_back(result);
   }
   if (llvm::all_of(transformed, [&](Value value) { return value == wrong; }))
-    return node.unsupported("no axis of its input can be half of a spectrum");
+    return node.unsupported(
+        "it computes an inverse transform of half of a spectrum, and every axis of its input has a single element");
   Value result = integer.choose(chosen, rank - 1, [&](int64_t axis) {
     Value padded = transformed[axis];
     for (int64_t d = 0; d < rank; ++d)
@@ -272,7 +273,7 @@ LogicalResult dft(NodeContext &node) {
   if (isAxisFound || length.count) {
     x = node.whole(x);
     if (node.extents->isBounded(x))
-      return node.unsupported("the number of valid elements of its operand is known only when the model runs");
+      return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   }
   if (isAxisFound)
     return dftOfStep(node, x, transformAt);
@@ -366,7 +367,8 @@ LogicalResult stft(NodeContext &node) {
     if (failed(given))
       return failure();
     if (given->size() != 1 || (window && given->front() != length))
-      return node.invalid("its frame_length must be one number, the length of its window if it has one");
+      return node.invalid(
+          "its frame_length must be one number, and must equal the length of its window if both are given");
     length = given->front();
   }
   if (rankOf(x) != 3 || shapeOf(x)[2] < 1 || shapeOf(x)[2] > 2 || step->size() != 1 || step->front() < 1 ||

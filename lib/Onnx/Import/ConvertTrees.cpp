@@ -54,11 +54,11 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     return failure();
   forest.targets = node.integerOr("n_targets", 0);
   if (forest.targets < 1)
-    return node.invalid("its n_targets is " + Twine(forest.targets) + ", at least 1 is allowed");
+    return node.invalid("its n_targets is " + Twine(forest.targets) + " and must be at least 1");
   for (auto [target, weight] : llvm::zip(targets, weights)) {
     if (target < 0 || target >= forest.targets)
-      return node.invalid("its leaf_targetids have the value " + Twine(target) + ", values from 0 to " +
-                          Twine(forest.targets - 1) + " are allowed for its " + Twine(forest.targets) + " targets");
+      return node.invalid("its leaf_targetids have the value " + Twine(target) + ", and must be from 0 to " +
+                          Twine(forest.targets - 1) + " for its " + Twine(forest.targets) + " targets");
     forest.leaves.push_back({Weight{target, weight}});
   }
   auto branch = [&](int64_t index, int64_t isLeaf, StringRef name) -> FailureOr<Branch> {

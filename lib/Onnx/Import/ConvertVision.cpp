@@ -62,7 +62,7 @@ LogicalResult affineGrid(NodeContext &node) {
   const int64_t spatial = elementCount(node.input(1).getType()) - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
     return node.invalid("its theta must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
-                        ", by the number of entries of its size");
+                        ", for the spatial dimensions that its size lists");
   StepIntegers integer(node);
   StepReals real(node);
   // Images and channels say nothing about the grid.
@@ -151,7 +151,7 @@ LogicalResult col2ImOfStep(NodeContext &node) {
   if (failed(image) || failed(block) || failed(windows))
     return failure();
   if (node.extents->isBounded(x))
-    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
+    return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   Count known = 1;
   for (const NodeContext::Size &size : *block)
     known *= size.count ? 1 : std::max<int64_t>(size.room, 1);

@@ -41,8 +41,8 @@ FailureOr<Windows> windowsOf(NodeContext &node, ArrayRef<int64_t> spatial, Array
   if (failed(windows))
     return failure();
   if (spatial.size() != kernel.size())
-    return node.invalid("its kernel has " + Twine(kernel.size()) + " dimensions, its input " + Twine(spatial.size()) +
-                        " spatial ones");
+    return node.invalid("its kernel has " + Twine(kernel.size()) + " dimensions and its input has " +
+                        Twine(spatial.size()) + " spatial dimensions, both numbers must be equal");
   std::string autoPad = node.stringOr("auto_pad", "NOTSET");
   bool ceilMode = node.integerOr("ceil_mode", 0) != 0;
   for (size_t i = 0; i < kernel.size(); ++i) {

@@ -93,8 +93,8 @@ static Value convertForest(NodeContext &node, Value x, const Forest &forest, Red
     return wrong("its input has no features");
   for (const TreeNode &one : forest.nodes)
     if (one.feature < 0 || one.feature >= width)
-      return wrong("entry " + Twine(one.entry) + " of its " + features + " is " + Twine(one.feature) + ", 0 to " +
-                   Twine(width - 1) + " is allowed for the features of its input");
+      return wrong("entry " + Twine(one.entry) + " of its " + features + " names feature " + Twine(one.feature) +
+                   ", and the features of its input are numbered from 0 to " + Twine(width - 1));
   TreeOrder numbered(forest);
   if (!numbered.run())
     return wrong("the node of entry " + Twine(forest.nodes[numbered.inCycle].entry) + " of its " + features +

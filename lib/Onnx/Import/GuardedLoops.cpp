@@ -159,8 +159,9 @@ Status GraphImporter::importGuardedLoop(NodeContext &context, const ::onnx::Grap
     results.push_back(alternatives.choose(loop.ran, after));
     if (results.back())
       continue;
-    reportUnsupported(context.proto, concat("its number of iterations is known only when the model runs, and state ", i,
-                                            " changes too much between iterations: ", alternatives.problem()));
+    reportUnsupported(context.proto,
+                      concat("its number of iterations is known only when the model runs, and state ", i,
+                             " differs between iterations in a way that is not supported: ", alternatives.problem()));
     return {};
   }
   for (int i = static_cast<int>(results.size()); i < body.output_size() - 1; ++i) {

@@ -64,8 +64,9 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
                        elementTypeName(data->type), " ", formatShape(data->shape), ", the model declares ",
                        onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]), ", convert the data");
     if (data->type == ElementType::String)
-      return makeError(ErrorCode::Unsupported, "input '", input.name, "' holds strings, model '", model.path(),
-                       "' cannot be compiled for one value of it, leave out '--fix' for this input");
+      return makeError(
+          ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(),
+          "' holds strings, and a model cannot be compiled for one value of strings, leave out '--fix' for this input");
     TensorData view{input.elementType, data->shape, data->bytes, data};
     Location location = NameLoc::get(builder.getStringAttr(input.name));
     ElementsAttr value = constantAttribute(builder.getContext(), view, input.name);
@@ -179,8 +180,9 @@ Status GraphImporter::importGradient(const ::onnx::NodeProto &node, ArrayRef<Val
     return malformed(node, "it must name a tensor in 'y' and, in 'xs', at most as many tensors as it has operands");
   for (int i = 0; i < names->strings_size(); ++i)
     if (Expected<Value> named = lookup(names->strings(i)); !named || *named != inputs[i]) {
-      reportUnsupported(node,
-                        "an operand differs from the tensor of the graph that the node names, which is not supported");
+      reportUnsupported(
+          node,
+          "one of its operands is another tensor than the one that its attribute 'xs' names, which is not supported");
       return {};
     }
   ArrayRef<Value> wrt = inputs.take_front(names->strings_size());
@@ -387,7 +389,7 @@ Status GraphImporter::followExtents(const ::onnx::NodeProto &node, Operation *fi
                        origins.describe(*varies, extents, nameOf(node)));
   } else if (mixes) {
     auto part = llvm::find_if(mixes->getOperands(), [&](Value operand) { return extents.isBounded(operand); });
-    leaveOut(node, "the number of valid elements of its operand is known only when the model runs" +
+    leaveOut(node, "its operand has an extent that depends on data and is known only when the model runs" +
                        origins.describe(*part, extents, nameOf(node)));
   }
   return {};

@@ -371,8 +371,9 @@ LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed
 LogicalResult NodeContext::spend(Count bytes) {
   if (!budget || budget->take(bytes))
     return success();
-  return unsupported("it makes a constant of " + formatBytes(bytes) + ", more than is left of the " +
-                     formatBytes(ImportBudget::kMostBytes) + " that importing a model may make");
+  return unsupported("it makes a constant of " + formatBytes(bytes) +
+                     ", with which the constants that the import computes exceed their limit of " +
+                     formatBytes(ImportBudget::kMostBytes));
 }
 
 FailureOr<int64_t> NodeContext::axis(int64_t axis, int64_t rank) {
@@ -410,13 +411,13 @@ LogicalResult NodeContext::unsupported(const Twine &why) {
 
 FailureOr<SmallVector<Value>> NodeContext::importBody(const ::onnx::GraphProto &body, ArrayRef<Value> arguments) {
   if (body.input_size() != static_cast<int>(arguments.size()) || llvm::is_contained(arguments, Value()))
-    return invalid("a subgraph of it does not fit its operands");
+    return invalid("the inputs of one of its subgraphs do not match its operands");
   Expected<SmallVector<Value>> results = bodyImporter(body, arguments);
   if (!results)
     return results.error().code == ErrorCode::Unsupported ? unsupported(results.error().message)
                                                           : invalid(results.error().message, "");
   if (llvm::is_contained(*results, Value()))
-    return unsupported("a subgraph of it has unsupported nodes");
+    return unsupported("one of its subgraphs has unsupported nodes");
   return std::move(*results);
 }
 

@@ -61,7 +61,7 @@ std::optional<SmallVector<Value>> GraphImporter::takeInputs(const ::onnx::NodePr
     const bool isBounded = input && isTensor(input) && extents.isBounded(input);
     whole.push_back(!isBounded ? input : findsHere() ? takeFound(input) : Value());
     if (isBounded && !whole.back()) {
-      reportUnsupported(node, "the number of valid elements of its operand is known only when the model runs" +
+      reportUnsupported(node, "its operand has an extent that depends on data and is known only when the model runs" +
                                   origins.describe(input, extents, nameOf(node)));
       return std::nullopt;
     }
@@ -133,7 +133,8 @@ std::optional<SmallVector<Value>> GraphImporter::makeLoop(const ::onnx::NodeProt
     }
   SmallVector<Value> results = createLoop(build, parts, *program.region, program.results);
   if (results.empty()) {
-    reportUnsupported(node, concat("the values that ", parts.most, " iterations stack are too large"));
+    reportUnsupported(
+        node, concat("the results that ", parts.most, " iterations stack have more elements than 64 bits can count"));
     return std::nullopt;
   }
   return results;
@@ -191,7 +192,8 @@ Status GraphImporter::importLoopProgram(const ::onnx::NodeProto &node, const ::o
     return malformed(node, "the condition that its body returns must be a single bool");
   const bool holds = trips.known && isTrue(inputs[1]) && (trips.isCounted || isTrue(program.results[0]));
   if (isChoice && stacks && !holds) {
-    reportUnsupported(node, "the number of valid stacked elements is known only when the model runs");
+    reportUnsupported(node,
+                      "the number of slices that it stacks depends on data and is known only when the model runs");
     return {};
   }
   std::optional<SmallVector<Value>> results = makeLoop(node, parts, program);

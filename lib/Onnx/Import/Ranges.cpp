@@ -74,8 +74,8 @@ private:
 };
 
 Status Generalizer::differ(Operation *op, size_t other, const std::string &what) const {
-  return makeError(ErrorCode::Unsupported, "node '", excerpt(nodeName(op->getLoc())), "' differs between ",
-                   describePoint(symbols, points[other]), " and ", describePoint(symbols, points[0]), ": ", what,
+  return makeError(ErrorCode::Unsupported, "node '", excerpt(nodeName(op->getLoc())), "' is imported differently for ",
+                   describePoint(symbols, points[other]), " and for ", describePoint(symbols, points[0]), ": ", what,
                    ", give smaller ranges, or single sizes, option '--dim'");
 }
 
@@ -120,9 +120,11 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
                            " at the largest sizes"));
     std::optional<Extent> extent = fit(sizes);
     if (!extent)
-      return differ(op, other - sizes.begin(),
-                    concat("dimension ", dim, " of its result has ", *other, " and ", sizes[0],
-                           " elements, which is not a sum, product or quotient of sizes"));
+      return differ(
+          op, other - sizes.begin(),
+          concat(
+              "dimension ", dim, " of its result has ", *other, " and ", sizes[0],
+              " elements at two sizes, and these numbers do not follow from a sum, product or quotient of the sizes"));
     extents.push_back(*extent);
   }
   Value(values[0]).setType(tensorOf(extents, first.getElementType()));

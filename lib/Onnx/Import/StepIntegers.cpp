@@ -54,8 +54,8 @@ LogicalResult StepIntegers::require(Value condition) {
   if (!checked)
     return failure();
   if (build.whole(checked) == checked)
-    return build.unsupported("its operands are known only when the model runs, and the model already has too many "
-                             "extents that are found at run time");
+    return build.unsupported("its operands are known only when the model runs, and the model already has the largest "
+                             "supported number of extents that depend on data");
   return success();
 }
 

@@ -26,8 +26,7 @@ Value wholeInput(NodeContext &node, StringRef what) {
   Value x = node.whole(node.input(0));
   if (!node.extents->isBounded(x))
     return x;
-  (void)node.unsupported("its " + what +
-                         " and the number of valid elements of its operand are not known before the model runs");
+  (void)node.unsupported("its " + what + " and an extent of its operand are both known only when the model runs");
   return {};
 }
 
@@ -39,9 +38,10 @@ public:
     ByAxis result(node, rank, count);
     if (node.has(input) && elementCount(node.input(input).getType()) != count)
       return node.invalid("it has " + Twine(elementCount(node.input(input).getType()).value()) +
-                          " axes, and numbers for " + Twine(count) + " axes");
+                          " axes, and values for " + Twine(count) + " axes");
     if (!node.has(input) && count > rank)
-      return node.invalid("it has numbers for " + Twine(count) + " axes, and its input has only " + Twine(rank));
+      return node.invalid("it has values for " + Twine(count) +
+                          " axes, and the number of dimensions of its input is only " + Twine(rank));
     if (node.has(input) && count > 0 && !getIntegers(node.input(input))) {
       FailureOr<Value> axes = StepIntegers(node).axes(input, rank);
       if (failed(axes))
@@ -257,7 +257,7 @@ FailureOr<Dims> axesOfOne(NodeContext &node, Value &x) {
   if (!follows && !node.extents->isBounded(x))
     return axes;
   if (llvm::any_of(axes, [&](int64_t d) { return bool(node.extents->of(x, d)); }))
-    return node.unsupported("the number of valid elements of its operand is not known before the model runs");
+    return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   // A constant would fold to another one at each size.
   StepIntegers step(node);
   Value extents = node.create<CopyOp>({node.integers(shapeOf(x))}), isSure;

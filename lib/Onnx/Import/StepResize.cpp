@@ -352,7 +352,7 @@ Value StepResize::antialiased(Value value, const Along &along, Value at) {
 
 LogicalResult StepResize::run() {
   if (node.extents->isBounded(x))
-    return node.unsupported("the number of valid elements of its operand is known only when the model runs");
+    return node.unsupported("its operand has an extent that depends on data and is known only when the model runs");
   Type type = elementTypeOf(x);
   const bool isNearest = form.mode == ResizeMode::nearest;
   const bool antialiases = !isNearest && node.integerOr("antialias", 0) != 0;
