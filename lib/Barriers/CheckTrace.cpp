@@ -124,11 +124,11 @@ Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
     lastNs = step.passNs;
     int64_t &endNs = ends[step.worker];
     if (endNs < 0 || step.passNs < endNs)
-      return stepError(problem, i, step, "the worker's step before has not ended");
+      return stepError(problem, i, step, "the worker's previous step has not ended");
     if (step.passNs > problem.durationNs || step.readNs > problem.durationNs || step.pushNs > problem.durationNs)
-      return stepError(problem, i, step, "the step leaves the run");
+      return stepError(problem, i, step, "the step ends after the run");
     if (step.readNs >= 0 && step.readNs < step.passNs)
-      return stepError(problem, i, step, "the worker reads before it passes");
+      return stepError(problem, i, step, "the worker reads the weights before it passes the barrier");
     const double slowness = step.worker < problem.numStragglers() ? problem.slowness : 1;
     const double leastNs = std::floor(static_cast<double>(problem.stepTime.leastNs()) * slowness);
     if (step.pushNs >= 0 && (step.readNs < 0 || static_cast<double>(step.pushNs - step.readNs) < leastNs))
@@ -143,8 +143,8 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
   const View view(problem);
   const Barrier &barrier = problem.barrier;
   if (trace.views.size() != trace.steps.size() * view.recorded())
-    return makeError(ErrorCode::Internal, trace.views.size(), " sampled workers are not ", view.recorded(),
-                     " for each of ", trace.steps.size(),
+    return makeError(ErrorCode::Internal, trace.views.size(), " sampled workers are recorded instead of ",
+                     view.recorded(), " for each of ", trace.steps.size(),
                      " steps, barrier simulation, this is a bug of Sluice, please report it");
   Replay before(trace, problem.workers), now(trace, problem.workers);
   std::vector<int64_t> waitsSince(static_cast<size_t>(problem.workers), 0);
@@ -160,7 +160,8 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
     for (size_t v = i * view.recorded(); v < (i + 1) * view.recorded(); ++v) {
       const uint32_t other = trace.views[v];
       if (other >= now.clocks.size() || other == step.worker || !distinct.insert(other).second)
-        return stepError(problem, i, step, "the view has worker ", other, ", which it cannot have");
+        return stepError(problem, i, step, "the worker's view has worker ", other,
+                         ", which is this worker, is listed twice or does not exist");
       seen.push_back(now.clocks[other]);
     }
     if (view.isAll)

@@ -125,8 +125,8 @@ Status BarrierProblem::check() const {
     return makeError(ErrorCode::InvalidInput, "a slowness of ", slowness,
                      " is out of range, barrier simulation, give 1 to 1e6");
   if (retestNs < 0 || retestNs > kLongestNs)
-    return makeError(ErrorCode::InvalidInput, "a retest after ", retestNs,
-                     " ns is out of range, barrier simulation, give 0 to 1e15 ns");
+    return makeError(ErrorCode::InvalidInput, "a time of ", retestNs,
+                     " ns between two tests of a barrier is out of range, barrier simulation, give 0 to 1e15 ns");
   SLUICE_RETURN_IF_ERROR(barrier.check());
   SLUICE_RETURN_IF_ERROR(stepTime.check());
   return exchange.check();

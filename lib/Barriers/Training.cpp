@@ -231,8 +231,8 @@ Status BarrierTraining::check(int64_t numRanks) const {
     return makeError(ErrorCode::InvalidInput, numRanks, " ranks and ", steps, " steps are out of range, barrier '",
                      barrierText(barrier), "', give at least one of each");
   if (retestNs < 1)
-    return makeError(ErrorCode::InvalidInput, "the time between tests is ", retestNs, " ns, barrier '",
-                     barrierText(barrier), "', give at least 1 ns");
+    return makeError(ErrorCode::InvalidInput, "the time between two tests of the barrier is ", retestNs,
+                     " ns, barrier '", barrierText(barrier), "', give at least 1 ns");
   if (barrier.sample && *barrier.sample > numRanks - 1)
     return makeError(ErrorCode::InvalidInput, "a sample of ", *barrier.sample, " ranks is larger than the ",
                      numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller one");

@@ -147,7 +147,7 @@ Status replaceOlder(const std::string &made, const std::string &path, const std:
     return renamed(made, path);
   if (!llvm::sys::fs::exists(concat(path, "/", kLayoutFile)))
     return makeError(ErrorCode::InvalidInput, "folder '", path, "' has no ", kLayoutFile,
-                     " and is not an image, option '-o', remove the folder or choose another directory");
+                     " and is therefore not an OCI image, option '-o', remove the folder or choose another directory");
   SLUICE_RETURN_IF_ERROR(renamed(path, older));
   if (Status status = renamed(made, path); !status) {
     (void)llvm::sys::fs::rename(older, path);

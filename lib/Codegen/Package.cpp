@@ -54,10 +54,11 @@ Expected<std::string> findRuntime(const PackageOptions &options, const TargetSpe
   for (const std::string &folder : folders)
     if (std::string path = folder + "/" + kStandalone; llvm::sys::fs::exists(path))
       return path;
-  return makeError(
-      ErrorCode::NotFound, "no ", kStandalone, " for target 'cpu:", target.name, "', option '", formOption(options),
-      "', ", checkRunsOnHost(target) ? "build sluice_standalone" : "run 'scripts/build --target " + architecture + "'",
-      " or give its directory with --runtime");
+  return makeError(ErrorCode::NotFound, "no runtime library ", kStandalone, " for target 'cpu:", target.name,
+                   "', option '", formOption(options), "', ",
+                   checkRunsOnHost(target) ? "build sluice_standalone"
+                                           : "run 'scripts/build --target " + architecture + "'",
+                   " or give its directory with --runtime");
 }
 
 /// A C++ compiler as the linker's driver, for the libraries of C and C++ that it knows.
@@ -166,7 +167,7 @@ Expected<std::string> linkExecutable(const LinkJob &job, const TargetSpec &targe
 Status writeExecutable(const std::string &path, const std::string &program) {
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(path, program));
   if (std::error_code error = llvm::sys::fs::setPermissions(path, static_cast<llvm::sys::fs::perms>(0755)))
-    return makeError(ErrorCode::Io, "cannot make '", path, "' a program: ", error.message(),
+    return makeError(ErrorCode::Io, "cannot make file '", path, "' executable: ", error.message(),
                      ", choose another directory with -o");
   return {};
 }
@@ -212,11 +213,13 @@ Status checkPackage(const PackageOptions &options, const TargetSpec &target, int
     return {};
   const std::string option = formOption(options);
   if (numRanks > 1)
-    return makeError(ErrorCode::Unsupported, "this form is for models of one rank, and the model is split over ",
-                     numRanks, " ranks, option '", option, "', leave it out or compile for one device");
+    return makeError(ErrorCode::Unsupported, "'", option,
+                     "' makes a program for models of one rank, and the model is split over ", numRanks,
+                     " ranks, leave this option out or compile for one device");
   if (!target.architectures.empty() || target.emulatesGrids)
-    return makeError(ErrorCode::Unsupported, "this form cannot run GPU kernels (grids), and target '", target.name,
-                     "' has them, option '", option, "', leave it out or give a target without cuda");
+    return makeError(ErrorCode::Unsupported, "'", option,
+                     "' makes a program that cannot run GPU kernels (grids), and target '", target.name,
+                     "' has GPU kernels, leave this option out or give a target without cuda");
   if (!options.linksRuntime())
     return {};
   if (Expected<std::string> runtime = findRuntime(options, target); !runtime)
@@ -234,9 +237,9 @@ Status checkAddresses(const ManifestInfo &info, const TargetSpec &target) {
     for (const PortInfo &port : *ports)
       bytes += port.bytes;
   if (bytes > kMostBytes)
-    return makeError(ErrorCode::Unsupported, "the program takes ", formatBytes(bytes),
-                     " with its inputs, outputs, code and stack, and target '", target.name, "' addresses ",
-                     formatBytes(kMostBytes), ", compile a smaller model or a smaller batch");
+    return makeError(ErrorCode::Unsupported, "the program with its inputs, outputs, code and stack needs ",
+                     formatBytes(bytes), ", and target '", target.name, "' can address ", formatBytes(kMostBytes),
+                     ", compile a smaller model or a smaller batch");
   return {};
 }
 

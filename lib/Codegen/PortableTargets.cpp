@@ -115,7 +115,7 @@ Expected<std::optional<TargetSpec>> resolvePortableCpu(std::string_view name) {
   found->describe(spec);
   if (hasFeature(spec, "zvl256b") + hasFeature(spec, "zvl512b") > 0 && !hasFeature(spec, "v"))
     return makeError(ErrorCode::InvalidInput, "target 'cpu:", spec.name,
-                     "' gives a vector length without the vector extension, option '--target', add +v");
+                     "' names a vector length (zvl) but not the vector extension (v), option '--target', add +v");
   return std::optional<TargetSpec>(std::move(spec));
 }
 

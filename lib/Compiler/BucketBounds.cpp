@@ -36,8 +36,9 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
     known += concat(known.empty() ? "" : ", ", "'", name, "'");
     if (name == wanted && isListed)
       return makeError(ErrorCode::InvalidInput, "dimension '", name,
-                       "' already has a list of sizes, option '--buckets', give only a range by --dim ", name,
-                       "=LEAST..MOST");
+                       "' has a list of sizes, so --buckets has nothing to choose, option '--buckets', leave it out or "
+                       "give a range by --dim ",
+                       name, "=LEAST..MOST");
   }
   if (found.size() == 1)
     return found.front();
@@ -189,8 +190,8 @@ Expected<std::vector<Point>> bucketBounds(Planned &planned, const CompilerOption
       }
     all = std::move(longer);
     if (all.size() > kMostBuckets)
-      return makeError(ErrorCode::Unsupported, "the sizes of dimensions by option '--dim' make more than ",
-                       kMostBuckets, " buckets, each of which has a plan of its own, give fewer sizes");
+      return makeError(ErrorCode::Unsupported, "the lists of sizes make more than ", kMostBuckets,
+                       " buckets (combinations of sizes with a plan each), option '--dim', give fewer sizes");
   }
   all.pop_back(); // The upper bounds.
   for (Point &bounds : all)

@@ -250,7 +250,7 @@ Status Compilation::exportModel(const std::string &path, const ExportOptions &op
       if (!planned.back())
         return makeError(ErrorCode::InvalidInput, "the plan's operator '", op.name, "' is not in model '",
                          state->origin->modelPath,
-                         "', give the model, the --dim and the --target that the plan is for");
+                         "', give the model and the options --dim and --target for which the plan was made");
     }
     imported.decide(planned, plan->problem.graph, plan->problem.machine, plan->problem.costs, plan->plan);
   }

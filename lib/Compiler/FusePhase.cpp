@@ -42,7 +42,7 @@ static Expected<std::shared_ptr<const Tuning>> readTuningFor(const Partitioned &
       llvm::find_if(devices, [&](DeviceId id) { return deviceKey(program.ofRank.device(id)) == tuning.device; });
   if (found == devices.end() && program.ofRank.device(devices.front()).kind != DeviceKind::Cpu)
     return makeError(ErrorCode::InvalidInput, "the tuning was measured on device '", tuning.device.substr(0, 80),
-                     "', and no device like this computes in machine '", program.ofRank.name, "', '",
+                     "', and no device of this kind computes in machine '", program.ofRank.name, "', '",
                      options.tuningFile, "', give --machine host or leave --tuning out");
   const Device &device = program.ofRank.device(found == devices.end() ? devices.front() : *found);
   SLUICE_RETURN_IF_ERROR(checkTuning(tuning, measurementOrigin(program.origin->target, options.matmulPrecision),
@@ -149,8 +149,8 @@ static Status poolExperts(Fused &fused, const CompilerOptions &options) {
   if (!slots && options.expertHitRate)
     return makeError(
         ErrorCode::InvalidInput,
-        "no plan keeps only some experts in memory, so there is no hit rate to assume, option '--expert-hit-rate', "
-        "give a --memory that is smaller than the weights of a model with experts, or leave the option out");
+        "the plan does not read experts from the disk, so a hit rate has no effect, option '--expert-hit-rate', leave "
+        "this option out, or give a model with experts and a --memory smaller than its weights");
   if (!slots)
     return {};
   Pipeline passes;

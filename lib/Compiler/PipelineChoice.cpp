@@ -94,8 +94,10 @@ private:
       problem.capacityBytes.push_back(memory.capacityBytes);
     for (const std::string &limit : options.memory) {
       if (limit.ends_with('%'))
-        return makeError(ErrorCode::Unsupported, "a percentage is another limit for each number of stages, option ",
-                         "'--memory ", limit, "', give bytes or a number of stages");
+        return makeError(ErrorCode::Unsupported,
+                         "a percentage gives a different limit for each number of stages, and stages=best compares "
+                         "several numbers, option '--memory ",
+                         limit, "', give bytes, or one number of stages by --pipeline stages=N");
       SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, limit));
     }
     return problem.capacityBytes[ofRank.device(ofRank.computeDevices().front()).memory.index()];

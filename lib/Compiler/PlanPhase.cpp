@@ -65,9 +65,10 @@ static Status pinToHost(const Fused &fused, SearchProblem &problem) {
     if (why.empty())
       continue;
     if (where == devices.end())
-      return makeError(ErrorCode::Unsupported, "operator '", fused.bridge.graph.operators()[i].name, "' ", why,
-                       ", and no device of machine '", machine.name,
-                       "' can run this operator, compile for 'host' or add a CPU that computes to the machine");
+      return makeError(
+          ErrorCode::Unsupported, "operator '", fused.bridge.graph.operators()[i].name, "' ", why,
+          ", and no device of machine '", machine.name,
+          "' can run this operator, compile for 'host' or add a compute device of kind cpu to the machine");
     problem.placement.resize(fused.bridge.operators.size());
     problem.placement[i] = *where;
   }

@@ -17,8 +17,8 @@ Status Stage::run(const Pipeline &pipeline) {
   passes.append(pipeline);
   const FirstError said(module->getContext());
   if (failed(dataflow::verifyAtPoints(*module)))
-    return makeError(ErrorCode::Internal, "a pass loses the extents of a step: ", said.messageOr("no reason is given"),
-                     ", give sizes instead of ranges, option '--dim'");
+    return makeError(ErrorCode::Internal, "a compiler pass loses the extents of tensors whose sizes have a range: ",
+                     said.messageOr("no reason is given"), ", give sizes instead of ranges, option '--dim'");
   return {};
 }
 
@@ -81,7 +81,7 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
     return makeError(ErrorCode::InvalidInput, "model '", simplified.origin->modelPath, "' has no weights to train",
                      training.trainable.empty() ? "" : concat(", no name matches '", training.trainable, "'"),
-                     ", give a pattern of initializers' whole names, option '--trainable'");
+                     ", give a regular expression that matches whole names of initializers, option '--trainable'");
   if (training.accumulate == kAccumulateRanks && options.devices > 1)
     return makeError(ErrorCode::InvalidInput,
                      "'--train accumulate=ranks' is for copies of the whole model, and the model is split over ",

@@ -135,11 +135,12 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
 /// For each number of stages there is then one group of ranks.
 static Status checkBest(const PipelineOptions &options, int64_t ranks, int64_t devices) {
   if (devices < 2)
-    return makeError(ErrorCode::InvalidInput, "one device has nothing to divide among stages, option '--pipeline ",
+    return makeError(ErrorCode::InvalidInput, "stages cannot be divided over a single device, option '--pipeline ",
                      "stages=best', give the number of devices, option '--devices'");
   if (ranks > 0 || options.schedule == PipelineKind::Interleaved)
-    return makeError(ErrorCode::InvalidInput, "stages=best weighs pipelines with one stage for each group of ranks, ",
-                     "option '--pipeline ", ranks > 0 ? "ranks" : "schedule", "', leave it out or give stages=N");
+    return makeError(ErrorCode::InvalidInput,
+                     "stages=best compares only pipelines in which each group of ranks has one stage, ",
+                     "option '--pipeline ", ranks > 0 ? "ranks" : "schedule", "', leave this key out or give stages=N");
   return {};
 }
 

@@ -103,17 +103,17 @@ static Status checkTensor(const Graph &graph, TensorId id) {
   if (tensor.bytes < 0 || tensor.bytes > kMaxBytes)
     return bad("size of ", tensor.bytes, " bytes is not in [0, 2^56]");
   if (tensor.touchedBytes < 0 || tensor.touchedBytes > tensor.bytes)
-    return bad("touched bytes of ", tensor.touchedBytes, " are not in [0, ", tensor.bytes, "]");
+    return bad("'touchedBytes' is ", tensor.touchedBytes, " and must be in [0, ", tensor.bytes, "]");
   if (tensor.touchedBytes > 0 && tensor.kind != TensorKind::Parameter)
-    return bad("only parameters can have touched bytes");
+    return bad("the tensor has 'touchedBytes', which only parameters can have");
   if (tensor.isPooled && tensor.touchedBytes == 0 && tensor.bytes > 0)
-    return bad("a pooled tensor must have touched bytes");
+    return bad("the tensor is pooled and has no 'touchedBytes', which pooled tensors need");
   if (tensor.producer.valid()) {
     if (tensor.producer.index() >= graph.numOperators())
       return bad("producer ", tensor.producer.value, " does not exist");
     const std::vector<TensorId> &outputs = graph.op(tensor.producer).outputs;
     if (std::find(outputs.begin(), outputs.end(), id) == outputs.end())
-      return bad("the tensor names a producer that does not write this tensor");
+      return bad("the tensor names a producer that does not list the tensor as an output");
   } else if (tensor.kind == TensorKind::Activation && (!tensor.consumers.empty() || tensor.isOutput)) {
     return bad("activation is read but no operator writes it");
   }
@@ -135,13 +135,13 @@ static Status checkTensor(const Graph &graph, TensorId id) {
     if (state.updatedBy != id)
       return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is updated by two tensors, keep one");
     if (state.kind != TensorKind::State || state.producer.valid() || state.updates.valid())
-      return bad("the tensor updates '", state.name, "', which is not a state from before the step");
+      return bad("the tensor updates '", state.name, "', which is not a state whose value exists before the step");
     if (state.bytes != tensor.bytes)
       return bad("the size differs from that of the updated state '", state.name, "'");
     if (!tensor.producer.valid())
       return bad("the tensor updates a state, and no operator writes the tensor");
   } else if (tensor.kind == TensorKind::State && tensor.producer.valid()) {
-    return bad("an operator writes the state, which therefore must name the state that it updates");
+    return bad("an operator writes this state, so 'updates' must name the state whose next value it is");
   }
   return {};
 }

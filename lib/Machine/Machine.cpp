@@ -70,11 +70,11 @@ static Status checkLink(const Machine &machine, const Link &link) {
     return bad("the rate ", kRateRange);
   if (back == link.bytesPerSec && !isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
     return bad("duplex rate must be from ", link.bytesPerSec, " to ", 2 * link.bytesPerSec,
-               " bytes/s, which is one to two times the rate of one direction");
+               " bytes/s (one to two times the rate of one direction)");
   if (!(link.duplexBytesPerSec >= std::max(link.bytesPerSec, back) &&
         link.duplexBytesPerSec <= link.bytesPerSec + back))
     return bad("duplex rate must be from ", std::max(link.bytesPerSec, back), " to ", link.bytesPerSec + back,
-               " bytes/s, which is from the greater of both directions' rates to their sum");
+               " bytes/s (from the faster direction's rate to the sum of both rates)");
   if (link.latencyNs < 0 || link.latencyNs > kMaxOverheadNs)
     return bad("latency must be from 0 to 1h");
   if (link.eventLatencyNs < 0 || link.eventLatencyNs > kMaxOverheadNs)

@@ -131,8 +131,8 @@ Expected<OffsetSolution> memory::withinCapacity(const OffsetProblem &problem, Of
 Status memory::withinBound(const OffsetProblem &problem, const LiveBytes &bound) {
   if (!problem.capacityBytes || bound.bytes <= *problem.capacityBytes)
     return {};
-  return makeError(ErrorCode::Infeasible, "buffers of ", formatBytes(bound.bytes), " are live at time ", bound.time,
-                   ", which exceeds the capacity of ", formatBytes(*problem.capacityBytes), " by ",
-                   formatBytes(bound.bytes - *problem.capacityBytes), ", give a capacity of at least ", bound.bytes,
-                   " bytes");
+  return makeError(ErrorCode::Infeasible, "the buffers that are live at time ", bound.time, " need ",
+                   formatBytes(bound.bytes), ", which exceeds the capacity of ", formatBytes(*problem.capacityBytes),
+                   " by ", formatBytes(bound.bytes - *problem.capacityBytes), ", give a capacity of at least ",
+                   bound.bytes, " bytes");
 }

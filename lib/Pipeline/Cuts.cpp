@@ -109,8 +109,8 @@ Status CutProblem::check() const {
   if (std::any_of(workNs.begin(), workNs.end(), isNegative) ||
       std::any_of(crossingBytes.begin(), crossingBytes.end(), isNegative) || crossingBytes.front() != 0)
     return makeError(ErrorCode::InvalidInput,
-                     "a time or size of a program is negative, or bytes cross the beginning of the program, cut "
-                     "problem, give numbers from 0 and no bytes for the first place");
+                     "a time or size of a program is negative, or the first place for a cut (before all operators) has "
+                     "bytes, cut problem, give numbers from 0, and 0 bytes for the first place");
   if (sumOf(workNs) > kMostSum || sumOf(crossingBytes) > kMostSum)
     return makeError(ErrorCode::InvalidInput, "the times or the bytes of a program add up to more than ", kMostSum,
                      ", cut problem, give smaller numbers");

@@ -93,7 +93,8 @@ tl::unexpected<Error> Settler::noRoom(OperatorId op) const {
   tl::unexpected<Error> error = makeError(
       ErrorCode::Infeasible, "operator '", problem.graph->op(op).name, "' does not fit, memory '",
       problem.machine->memory(problem.machine->device(nearest).memory).name, "' lacks ", use.excessWith(unit, nearest),
-      " bytes beside the tensors already placed there, raise the capacity of this memory or use solver 'best'");
+      " bytes in addition to the tensors that are placed there already, raise the capacity of this memory or use "
+      "solver 'best'");
   error.value().operators = {op.value};
   return error;
 }

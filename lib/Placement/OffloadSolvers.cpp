@@ -379,8 +379,8 @@ Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const Offl
     offer("dp-split", placeByRuns(index));
   if (starts.empty())
     return makeError(ErrorCode::Infeasible, "solver '", params.solver,
-                     "' found no sets of nodes that wait for each other without a cycle, instance '", problem.name,
-                     "', use solver 'best'");
+                     "' found only placements in which accelerators wait for each other in a cycle, instance '",
+                     problem.name, "', use solver 'best'");
   solution.bound = offloadLowerBound(problem);
   solution.latency = best.latency;
   if (all && !solution.optimal()) {

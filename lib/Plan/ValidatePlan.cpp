@@ -195,7 +195,8 @@ private:
       if (r.offset != 0)
         return bad(describe(id), " has an offset in its home");
       if (r.initial == written)
-        return bad("home of ", describe(id), written ? " is initial but an operator writes it" : " is not initial");
+        return bad("home of ", describe(id),
+                   written ? " is marked 'initial' but an operator writes it" : " is not marked 'initial'");
       if (home[r.tensor.index()].valid())
         return bad(describe(id), " has two homes");
       home[r.tensor.index()] = id;
@@ -206,7 +207,7 @@ private:
           r.tensor.valid() && !written &&
           (graph.tensor(r.tensor).kind == TensorKind::Parameter || graph.tensor(r.tensor).kind == TensorKind::State);
       if (!kept)
-        return bad(describe(id), " is initial in an arena but neither a parameter nor a state");
+        return bad(describe(id), " is marked 'initial' in an arena but is neither a parameter nor a state");
     }
     if (r.offset < 0 || r.offset % kArenaAlignment != 0)
       return bad(describe(id), " has offset ", r.offset, ", not a multiple of ", kArenaAlignment);
@@ -241,7 +242,7 @@ private:
         return status;
       for (ResidencyId r : command.writes) {
         if (plan.residencies[r.index()].initial)
-          return bad(describe(id), " writes ", describe(r), ", which is initial");
+          return bad(describe(id), " writes ", describe(r), ", which is marked 'initial'");
         if (creator[r.index()].valid())
           return bad(describe(id), " writes ", describe(r), ", which command ", creator[r.index()].value, " wrote");
         creator[r.index()] = id;
@@ -283,14 +284,14 @@ private:
       return bad(describe(id), stream.kind == StreamKind::Communicate ? " is on a stream for communication"
                                                                       : " is on a stream for copies");
     if (stream.device != plan.placement[command.op.index()])
-      return bad(describe(id), " is not on the device its operator is placed on");
+      return bad(describe(id), " runs on a device other than that of its operator");
     if (op.communicates && !communication.valid())
       communication = command.stream;
     if (op.communicates && communication != command.stream)
-      return bad(describe(id), " communicates on a stream other than the previous one that communicates");
+      return bad(describe(id), " communicates on another stream than the previous command that communicates");
     if (op.communicates && graph.keepsOrder && communicated.valid() && command.op < communicated)
       return bad(describe(id), " communicates after operator '", graph.op(communicated).name,
-                 "', which the program has later, keep the order in which ranks exchange data");
+                 "', which comes later in the program, keep the order in which ranks exchange data");
     if (op.communicates)
       communicated = command.op;
 
@@ -350,7 +351,7 @@ private:
     MemoryId memory = machine.device(stream.device).memory;
     bool atEnd = memory == link.a || memory == link.b;
     if (!atEnd || memory == Machine::hostMemory())
-      return bad(describe(id), " is not on a stream of the device at its accelerator end");
+      return bad(describe(id), " must be on a stream of an accelerator whose memory its link joins");
     return {};
   }
 
@@ -429,7 +430,7 @@ private:
   /// `id`, created by `by`, may take addresses of `former`.
   Status checkDisplaced(ResidencyId former, ResidencyId id, CommandId by) const {
     if (!by.valid())
-      return bad(describe(id), " overlaps ", describe(former), ", and both are initial");
+      return bad(describe(id), " overlaps ", describe(former), ", and both are marked 'initial'");
     for (TouchId at = firstTouch[former.index()]; at.valid(); at = touches[at.index()].next) {
       const Touch &t = touches[at.index()];
       if (t.command == by ? mayOverwrite(by, former, id) : happensBefore(t.command, by))

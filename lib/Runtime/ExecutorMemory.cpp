@@ -27,8 +27,8 @@ Status Executor::openFiles(const std::string &parameterPath) {
   if (!file)
     return tl::unexpected(file.error());
   if ((*file)->bytes() != tables.source->parameter_bytes)
-    return failure("'", parameterPath, "' has ", (*file)->bytes(), " bytes and the model's parameters ",
-                   tables.source->parameter_bytes, ", compile the model again");
+    return failure("'", parameterPath, "' has ", (*file)->bytes(), " bytes, and the model needs ",
+                   tables.source->parameter_bytes, " bytes of parameters, compile the model again");
   parameterFile = std::move(*file);
   // Only rows are looked up in the mapping, and pages around them are not wanted.
   if (tables.source->planned_bytes_read > 0 || !tables.experts.empty())

@@ -107,7 +107,8 @@ private:
     const size_t cuts = certificate.operators.size();
     if (cuts > kMaxCuts || certificate.memoryPrices.size() != cuts || certificate.segments.size() != cuts + 1)
       return noProof(cuts, " cuts, ", certificate.memoryPrices.size(), " prices of memory and ",
-                     certificate.segments.size(), " segments are inconsistent or exceed ", kMaxCuts);
+                     certificate.segments.size(), " segments do not fit each other, or there are more cuts than ",
+                     kMaxCuts);
     for (MemoryId m : certificate.memories) {
       if (machine.isFile(m) || isInside[m.index()])
         return noProof("memory '", machine.memory(m).name, "' is a file or is named twice");

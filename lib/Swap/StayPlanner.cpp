@@ -518,8 +518,9 @@ static Expected<Plan> planStays(const ProblemIndex &index, MemoryId memory, cons
     best = std::move(plan);
   }
   if (!best)
-    return makeError(ErrorCode::Infeasible, "the stays of the tensors of graph '", problem.graph.name,
-                     "' cannot be packed into memory '", problem.machine.memory(memory).name, "', use planSwapOffsets");
+    return makeError(ErrorCode::Infeasible, "the intervals in which tensors of graph '", problem.graph.name,
+                     "' stay on the accelerator cannot be packed into memory '", problem.machine.memory(memory).name,
+                     "', use planSwapOffsets");
   return validated(problem, std::move(*best), "swap=stays");
 }
 
@@ -529,7 +530,8 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
   const ProblemIndex index(problem, kept);
   const MemoryId memory = onlyMemory(index);
   if (!memory.valid())
-    return makeError(ErrorCode::Unsupported, "stays are planned for a single accelerator only, graph '",
+    return makeError(ErrorCode::Unsupported,
+                     "intervals in which tensors stay in a memory are planned for a single accelerator only, graph '",
                      problem.graph.name, "' on machine '", problem.machine.name, "', use planSwapOffsets");
   // If the states that rest leave too little room for the operators at both ends of the step, fewer rest.
   static constexpr double kLeastShare = 0.05, kLess = 0.75;

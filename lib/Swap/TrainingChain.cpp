@@ -326,9 +326,10 @@ Expected<TrainingChain> swap::trainingChain(const SwapProblem &problem) {
   // A stage that is most of the network leaves nothing to choose.
   if (best && best->numStages() > 1 && 2 * best->largestStage() <= best->numForward())
     return best->chain();
-  const std::string why = best && !best->obstacle().empty()
-                              ? best->obstacle()
-                              : std::string("no single tensor is all that later operators of a forward pass read");
+  const std::string why =
+      best && !best->obstacle().empty()
+          ? best->obstacle()
+          : std::string("the forward pass has no point after which operators read only one earlier tensor");
   return makeError(ErrorCode::Unsupported, "graph '", problem.graph.name, "' is not a chain: ", why,
                    ", and POFO plans only training steps that are chains, use --solver search=default");
 }

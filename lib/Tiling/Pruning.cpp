@@ -27,8 +27,8 @@ Status PruneProblem::check() const {
   if (parts < 2 || parts > kMostParts)
     return refuse(parts, " partitions are out of range, use 2 to ", kMostParts);
   if (parts > std::min(rows, columns))
-    return refuse(parts, " partitions of a layer of ", rows, " by ", columns, " nodes leave some without a node, use ",
-                  std::min(rows, columns), " or fewer");
+    return refuse(parts, " partitions of a layer of ", rows, " by ", columns,
+                  " nodes would leave some partitions empty, use ", std::min(rows, columns), " or fewer");
   if (std::any_of(weights.begin(), weights.end(), [](float weight) { return !std::isfinite(weight); }))
     return refuse("a weight of the layer is not finite");
   return {};

@@ -79,9 +79,10 @@ Status checkRules(const TensorProgram &program, const ProgramOperator &op) {
     SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.operands, rule.operands, false));
     SLUICE_RETURN_IF_ERROR(checkSlots(program, rule, op.results, rule.results, true));
     if (rule.divisor < 0 || rule.mostParts < 1 || (!rule.halos.empty() && rule.halos.size() != op.operands.size()))
-      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has the divisor ", rule.divisor, ", at most ",
-                       rule.mostParts, " parts and ", rule.halos.size(), " halos for ", op.operands.size(),
-                       " operands, give a divisor of 0 or more, 1 part or more, and no halos or one per operand");
+      return makeError(
+          ErrorCode::InvalidInput, "rule '", rule.name, "' has the divisor ", rule.divisor, ", at most ",
+          rule.mostParts, " parts and ", rule.halos.size(), " halos for ", op.operands.size(),
+          " operands, give a divisor of at least 0, at least 1 part, and either no halos or one for each operand");
     for (size_t i = 0; i < rule.halos.size(); ++i)
       if (rule.halos[i].low < 0 || rule.halos[i].high < 0 || (!rule.halos[i].empty() && !rule.operands[i].isSplit()))
         return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' has a negative halo, or one for operand ", i,

@@ -82,10 +82,11 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
       return propagate(*value);
   if (intervals->size() != costs->size() || usages->size() != costs->size())
     return makeError(ErrorCode::InvalidInput, intervals->size(), " intervals, ", costs->size(), " lists of costs and ",
-                     usages->size(), " of usages, ", nodes->where(), ", give one of each for every node");
+                     usages->size(), " lists of usages are given, ", nodes->where(),
+                     ", give one of each for every node");
   if (ends->size() != matrices->size())
     return makeError(ErrorCode::InvalidInput, ends->size(), " pairs of nodes and ", matrices->size(),
-                     " lists of costs, ", edges->where(), ", give one of each for every edge");
+                     " lists of costs are given, ", edges->where(), ", give one of each for every edge");
   for (const auto &[rows, what, where] :
        {std::tuple{&*intervals, "interval", &nodes->where()}, std::tuple{&*ends, "edge", &edges->where()}})
     SLUICE_RETURN_IF_ERROR(arePairs(*rows, what, *where));

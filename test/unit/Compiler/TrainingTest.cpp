@@ -150,9 +150,10 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
         "'0' is out of range, option '--pipeline stages', give a number from 1 to 1024, or best");
   CHECK(errorOf("stages=1,microbatches=2").find("a single rank is no pipeline, option '--pipeline'") == 0);
   CHECK(errorOf("stages=3,microbatches=2", 4).find("4 devices cannot be divided among 3 groups of ranks") == 0);
-  CHECK(errorOf("stages=best,microbatches=2").find("one device has nothing to divide among stages") == 0);
-  CHECK(errorOf("stages=best,microbatches=2,ranks=2", 4).find("stages=best weighs pipelines with one stage") == 0);
-  CHECK(errorOf("stages=best,microbatches=2,schedule=interleaved", 4).find("stages=best weighs pipelines") == 0);
+  CHECK(errorOf("stages=best,microbatches=2").find("stages cannot be divided over a single device") == 0);
+  CHECK(errorOf("stages=best,microbatches=2,ranks=2", 4)
+            .find("stages=best compares only pipelines in which each group of ranks has one stage") == 0);
+  CHECK(errorOf("stages=best,microbatches=2,schedule=interleaved", 4).find("stages=best compares only pipelines") == 0);
   CHECK(errorOf("stages=2,microbatches=0") ==
         "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==

@@ -198,7 +198,7 @@ TEST_CASE("states and their new values", "[graph]") {
   }
   SECTION("written but updating nothing") {
     graph.mutableTensor(next).updates = TensorId();
-    CHECK_THAT(problem(graph), Contains("must name the state that it updates"));
+    CHECK_THAT(problem(graph), Contains("must name the state whose next value it is"));
   }
 }
 

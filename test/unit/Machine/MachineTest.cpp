@@ -478,7 +478,7 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("duplex rate") {
     machine.links[1].duplexBytesPerSec = 6e9;
-    message = "from the greater of both directions' rates to their sum";
+    message = "from the faster direction's rate to the sum of both rates";
   }
   Status status = machine.check();
   REQUIRE_FALSE(status);

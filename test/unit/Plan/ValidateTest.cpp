@@ -54,8 +54,9 @@ static const std::vector<Mutation> &mutations() {
       {"activation at home", [](Example &e) { e.at(e.tHost).segment = Segment::Home; }, "the home of an activation"},
       {"home on a device", [](Example &e) { e.at(e.xHome).memory = MemoryId(1); }, "home outside host memory"},
       {"home with an offset", [](Example &e) { e.at(e.xHome).offset = 64; }, "offset in its home"},
-      {"home not initial", [](Example &e) { e.at(e.xHome).initial = false; }, "is not initial"},
-      {"written home initial", [](Example &e) { e.at(e.yHome).initial = true; }, "initial but an operator writes it"},
+      {"home not initial", [](Example &e) { e.at(e.xHome).initial = false; }, "is not marked 'initial'"},
+      {"written home initial", [](Example &e) { e.at(e.yHome).initial = true; },
+       "is marked 'initial' but an operator writes it"},
       {"two homes", [](Example &e) { e.home(e.x, true); }, "two homes"},
       {"initial input in an arena", [](Example &e) { e.at(e.xIn).initial = true; }, "neither a parameter nor a state"},
       {"initial new state", [](Example &e) { e.at(e.nextAcc).initial = true; }, "neither a parameter nor a state"},
@@ -92,13 +93,13 @@ static const std::vector<Mutation> &mutations() {
          e.graph.mutableOp(e.a).communicates = e.graph.mutableOp(e.b).communicates = true;
          e.command(e.runA).stream = StreamId(3);
        },
-       "(launch of 'b') communicates on a stream other than the previous"},
+       "(launch of 'b') communicates on another stream than the previous"},
       {"launch elsewhere",
        [](Example &e) {
          e.plan.streams.push_back({DeviceId(0), StreamKind::Compute});
          e.command(e.runA).stream = StreamId(3);
        },
-       "not on the device its operator is placed on"},
+       "runs on a device other than that of its operator"},
       {"operand missing", [](Example &e) { e.command(e.runA).reads.pop_back(); }, "1 reads and 1 writes"},
       {"workspace missing", [](Example &e) { e.command(e.runC).writes.pop_back(); }, "1 workspaces"},
       {"workspace not asked for", [](Example &e) { e.graph.mutableOp(e.c).workspaceBytes = 0; }, "0 workspaces"},
@@ -118,8 +119,8 @@ static const std::vector<Mutation> &mutations() {
          e.plan.streams.push_back({DeviceId(0), StreamKind::SwapOut});
          e.command(e.outY).stream = StreamId(3);
        },
-       "accelerator end"},
-      {"writes what is initial", [](Example &e) { e.command(e.inW).writes[0] = e.wKept; }, "which is initial"},
+       "must be on a stream of an accelerator whose memory its link joins"},
+      {"writes what is initial", [](Example &e) { e.command(e.inW).writes[0] = e.wKept; }, "which is marked 'initial'"},
       {"written twice", [](Example &e) { e.copy(e.in, e.tHost, e.tAgain, {}); }, "which command 6 wrote"},
       // Data flow.
       {"read of what nothing writes", [](Example &e) { e.command(e.runD).reads[0] = e.residency(e.t, 1, 128); },
@@ -151,7 +152,7 @@ static const std::vector<Mutation> &mutations() {
       {"two results in one place", [](Example &e) { e.at(e.workspace).offset = 64; }, "overlaps"},
       {"refilled too early", [](Example &e) { e.command(e.inW).waits.clear(); },
        "overlaps workspace (residency 8 in 'gpu0')"},
-      {"two initial in one place", [](Example &e) { e.at(e.sKept).offset = 0; }, "both are initial"},
+      {"two initial in one place", [](Example &e) { e.at(e.sKept).offset = 0; }, "both are marked 'initial'"},
       // The step's end.
       {"output left on the device", [](Example &e) { e.plan.commands.pop_back(); }, "output 'y' is not in host memory"},
       {"parameter not put back",

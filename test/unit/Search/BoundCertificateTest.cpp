@@ -125,7 +125,7 @@ TEST_CASE("certificates that prove nothing are refused", "[search]") {
     CHECK_THAT(ns.error().message, Catch::Contains(what));
   };
   using C = BoundCertificate;
-  says([](C &c) { c.segments.pop_back(); }, "are inconsistent");
+  says([](C &c) { c.segments.pop_back(); }, "do not fit each other");
   says([](C &c) { c.memories = {}; }, "homes");
   says([](C &c) { c.memories = {MemoryId(0u)}; }, "homes");
   says([](C &c) { c.memories = {MemoryId(1u), MemoryId(1u)}; }, "is named twice");

@@ -79,7 +79,7 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   refused("needs partial results",
           [](TensorProgram &p) { p.operators[0].rules[1].operands[1] = AxisTiling::partial(PartialKind::Sum); });
   refused("which the rule does not split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
-  refused("1 part or more", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
+  refused("at least 1 part", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
 }
 
 TEST_CASE("meshes are bounded, and number devices with the last axis fastest", "[tiling]") {
