@@ -105,8 +105,9 @@ Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
     }
     for (const Pair &pair : pairs)
       if (pair.input == input || pair.output == i)
-        return bad(text, namesOf({input, i}),
-                   " have an input or output that another pair names, name each in one pair");
+        return bad(
+            text, namesOf({input, i}),
+            " are a pair, and another --state already names one of the two, name each input and each output once");
     pairs.push_back({input, i});
     return {};
   }
@@ -138,9 +139,8 @@ Status Carrier::addPairs(StringRef text) {
     if (const StringAttr name = inputName(function, i))
       known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
   return bad(text,
-             "no input of the model has this name or matches this pattern, or the two sides have different numbers of "
-             "stars, the ",
-             "inputs are ", excerpt(known));
+             "no input of the model fits this text (both sides of '=' need the same number of stars), use one of ",
+             excerpt(known));
 }
 
 /// Sets the dimension along which a state grows; none of a state that does not.
@@ -151,7 +151,8 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
     return makeError(ErrorCode::InvalidInput, namesOf(pair), " ", what..., ", option '--state'");
   };
   if (func::FuncOp(function).getArgAttr(pair.input, DataflowDialect::FixedAttrHelper::getNameStr()))
-    return fail("cannot be a state, since the model is compiled for one value of the input, leave out option '--fix'");
+    return fail("cannot become a state, because option '--fix' gives this input one value for all steps, leave out "
+                "--fix or --state for this input");
   if (elementOf(past) != elementOf(present) || now.size() != next.size()) {
     std::string types;
     llvm::raw_string_ostream(types) << elementOf(past) << " in " << now.size() << " dimensions and "
@@ -164,25 +165,28 @@ Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const 
     if (now[d] == next[d] && now[d].isConstant())
       continue;
     if (now[d] == next[d])
-      return fail("have an extent with a range in dimension ", d,
-                  " that is the same before and after a step, which states do not support, give this dimension ",
-                  "one size by --dim");
+      return fail("have the same range of sizes in dimension ", d,
+                  ", and a state needs one size in a dimension that a step does not change, give this dimension one "
+                  "size by --dim");
     if (dim)
-      return fail("differ in dimensions ", *dim, " and ", d,
-                  ", and a state can grow along one dimension only, give the other one the same size in both");
+      return fail(
+          "differ in dimensions ", *dim, " and ", d,
+          ", and a state can grow along one dimension only, give one of these dimensions the same size in both");
     dim = static_cast<int64_t>(d);
   }
   if (!dim)
     return {};
   const Extent &length = now[*dim];
   if (length.isConstant() || !isa<AffineSymbolExpr>(length.expr()))
-    return fail("have ", length.most(), " and ", next[*dim].most(), " positions in dimension ", *dim,
-                ", and a state that grows needs a range there, give a range by --dim NAME=0..MOST");
+    return fail("have at most ", length.most(), " elements before and ", next[*dim].most(),
+                " after a step in dimension ", *dim,
+                ", and a state that grows needs a range in this dimension, give a range by --dim NAME=0..MOST");
   const auto symbol = cast<AffineSymbolExpr>(length.expr()).getPosition();
   if (length.symbols().isFound(symbol) || length.symbols().getLeast()[symbol] != 0 ||
       length.symbols().getSteps()[symbol] != 1)
-    return fail("begin with ", length.symbols().getLeast()[symbol], " positions or more in dimension ", *dim,
-                ", and a state that grows must be empty at first, in steps of 1, give the range by --dim ",
+    return fail("grow along dimension ", *dim,
+                ", and the range of this dimension must start at 0 and have steps of 1 (it starts at ",
+                length.symbols().getLeast()[symbol], "), give the range by --dim ",
                 length.symbols().getNames()[symbol].str(), "=0..", length.most());
   return {};
 }

@@ -101,7 +101,8 @@ LogicalResult Reverse::differentiate(Operation *op) {
   auto gradient = modelOf<GradientOpInterface>(op);
   if (!gradient)
     return refuseUnsupported(op) << "has no gradient, and lies between the loss and a tensor whose gradient is needed, "
-                                    "leave it out of the model or train only parameters behind it by --trainable";
+                                    "leave this operator out of the model, or train only parameters between this "
+                                    "operator and the loss by --trainable";
   SmallVector<bool> wanted;
   for (Value operand : op->getOperands())
     wanted.push_back(active.contains(operand));
@@ -113,7 +114,8 @@ LogicalResult Reverse::differentiate(Operation *op) {
     if (!isWanted || !value)
       continue;
     if (value.getType() != operand.getType())
-      return op->emitOpError("has a gradient of type ") << value.getType() << " by an operand of " << operand.getType();
+      return op->emitOpError("has a gradient of type ")
+             << value.getType() << " for an operand of type " << operand.getType();
     accumulate(operand, value, build.loc());
   }
   // A result's gradient is complete, and not needed again.

@@ -206,7 +206,7 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
     if (const std::optional<size_t> weight = stages.findWeight(state);
         weight && !isMine(stages.getWeights()[*weight].stage) && problem.empty())
       problem = "weight '" + nameOf(state).str() + "' is read by rank " + std::to_string(rankIn(group)) +
-                " which does not receive it, this is a bug of Sluice, please report it";
+                ", which does not receive the weight, this is a bug of Sluice, please report it";
     return localState(state);
   }
   const ValueScope scope = stages.scopeOf(value);
@@ -220,8 +220,8 @@ Value RankWriter::get(Value value, uint32_t microbatch) {
   Operation *op = value.getDefiningOp();
   if (scope == ValueScope::Microbatch) {
     if (problem.empty())
-      problem = "operator '" + nodeName(op->getLoc()) + "'  is read by rank " + std::to_string(rankIn(group)) +
-                " before it is received or computed, this is a bug of Sluice, please report it";
+      problem = "operator '" + nodeName(op->getLoc()) + "' is read by rank " + std::to_string(rankIn(group)) +
+                " before its result is received or computed, this is a bug of Sluice, please report it";
     return UnrealizedConversionCastOp::create(builder, op->getLoc(), value.getType(), ValueRange()).getResult(0);
   }
   clone(
@@ -482,7 +482,7 @@ struct Pipeline : sluice::impl::PipelinePassBase<Pipeline> {
     if (!kind)
       return fail(kind.error());
     if (groupRanks < 1 || ranks % groupRanks != 0)
-      return function.emitError("") << ranks.getValue() << " ranks do not divide into groups of "
+      return function.emitError("") << ranks.getValue() << " ranks cannot be divided into groups of "
                                     << groupRanks.getValue()
                                     << ", options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple";
     const uint32_t groups = ranks / groupRanks;

@@ -174,7 +174,8 @@ public:
     for (Operation *op : operators) {
       Value result = buildOnSource(b, op);
       if (!result)
-        return op->emitOpError("slides along windows of a tensor, but does not run on the tensor itself");
+        return op->emitOpError(
+            "cannot run on the whole tensor instead of on its windows, this is a bug of Sluice, please report it");
       shared[op->getResult(0)].source = result;
     }
     for (auto &[value, windows] : shared)

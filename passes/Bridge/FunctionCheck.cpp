@@ -58,7 +58,7 @@ private:
         return bad("'", name, "' has a result of dynamic shape");
       if (auto state = dyn_cast<dataflow::StateOp>(op);
           state && !states.try_emplace(state.getName(), state.getType()).second)
-        return bad("there are two states '", state.getName().str(), "'");
+        return bad("two states have the name '", state.getName().str(), "'");
     }
     if (!isa<func::ReturnOp>(function.getBody().front().getTerminator()))
       return bad("the function does not end with func.return");
@@ -70,18 +70,18 @@ private:
     // The dialect verifies that names are strings.
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = dataflow::inputName(function, i); name && !inputs.insert(name.getValue()).second)
-        return bad("there are two inputs '", name.str(), "'");
+        return bad("two inputs have the name '", name.str(), "'");
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       if (auto state = dataflow::updatedState(function, i)) {
         auto found = states.find(state.getValue());
         if (found == states.end() || found->second != function.getResultTypes()[i])
-          return bad("result ", i, " updates '", state.str(), "', which is not a state of its type");
+          return bad("result ", i, " updates '", state.str(), "', which is not a state of the same type");
         if (!updated.insert(state.getValue()).second)
           return bad("two results update state '", state.str(), "'");
         continue;
       }
       if (auto name = dataflow::outputName(function, i); name && !outputs.insert(name.getValue()).second)
-        return bad("there are two outputs '", name.str(), "'");
+        return bad("two outputs have the name '", name.str(), "'");
     }
     return {};
   }

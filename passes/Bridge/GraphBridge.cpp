@@ -204,7 +204,7 @@ private:
       }
       if (later.size() == left.size())
         return makeError(ErrorCode::Internal, "operator '", nodeName(left.front()->getLoc()),
-                         "' needs an extent that a later operator finds");
+                         "' needs an extent that a later operator computes");
       left = std::move(later);
     }
     return {};

@@ -335,10 +335,10 @@ Status Builder::addCommand(CommandId id) {
         continue;
       const auto &inPlace = graph->op(command.op).inPlace;
       if (std::find(inPlace.begin(), inPlace.end(), std::pair(uint32_t(j), uint32_t(i))) == inPlace.end())
-        return makeError(
-            ErrorCode::Unsupported, "operator '", graph->op(command.op).name, "' writes state '",
-            graph->tensor(old).name,
-            "' over the value that it reads, and cannot work in place, insert an identity operator after it");
+        return makeError(ErrorCode::Unsupported, "operator '", graph->op(command.op).name, "' writes state '",
+                         graph->tensor(old).name,
+                         "' over the value that this operator reads, and the operator cannot work in place, insert an "
+                         "identity operator after it");
     }
   }
   std::sort(waitIds.begin(), waitIds.end());

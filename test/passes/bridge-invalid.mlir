@@ -76,7 +76,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{there are two states 'h', function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{two states have the name 'h', function 'main', write one function as --compile-to=import prints it}}
 module attributes {exec.machine = #machine} {
   func.func @main() -> tensor<8xf32> attributes {exec.plan = #plan} {
     %h = dataflow.state "h" dense<0.0> : tensor<8xf32>
@@ -92,7 +92,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{result 0 updates 'g', which is not a state of its type, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{result 0 updates 'g', which is not a state of the same type, function 'main', write one function as --compile-to=import prints it}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.updates = "g"}) attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>

@@ -23,7 +23,7 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel}
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{has an operand or result of dynamic shape, bind every dimension first}}
+  // expected-error @+1 {{has an operand or result of dynamic shape, give every dimension a static size}}
   %0 = dataflow.unary tanh %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
@@ -39,7 +39,7 @@ func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.ker
 // -----
 
 func.func @large(%a: tensor<4x4611686018427387904xf32>, %b: tensor<4611686018427387904x4xf32>) -> tensor<4x4xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{kernel of 'tensor<4x4611686018427387904xf32>', which has more bytes than can be addressed, use smaller dimensions}}
+  // expected-error @+1 {{has a tensor of type 'tensor<4x4611686018427387904xf32>' in its kernel, and this tensor has more bytes than can be addressed, use smaller dimensions}}
   %0 = dataflow.matmul %a, %b : tensor<4x4611686018427387904xf32>, tensor<4611686018427387904x4xf32>
   return %0 : tensor<4x4xf32>
 }
@@ -47,7 +47,7 @@ func.func @large(%a: tensor<4x4611686018427387904xf32>, %b: tensor<4611686018427
 // -----
 
 func.func @large_attention(%q: tensor<4x4611686018427387904xf32>, %v: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{which has more bytes than can be addressed}}
+  // expected-error @+1 {{this tensor has more bytes than can be addressed}}
   %0 = dataflow.attention %q, %q, %v : (tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
@@ -55,7 +55,7 @@ func.func @large_attention(%q: tensor<4x4611686018427387904xf32>, %v: tensor<4x4
 // -----
 
 func.func @blocks(%x: tensor<4x8xf32>, %w: tensor<5x8x8xf32>) -> tensor<4x40xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{has a weight in blocks of 8, where the target has blocks of 32, give dataflow-assign-layout the target's lanes and registers}}
+  // expected-error @+1 {{has a weight in blocks of 8, and the target needs blocks of 32, give dataflow-assign-layout the target's lanes and registers}}
   %0 = dataflow.matmul %x, %w packed 40 : tensor<4x8xf32>, tensor<5x8x8xf32>
   return %0 : tensor<4x40xf32>
 }
@@ -63,7 +63,7 @@ func.func @blocks(%x: tensor<4x8xf32>, %w: tensor<5x8x8xf32>) -> tensor<4x40xf32
 // -----
 
 func.func @conv_blocks(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x16xf32>) -> tensor<1x9x11x6xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{has a weight in blocks of 16, where the target has blocks of 8}}
+  // expected-error @+1 {{has a weight in blocks of 16, and the target needs blocks of 8}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] {kernel = array<i64: 3, 3>, layout = #dataflow<layout channels_last>, packed_channels = 6 : i64} : tensor<1x9x11x4xf32>, tensor<1x1x3x3x4x16xf32> -> tensor<1x9x11x6xf32>
   return %0 : tensor<1x9x11x6xf32>
 }
@@ -122,7 +122,7 @@ func.func @constants(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attribu
 // -----
 
 func.func @grids(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{runs a program of kernels, which GPU code (grids) does not support}}
+  // expected-error @+1 {{contains a program of several kernels, which GPU code (grids) does not support}}
   %y = dataflow.if %c captured(%x) {dataflow.device = #dataflow.device<"gpu0", grids>} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %r = dataflow.unary relu %a : tensor<4xf32>

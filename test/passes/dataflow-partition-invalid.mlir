@@ -80,7 +80,7 @@ func.func @list(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// expected-error @+1 {{expected 'R', or 'S' and a dimension}}
+// expected-error @+1 {{expected 'R' (replicated), or 'S' and a dimension such as 'S0' (split)}}
 func.func @letter(%x: tensor<8xf32> {dataflow.tiling = #dataflow.tiling<D0>}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }

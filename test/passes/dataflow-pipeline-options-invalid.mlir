@@ -10,7 +10,7 @@
 // RATE: a rank computes 0.000000e+00 operations and moves 1.000000e+10 bytes per second, options 'flops-per-sec' and 'bytes-per-sec' of dataflow-pipeline, give positive rates
 // UNMARKED: has no operator with a position, run dataflow-mark-positions before dataflow-train
 // NONE: 0 microbatches is out of range
-// GROUPS: 4 ranks do not divide into groups of 3, options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple
+// GROUPS: 4 ranks cannot be divided into groups of 3, options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple
 // RANK: rank 2 is out of range for 2 ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more ranks and a rank below their number
 // MANY: stages, cut problem, give 1 to
 // KIND: unknown schedule 'zero' of a pipeline, give gpipe, 1f1b or interleaved
