@@ -69,8 +69,8 @@ Expected<std::vector<std::string>> chooseFiles(const StandaloneOptions &options,
     if (file.empty())
       file = given;
     if (next >= model.num_inputs)
-      return makeError(ErrorCode::InvalidInput, "more files than the ", model.num_inputs,
-                       " inputs of the model, option '--input ", given, "', leave it out, the inputs are ",
+      return makeError(ErrorCode::InvalidInput, "the model has only ", model.num_inputs,
+                       " inputs and more are given, option '--input ", given, "', leave this one out, the inputs are ",
                        nameList(model.inputs, model.num_inputs));
     files[next++] = std::move(file);
   }

@@ -28,7 +28,7 @@ Expected<Disturbance> Disturbance::parse(const std::string &text) {
       return makeError(ErrorCode::InvalidInput, "the factor or the step of '", excerpt(text), "' is out of range, ",
                        "option '--slow', give a factor from 1 to 1000000 and a step from 0");
   }
-  return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' does not have the form DEVICE=FACTOR@STEP, ",
+  return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' is not of the form DEVICE=FACTOR@STEP, ",
                    "option '--slow', write it as in 'accel0=3@100'");
 }
 

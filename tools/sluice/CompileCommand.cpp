@@ -124,7 +124,7 @@ Status compilePipeline(const CompileCommandOptions &options, const CompilerOptio
   if (options.printPipeline || options.measured > 0)
     return makeError(ErrorCode::Unsupported, "option '",
                      options.printPipeline ? "--print-pipeline" : "--measure-mappings",
-                     "' works for one program, and a pipeline has one for each rank, leave the option out");
+                     "' is for a single program, and a pipeline has a program for each rank, leave the option out");
   if (choice) {
     clearProgress();
     printChoice(*choice);

@@ -172,12 +172,12 @@ Status runElastic(const ElasticRun &run) {
     inVain = now > done ? 0 : inVain + 1;
     done = std::max(done, now);
     if (inVain == kMostInVain)
-      return makeError(ErrorCode::Io, "ranks were lost ", kMostInVain, " times before they kept new states, ",
-                       "the last one ended ", describe(end),
+      return makeError(ErrorCode::Io, "ranks ended unexpectedly ", kMostInVain,
+                       " times in a row without saving new states, the last run ended ", describe(end),
                        ", option '--elastic', free memory, or keep states more often with --keep-every");
     if (done >= run.steps) {
-      std::cerr << "note: a rank was lost " << describe(end) << " after the last step, '" << run.states
-                << "' has its states\n";
+      std::cerr << "note: a rank was lost " << describe(end) << " after the last step, the states of this step are in '"
+                << run.states << "'\n";
       return {};
     }
     std::cerr << "note: a rank was lost " << describe(end) << ", all ranks begin again "

@@ -135,8 +135,8 @@ public:
     for (int64_t i = 0; i < options.most; ++i) {
       int64_t token = 0;
       if (interrupted)
-        return makeError(ErrorCode::Interrupted, "stopped after ", i,
-                         " tokens, by the user, run the command again for all tokens");
+        return makeError(ErrorCode::Interrupted, "the run was interrupted after ", i,
+                         " tokens, run the command again for all tokens");
       if (sluice_generator_next(text.get(), &token) != 0)
         return lastFailure();
       outcome.tokens.push_back(token);

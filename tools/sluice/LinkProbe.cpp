@@ -142,8 +142,9 @@ Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId id, int64_t
   const auto device = std::find_if(machine.devices.begin(), machine.devices.end(),
                                    [&](const Device &each) { return each.memory == far; });
   if (device == machine.devices.end())
-    return makeError(ErrorCode::Unsupported, "no device copies into memory '", machine.memory(far).name, "', machine '",
-                     machine.name, "', add a device with this memory to the machine file");
+    return makeError(ErrorCode::Unsupported, "no device has memory '", machine.memory(far).name,
+                     "', so no copies into this memory can be measured, machine '", machine.name,
+                     "', add a device with this memory to the machine file");
   ends = {static_cast<uint32_t>((far == link.a ? link.b : link.a).index()), static_cast<uint32_t>(far.index()),
           static_cast<uint32_t>(device - machine.devices.begin()), static_cast<uint32_t>(id.index())};
 

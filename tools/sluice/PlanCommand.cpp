@@ -296,7 +296,7 @@ void printPartition(const PlannedPartition &planned) {
 Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
   for (auto [step, name] : {std::pair(SolverStep::Place, "place"), std::pair(SolverStep::Search, "search")})
     if (resolved.solvers.contains(step))
-      return makeError(ErrorCode::InvalidInput, "a plan that splits the model over devices has no step '", name,
+      return makeError(ErrorCode::InvalidInput, "a model that is split over devices is planned without step '", name,
                        "', option '--solver', leave the option out or give tile=NAME");
   const int64_t devices = resolved.devices;
   PartitionParams params = partitionParams(resolved);

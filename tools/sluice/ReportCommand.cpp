@@ -48,8 +48,8 @@ std::string reportAs(const std::string &format, const PlanFile &file, const Repo
 Status checkFormat(const std::string &format, const char *option) {
   if (format == "html" || format == "json")
     return {};
-  return makeError(ErrorCode::InvalidInput, "format '", format, "' shows a single plan, option '", option,
-                   "' adds more, leave it out or give --format html or json");
+  return makeError(ErrorCode::InvalidInput, "format '", format, "' can show only the plan itself, and option '", option,
+                   "' adds other data, leave this option out or give --format html or json");
 }
 
 Status runReport(ReportOptions options) {
@@ -76,7 +76,7 @@ Status runReport(ReportOptions options) {
   if (options.output.empty()) {
     if (options.format != "text")
       return makeError(ErrorCode::InvalidInput, "format '", options.format,
-                       "' cannot be printed, option '--format', name a file with '--output'");
+                       "' is written only to a file, option '--format', name the file by --output");
     std::cout << reportText(file, terminalColumns());
     return {};
   }

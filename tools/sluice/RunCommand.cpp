@@ -91,7 +91,7 @@ Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (const auto &ranges = options.compile.dims().ranges; !ranges.empty())
     return makeError(ErrorCode::InvalidInput, "dimension '", ranges.begin()->first,
                      "' has a range in option '--dim', and '", options.model,
-                     "' is already compiled, give the size of this run");
+                     "' is already compiled, give the one size that this run uses");
   OpenModel open;
   SLUICE_ASSIGN_OR_RETURN(RunSession session,
                           RunSession::open(options.model, options.compile.threads(), options.traces(), options.spill));
@@ -546,7 +546,7 @@ public:
                        ", give --barrier bsp or another barrier");
     if (ranks > 1 && (options.adaptive || slow))
       return makeError(ErrorCode::Unsupported, "option '", slow ? "--slow" : "--adaptive",
-                       "' works for models of a single rank, and the model has ", ranks, ", leave the option out");
+                       "' is for models of a single rank, and the model has ", ranks, ", leave the option out");
     for (uint32_t s = 0; options.adaptive && s < session.model().num_symbols; ++s)
       if (const sluice_symbol_desc symbol = tableEntry(session.model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
         return makeError(ErrorCode::Unsupported, "state '", tableEntry(session.model().states, symbol.dimension).name,
@@ -731,8 +731,9 @@ Status reportOutcome(const RunOptions &options, const RunSession &session, const
 Expected<CompilerOptions> resolveForBarrier(const RunOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved, options.compile.resolve());
   if (!resolved.training)
-    return makeError(ErrorCode::InvalidInput,
-                     "barriers are for training only, option '--barrier', add --train or leave --barrier out");
+    return makeError(
+        ErrorCode::InvalidInput,
+        "a barrier is for training, and --train is missing, option '--barrier', add --train or leave --barrier out");
   if (int64_t &accumulate = resolved.training->accumulate; accumulate > 1)
     return makeError(ErrorCode::Unsupported,
                      "a barrier cannot be combined with accumulated gradients, option '--train accumulate=", accumulate,
@@ -740,9 +741,10 @@ Expected<CompilerOptions> resolveForBarrier(const RunOptions &options) {
   else
     accumulate = kAccumulateRanks;
   if (options.compile.limitsProcess())
-    return makeError(ErrorCode::Unsupported,
-                     "the ranks of a barrier cannot stream weights from the disk, option '--memory', ",
-                     "limit the memory of an accelerator instead or leave the option out");
+    return makeError(
+        ErrorCode::Unsupported,
+        "ranks that train with a barrier cannot read weights from the disk in each step, option '--memory', ",
+        "limit the memory of an accelerator instead or leave the option out");
   resolved.devices = 1;
   return resolved;
 }

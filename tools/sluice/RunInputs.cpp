@@ -117,8 +117,8 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
       input = position++;
     }
     if (input >= inputs.size())
-      return makeError(ErrorCode::InvalidInput, "more data than the ", inputs.size(),
-                       " inputs of the model, option '--input ", text, "', leave it out");
+      return makeError(ErrorCode::InvalidInput, "the model has only ", inputs.size(),
+                       " inputs and more are given, option '--input ", text, "', leave this one out");
     if (found[input])
       return makeError(ErrorCode::InvalidInput, "input '", inputs[input], "' is given twice, option '--input ", text,
                        "', keep one");

@@ -271,7 +271,7 @@ Status RunSession::step(const std::vector<HostTensor> &inputs, std::vector<HostT
 
 Status RunSession::step(const std::vector<HostTensor> &inputs, const std::vector<void *> &outputs) {
   if (interrupted)
-    return makeError(ErrorCode::Interrupted, "stopped, before a step began, run it again for whole steps");
+    return makeError(ErrorCode::Interrupted, "the run was interrupted before a step began, run the command again");
   std::vector<const void *> from;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const std::vector<int64_t> shape =

@@ -258,18 +258,18 @@ Status checkReplaceable(const std::string &given) {
   for (const std::string &beside : {pendingOf(folder), replacedOf(folder)})
     if (fs::is_symlink(beside, error) || (fs::exists(beside, error) && !fs::is_directory(beside, error)))
       return makeError(ErrorCode::InvalidInput, "'", beside,
-                       "' is a link or a file where states need a folder of this name, option '--output-dir', remove "
-                       "the link or file");
+                       "' is a symbolic link or a file, and the states need a folder of this name, option "
+                       "'--output-dir', remove the link or file");
   if (!fs::exists(folder, error)) {
     if (fs::is_symlink(folder, error))
       return makeError(ErrorCode::InvalidInput, "'", given,
-                       "' is a link to a path that does not exist where states need a folder of this name, option "
-                       "'--output-dir', remove the link");
+                       "' is a symbolic link whose target does not exist, and the states need a folder of this name, "
+                       "option '--output-dir', remove the link");
     return {};
   }
   if (!fs::is_directory(folder, error))
     return makeError(ErrorCode::InvalidInput, "'", given,
-                     "' is a file where states need a folder of this name, option '--output-dir', remove the file");
+                     "' is a file, and the states need a folder of this name, option '--output-dir', remove the file");
   std::set<std::string> known;
   if (const Expected<StatesList> list = readList(folder)) {
     known.insert(kStatesFile);
@@ -279,9 +279,10 @@ Status checkReplaceable(const std::string &given) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (!it->is_regular_file(error) || known.count(name) == 0)
-      return makeError(ErrorCode::InvalidInput, "states would replace folder '", given,
-                       "', which has the foreign file '", excerpt(name),
-                       "', option '--output-dir', move this file or choose another directory");
+      return makeError(
+          ErrorCode::InvalidInput, "folder '", given, "' would be replaced by the states, and it contains '",
+          excerpt(name),
+          "', which is not a file of saved states, option '--output-dir', move this file or choose another directory");
   }
   return error ? Status(refused("read", folder, error.value())) : Status();
 }
@@ -332,8 +333,8 @@ Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity 
     return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are of compiled model '",
                      excerpt(list.model.name), "' with digest ", excerpt(list.model.digest.substr(0, kShown)),
                      ", and the model to run is '", model.name, "' with digest ", model.digest.substr(0, kShown),
-                     ", option '--from-states', give states of this model, or --compatible-states for those of the "
-                     "same training compiled with other options");
+                     ", option '--from-states', give states of this model, or give --compatible-states if only options "
+                     "of compilation differ");
   SavedStates saved;
   saved.progress = list.progress;
   for (const StateType &type : wanted) {

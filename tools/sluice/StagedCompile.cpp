@@ -39,10 +39,10 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
     return makeError(ErrorCode::Unsupported, "a pipeline is always compiled into a directory, option '--emit', ",
                      "leave it out");
   if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
-    return makeError(ErrorCode::Unsupported, "option '",
-                     options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
-                     "' works for one program, and a pipeline has one for each rank, leave the option out, or print "
-                     "the program of rank 0 with --compile-to");
+    return makeError(
+        ErrorCode::Unsupported, "option '", options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
+        "' is for a single program, and a pipeline has a program for each rank, leave the option out, or print "
+        "the program of rank 0 with --compile-to");
   std::optional<OutputDirectory> output;
   StagesFile file{pipeline.stages,
                   pipeline.microbatches,

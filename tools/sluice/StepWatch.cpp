@@ -26,7 +26,9 @@ StepWatch::StepWatch(int64_t steps) : steps(steps), drawnNs(clockNs()) {}
 
 Expected<StepWatch> StepWatch::start(int64_t steps) {
   if (!isatty(STDERR_FILENO))
-    return makeError(ErrorCode::InvalidInput, "standard error is not a terminal, option '--watch', leave it out");
+    return makeError(
+        ErrorCode::InvalidInput,
+        "--watch draws on a terminal, and standard error is not a terminal, option '--watch', leave it out");
   return StepWatch(steps);
 }
 

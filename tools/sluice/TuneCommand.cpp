@@ -89,8 +89,9 @@ Expected<Device> findCpu(const CompilerOptions &resolved) {
     if (device.kind == DeviceKind::Cpu && (resolved.device.empty() || resolved.device == device.name))
       return device;
   }
-  return makeError(ErrorCode::InvalidInput, "no CPU ", resolved.device.empty() ? "" : "'" + resolved.device + "' ",
-                   "to measure computes in machine '", machine.name, "', option '--machine', give --machine host");
+  return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no CPU ",
+                   resolved.device.empty() ? "" : "'" + resolved.device + "' ",
+                   "that computes and can be measured, option '--machine', give --machine host");
 }
 
 Status checkOptions(const CLI::App &command) {
