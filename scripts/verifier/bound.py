@@ -192,9 +192,8 @@ class Cuts:
     def check_shape(self):
         files = self.machine.files
         if len(self.cuts) > MOST_CUTS or len(self.segments) != len(self.cuts) + 1:
-            self.fail("certificate", f"{len(self.cuts)} cuts and {len(self.segments)} segments are inconsistent or "
-                                     "exceed "
-                      f"{MOST_CUTS} cuts")
+            self.fail("certificate", f"{len(self.cuts)} cuts and {len(self.segments)} segments do not fit each other, or "
+                                     f"there are more cuts than {MOST_CUTS}")
         if not self.inside or len(set(self.inside)) != len(self.inside) or any(files[m] for m in self.inside):
             self.fail("certificate", "the list of memories is empty, names one twice or names a file")
         if 0 in self.inside and not any(files):
@@ -220,7 +219,7 @@ class Cuts:
         both = min(both, into + out)
         for enter, leave, shares in self.segments:
             if any(not 0 <= share <= WHOLE for _, share in shares) or len({load for load, _ in shares}) != len(shares):
-                self.fail("prices", f"a share is not from 0 to {WHOLE}, or the work of a device has two")
+                self.fail("prices", f"a share is not from 0 to {WHOLE}, or the work of a device has two shares in one segment")
             if not 0 <= min(enter, leave) <= max(enter, leave) <= MOST_PRICE:
                 self.fail("prices", f"a price of a copied byte is not from 0 to {MOST_PRICE}")
             if not known and enter + leave:

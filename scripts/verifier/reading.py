@@ -59,7 +59,7 @@ def parse(data, name):
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # Halves of characters are no text.
         return value
     except (ValueError, RecursionError) as problem:
-        raise Broken("format", f"not JSON that can be read: {quote(problem)}", name) from None
+        raise Broken("format", f"the file is not valid JSON: {quote(problem)}", name) from None
 
 
 def integer(value, where, low=-INT_MAX - 1, high=INT_MAX):

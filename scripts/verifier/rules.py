@@ -61,7 +61,7 @@ class Checker:
                 self.report("size", f"{self.name(i)} has {r.bytes} bytes, fewer than its data", at)
             if r.home:
                 if not data or data.kind == "activation" and not data.output and data.updates is None:
-                    self.report("home", f"{self.name(i)} is a home, which this data cannot have", at)
+                    self.report("home", f"{self.name(i)} is the home of a workspace or an activation, which must not have a home", at)
                 elif r.offset != 0 or homes.setdefault(r.tensor, i) != i or r.memory != 0 and not (
                         machine.files[r.memory] and data.kind != "input" and not data.output):
                     self.report("home", f"{self.name(i)} has a second home, or one that is not at offset 0 of the "
@@ -73,7 +73,8 @@ class Checker:
             given = data is not None and data.producer is None
             if r.initial if not r.home else data and r.initial != given:
                 if r.home or not given or data.kind not in ("parameter", "state"):
-                    self.report("initial", f"{self.name(i)} is{'' if r.initial else ' not'} initial", at)
+                    self.report("initial", f"{self.name(i)} is{'' if r.initial else ' not'} marked 'initial', and "
+                                f"must{' not' if r.initial else ''} be", at)
 
         self.check_homes()
 
@@ -98,7 +99,7 @@ class Checker:
         launched, self.communication, self.communicated = set(), None, 0
         for i, c in enumerate(self.plan.commands):
             if any(wait >= i for wait in c.waits):
-                self.report("issue-order", f"command {i} waits for one that is not issued before it", f"commands[{i}]")
+                self.report("issue-order", f"command {i} waits for a command that is not issued before this command", f"commands[{i}]")
             if c.op is None:
                 self.check_copy(i, c)
             else:
@@ -107,7 +108,7 @@ class Checker:
             for r in c.writes:
                 residency = self.plan.residencies[r]
                 if residency.initial or residency.writer is not None:
-                    self.report("written-once", f"{self.name(r)} is initial or already written, and is written again",
+                    self.report("written-once", f"{self.name(r)} is marked 'initial' or already written, and is written again",
                                 f"commands[{i}]")
                 residency.writer = i
             for r in c.reads + c.writes:
@@ -162,7 +163,7 @@ class Checker:
             self.report("copy-stream", "a copy of a file is on a stream that is not for files, or a stream for "
                                        "files has another copy", at)
         elif not of_file and (kind == "communicate" or memory == 0 or memory not in (link.a, link.b)):
-            self.report("copy-stream", "the copy is not on a stream of the device at the end of the accelerator", at)
+            self.report("copy-stream", "the copy must be on a stream of an accelerator whose memory its link joins", at)
 
     # Stage 3: what happens before what, by vector clocks: of each stream, how many commands are complete.
 
