@@ -295,7 +295,8 @@ Status GraphImporter::importScan(const ::onnx::NodeProto &node, ArrayRef<Value> 
   int64_t batch = shapeOf(inputs[1])[0];
   if (inputs[0] || batch < 1 ||
       llvm::any_of(inputs.drop_front(), [&](Value value) { return shapeOf(value)[0] != batch; })) {
-    reportUnsupported(node, "its batch is empty or uneven, or its sequences differ in length");
+    reportUnsupported(
+        node, "its operands differ in batch size, their batch is empty, or it has lengths of sequences (operand 0)");
     return {};
   }
   std::vector<SmallVector<Value>> columns;

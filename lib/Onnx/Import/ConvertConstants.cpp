@@ -242,7 +242,8 @@ LogicalResult eyeLike(NodeContext &node) {
   if (node.find("dtype"))
     type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", 0)));
   if (!type)
-    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
+                            " of ONNX, which is not supported here");
   int64_t diagonal = std::clamp<int64_t>(node.integerOr("k", 0), -shapeOf(x)[0], shapeOf(x)[1]);
   Type index = node.mlir().getI64Type();
   const Value offset = node.splat(index, static_cast<double>(diagonal));

@@ -223,7 +223,7 @@ LogicalResult selfAttention(NodeContext &node, Value product, Value mask, Value 
   Dims one{1};
   one.append(shapeOf(of.key).begin(), shapeOf(of.key).end());
   if (shapeOf(of.key) != shapeOf(of.value))
-    return node.invalid("its second output holds keys and values in one tensor, and their sizes differ");
+    return node.invalid("its second output joins keys and values in one tensor, so both must have the same shape");
   const Value values = node.reshape(of.value, one);
   return node.results({y, node.concat({node.reshape(of.key, one), values}, 0)});
 }
@@ -320,7 +320,7 @@ LogicalResult multiHeadAttention(NodeContext &node) {
     return failure();
   Attended of{read->query, read->key, read->value};
   if (node.has(6) != node.has(7))
-    return node.invalid("one of its past key and past value is missing");
+    return node.invalid("only one of its past key and its past value is given");
   if (node.has(6)) {
     if (rankOf(node.input(6)) != 4)
       return node.invalid("its past key must have 4 dimensions");
@@ -419,8 +419,8 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
     return node.invalid("its two caches must be matrices of the same shape");
   const int64_t rotated = node.integerOr("rotary_embedding_dim", 0), size = 2 * shapeOf(cosine)[1];
   if (rotated != 0 && rotated != size)
-    return node.invalid("its caches have " + Twine(size / 2) + " columns, which rotate " + Twine(size) +
-                        " elements, and its rotary_embedding_dim is " + Twine(rotated));
+    return node.invalid("its caches have " + Twine(size / 2) + " columns, so rotary_embedding_dim must be 0 or " +
+                        Twine(size) + ", and it is " + Twine(rotated));
   if (isFlat) {
     int64_t heads = node.integerOr("num_heads", 0);
     if (heads == 0 && size > 0)
@@ -428,8 +428,9 @@ LogicalResult rotaryEmbedding(NodeContext &node) {
     x = splitHeads(node, x, heads);
   }
   if (!x || rankOf(x) != 4 || shapeOf(x)[3] < size || size < 2)
-    return node.invalid("its input must have 4 dimensions after it is split into heads, the last of at least the " +
-                        Twine(size) + " elements that its caches rotate");
+    return node.invalid("its input must have 3 or 4 dimensions, and each of its heads at least as many elements as its "
+                        "caches rotate, " +
+                        Twine(size));
   const int64_t length = shapeOf(x)[2], most = shapeOf(cosine)[0];
   const Type index = node.mlir().getI64Type();
   const bool isFirst = elementCount(positions.getType()) == 1;
@@ -491,9 +492,8 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
   read.total = total->front();
   const int64_t pastRows = node.has(3) && rankOf(node.input(3)) == 4 ? shapeOf(node.input(3))[2] : 0;
   if (pastRows < read.total - read.length)
-    return node.invalid("its past has " + Twine(pastRows) +
-                        " positions, and its total_sequence_length needs at least " + Twine(read.total - read.length) +
-                        " before the query");
+    return node.invalid("its past has " + Twine(pastRows) + " positions, and must have at least " +
+                        Twine(read.total - read.length) + ", its total_sequence_length minus the length of its query");
   const int64_t least = read.isPrompt() ? 0 : read.length - 1;
   if (failed(node.limit(node.input(5), AllowedIndices{least, read.total - 1, std::nullopt})))
     return failure();
@@ -536,8 +536,9 @@ FailureOr<Value> rotaryPositions(NodeContext &node, const Grouped &read) {
   const int64_t most = shapeOf(cache)[0];
   if (!given) {
     if (most < read.total)
-      return node.invalid("its cos_cache has " + Twine(most) + " positions, and its total_sequence_length, " +
-                          Twine(read.total) + ", needs as many");
+      return node.invalid("its cos_cache has " + Twine(most) +
+                          " positions, and must have at least as many as its total_sequence_length, " +
+                          Twine(read.total));
     return read.positions;
   }
   if (rankOf(given) != 2 || elementCount(given.getType()) != Count(read.batch) * read.length)
@@ -616,8 +617,9 @@ LogicalResult groupQueryAttention(NodeContext &node) {
   if (Value bias = node.input(10)) {
     Dims shape(shapeOf(bias));
     if (shape.size() != 4 || shape[3] != read->total)
-      return node.invalid("its attention_bias must have 4 dimensions, the last of its total_sequence_length, " +
-                          Twine(read->total));
+      return node.invalid(
+          "its attention_bias must have 4 dimensions, the last of which is its total_sequence_length, " +
+          Twine(read->total));
     // The mask hides the rest of the cache.
     shape[3] = capacity - read->total;
     if (shape[3] > 0)

@@ -254,12 +254,13 @@ LogicalResult mixture(NodeContext &node, const Layer (&layers)[3], Value mixing,
   const int64_t k = node.integerOr("k", 1);
   if (k < 1 || k > experts || hidden < 1 || elementCount(x.getType()) != Count(tokens) * hidden)
     return node.invalid("its router must have a row for each token of its input, and its k, " + Twine(k) +
-                        ", must be from 1 to its " + Twine(experts) + " experts");
+                        ", must be from 1 to " + Twine(experts) + ", the number of its experts");
   for (const Layer &layer : layers)
     for (auto [part, rank] : {std::pair(layer.weight, 3), {layer.bias, 2}})
       if (part && (rankOf(part) != rank || shapeOf(part)[0] != experts))
-        return node.invalid("its weights must have 3 dimensions and its biases 2, the first of extent " +
-                            Twine(experts) + ", the number of experts of the router");
+        return node.invalid(
+            "its weights must have 3 dimensions and its biases 2, and the extent of the first one must be " +
+            Twine(experts) + ", the number of experts of the router");
   const Value flat = node.reshape(x, {1, tokens, hidden});
   const auto [shares, isChosen] = routes(node, logits, mixing, k, normalizes);
   if (!shares)

@@ -86,14 +86,15 @@ LogicalResult embedLayerNormalization(NodeContext &node) {
   if (!positions) {
     if (shapeOf(node.input(3))[0] < length)
       return node.invalid("its position embeddings have " + Twine(shapeOf(node.input(3))[0]) +
-                          " rows, and its sequence of " + Twine(length) + " words needs as many");
+                          " rows, and must have at least one for each of the " + Twine(length) +
+                          " words of its sequence");
     positions = node.iota(node.mlir().getI64Type(), length, 1, 2);
   }
   Value embedded = rowsOf(node.input(2), words);
   const Value placed = rowsOf(node.input(3), positions);
   embedded = node.add(embedded, placed);
   if (node.has(1) != node.has(4))
-    return node.invalid("one of its segment ids and segment embeddings is missing");
+    return node.invalid("only one of its segment ids and its segment embeddings is given");
   if (node.has(1)) {
     const Value segments = rowsOf(node.input(4), node.input(1));
     embedded = node.add(embedded, segments);

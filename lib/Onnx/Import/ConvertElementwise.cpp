@@ -198,7 +198,7 @@ LogicalResult cast(NodeContext &node) {
   auto to = static_cast<int32_t>(node.integerOr("to", 0));
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
-    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX");
+    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX, which is not supported");
   return castTo(node, type);
 }
 
@@ -214,7 +214,7 @@ LogicalResult bitCast(NodeContext &node) {
   auto to = static_cast<int32_t>(node.integerOr("to", 0));
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
-    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX");
+    return node.unsupported("it casts to element type " + Twine(to) + " of ONNX, which is not supported");
   Value x = node.input(0);
   return node.result(node.create<BitcastOp>({x}, {}, {node.type(type, shapeOf(x))}));
 }
@@ -244,7 +244,7 @@ LogicalResult trainDropout(NodeContext &node) {
 }
 
 /// In training mode, outside of a training step: each element by itself is dropped, or scaled up for those that are.
-/// `isTraining`: where a step says whether it is in training mode.
+/// `isTraining`: where a step says whether it is in training mode, which is supported only in training steps (--train).
 LogicalResult randomDropout(NodeContext &node, Value isTraining = {}) {
   Value x = node.input(0);
   Type wide = Float32Type::get(node.context()), type = elementTypeOf(x);
@@ -288,7 +288,7 @@ LogicalResult dropout(NodeContext &node) {
   if (node.training)
     return trainDropout(node);
   if (node.opset < 7 && node.integerOr("is_test", 0) == 0)
-    return node.unsupported("it is in training mode");
+    return node.unsupported("it is in training mode, which is supported only in training steps (--train)");
   if (node.has(2)) {
     if (!getIntegers(node.input(2)) && elementCount(node.input(2).getType()) == 1)
       return randomDropout(node, node.cast(node.reshape(node.input(2), {}), IntegerType::get(node.context(), 1)));
@@ -327,7 +327,7 @@ LogicalResult imageScaler(NodeContext &node) {
   SmallVector<double> bias = node.numbersAt("bias").value_or(SmallVector<double>());
   if (rankOf(x) != 4 || static_cast<int64_t>(bias.size()) != shapeOf(x)[1])
     return node.invalid("its bias has " + Twine(bias.size()) +
-                        " values, and its input must have 4 dimensions with as many channels");
+                        " values, and its input must have 4 dimensions and the same number of channels");
   SmallVector<Value> channels;
   for (double value : bias)
     channels.push_back(node.splat(type, value, {1, 1, 1, 1}));

@@ -67,7 +67,7 @@ LogicalResult gatherNd(NodeContext &node) {
   int64_t batch = node.integerOr("batch_dims", 0);
   int64_t least = std::min(rankOf(node.input(0)), rankOf(node.input(1)));
   if (batch < 0 || batch >= least)
-    return node.invalid("its batch_dims is " + Twine(batch) + ", 0 to " + Twine(least - 1) + " is allowed");
+    return node.invalid("its batch_dims is " + Twine(batch) + " and must be from 0 to " + Twine(least - 1));
   if (failed(limitTuples(node, batch)))
     return failure();
   return node.result(node.create<GatherNdOp>({node.input(0), node.input(1)}, node.integer("batch_dims", batch)));

@@ -89,7 +89,7 @@ struct Step {
 LogicalResult optimize(NodeContext &node, size_t states, llvm::function_ref<SmallVector<Value>(const Step &)> update) {
   size_t kinds = 2 + states;
   if (node.inputCount() < 2 + kinds || (node.inputCount() - 2) % kinds != 0 || failed(node.require(node.inputCount())))
-    return node.invalid("its operands must be a rate, a step and " + Twine(kinds) + " for each tensor");
+    return node.invalid("its operands must be a rate, a step and " + Twine(kinds) + " operands for each tensor");
   size_t tensors = (node.inputCount() - 2) / kinds;
   SmallVector<Value> results(tensors * (1 + states));
   for (size_t i = 0; i < tensors; ++i) {

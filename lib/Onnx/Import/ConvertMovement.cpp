@@ -78,8 +78,8 @@ LogicalResult flatten(NodeContext &node) {
   Value x = node.input(0);
   int64_t axis = node.integerOr("axis", 1), rank = rankOf(x);
   if (axis < -rank || axis > rank)
-    return node.invalid("axis " + Twine(axis) + " is out of range, " + Twine(-rank) + " to " + Twine(rank) +
-                        " is allowed");
+    return node.invalid("axis " + Twine(axis) + " is out of range, which is from " + Twine(-rank) + " to " +
+                        Twine(rank));
   if (axis < 0)
     axis += rank;
   return node.result(node.reshape(x, {product(shapeOf(x).take_front(axis)), product(shapeOf(x).drop_front(axis))}));

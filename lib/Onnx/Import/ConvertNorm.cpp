@@ -51,7 +51,8 @@ LogicalResult hardmax(NodeContext &node) {
 /// By the batch's statistics; running ones that are initializers follow them.
 LogicalResult trainBatchNormalization(NodeContext &node) {
   if (node.opset < 7 || (node.opset < 9 && node.integerOr("spatial", 1) == 0))
-    return node.unsupported("this version of the operator cannot be trained");
+    return node.unsupported(
+        "this version of the operator cannot be trained, only versions of opset 7 or later without spatial = 0 can");
   Value x = node.input(0);
   Type type = elementTypeOf(x);
   SmallVector<Value> results =
@@ -124,12 +125,12 @@ LogicalResult batchNormalization(NodeContext &node) {
   if (node.opset >= 14 && node.integerOr("training_mode", 0) != 0)
     return batchStatistics(node);
   if (node.integerOr("training_mode", 0) != 0 || (node.opset < 7 && node.integerOr("is_test", 0) == 0))
-    return node.unsupported("it is in training mode");
+    return node.unsupported("it is in training mode, which is supported only in training steps (--train)");
   if (node.opset < 9 && node.integerOr("spatial", 1) == 0)
-    return node.unsupported("it normalises each position by itself (spatial = 0)");
+    return node.unsupported("its attribute 'spatial' is 0, only 1 is supported");
   for (int i = 1; i < 5; ++i)
     if (node.wantsOutput(i))
-      return node.unsupported("it returns running statistics");
+      return node.unsupported("it returns running statistics, which is supported only in training mode");
   // Parameters may be wider than half-precision data.
   Type type = elementTypeOf(node.input(0));
   SmallVector<Value> operands{node.input(0)};

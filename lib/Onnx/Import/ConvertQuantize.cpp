@@ -162,7 +162,7 @@ LogicalResult dequantizeLinear(NodeContext &node) {
   if (int64_t type = node.integerOr("output_dtype", 0)) {
     Type wanted = elementTypeFromOnnx(node.context(), static_cast<int32_t>(type));
     if (!wanted)
-      return node.unsupported("its output_dtype is element type " + Twine(type) + " of ONNX");
+      return node.unsupported("its output_dtype is element type " + Twine(type) + " of ONNX, which is not supported");
     y = node.cast(y, wanted);
   }
   if (y && node.dequantized && elementTypeOf(y) == elementTypeOf(node.input(1)))

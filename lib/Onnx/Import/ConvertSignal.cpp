@@ -460,7 +460,7 @@ LogicalResult melWeightMatrix(NodeContext &node) {
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
   if (!type)
     return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
-                            " of ONNX");
+                            " of ONNX, which is not supported here");
   double parameters[5];
   static constexpr StringRef kNames[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
                                          "upper_edge_hertz"};
@@ -518,7 +518,7 @@ LogicalResult cosineWindow(NodeContext &node, double a, double b, double c) {
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
   if (!type)
     return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
-                            " of ONNX");
+                            " of ONNX, which is not supported here");
   if (size->count) {
     Value given = real.plus(real.of(size->count), isPeriodic ? 0 : -1), least = real.number(1);
     Value period = node.binary(BinaryKind::max, given, least);
@@ -573,7 +573,8 @@ FailureOr<RandomResult> randomResult(NodeContext &node) {
   if (int64_t number = node.integerOr("dtype", 0))
     result.type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
   if (!result.type)
-    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
+                            " of ONNX, which is not supported here");
   if (llvm::any_of(result.dims, [](int64_t dim) { return dim < 0; }))
     return node.invalid("its shape has a negative extent");
   return result;
@@ -639,7 +640,8 @@ LogicalResult multinomial(NodeContext &node) {
   Value drawn = node.create<ArgReduceOp>({scores}, {node.integer("axis", 2), node.flag("keep_dims", false)});
   Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", onnxtype::Int32)));
   if (!type)
-    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) + " of ONNX");
+    return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
+                            " of ONNX, which is not supported here");
   return node.result(node.cast(drawn, type));
 }
 
