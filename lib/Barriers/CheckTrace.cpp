@@ -145,7 +145,7 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
   if (trace.views.size() != trace.steps.size() * view.recorded())
     return makeError(ErrorCode::Internal, trace.views.size(), " sampled workers are recorded instead of ",
                      view.recorded(), " for each of ", trace.steps.size(),
-                     " steps, barrier simulation, this is a bug of Sluice, please report it");
+                     " steps, in the barrier simulation, this is a bug of Sluice, please report it");
   Replay before(trace, problem.workers), now(trace, problem.workers);
   std::vector<int64_t> waitsSince(static_cast<size_t>(problem.workers), 0);
   std::vector<int64_t> seen;

@@ -20,9 +20,9 @@ static constexpr int64_t kLongestNs = 1'000'000'000'000'000;
 Status StepTime::check() const {
   if (baseNs < 0 || baseNs > kLongestNs || spreadNs < 0 || spreadNs > kLongestNs)
     return makeError(ErrorCode::InvalidInput, "times of ", baseNs, " and ", spreadNs,
-                     " ns are out of range, step time, give 0 to 1e15 ns");
+                     " ns are out of range, in the step time, give 0 to 1e15 ns");
   if (!(sigma >= 0 && sigma <= 10))
-    return makeError(ErrorCode::InvalidInput, "a sigma of ", sigma, " is out of range, step time, give 0 to 10");
+    return makeError(ErrorCode::InvalidInput, "a sigma of ", sigma, " is out of range, in the step time, give 0 to 10");
   return {};
 }
 
@@ -50,8 +50,9 @@ Expected<StepTime> parseStepTime(std::string_view text) {
   else if (parts.name == "lognormal")
     time.kind = StepTime::Kind::LogNormal;
   else if (parts.name != "exponential")
-    return makeError(ErrorCode::InvalidInput, "unknown distribution '", excerpt(text),
-                     "', step time, give fixed:TIME, uniform:TIME,TIME, exponential:TIME,TIME or lognormal:TIME,SIGMA");
+    return makeError(
+        ErrorCode::InvalidInput, "unknown distribution '", excerpt(text),
+        "', in the step time, give fixed:TIME, uniform:TIME,TIME, exponential:TIME,TIME or lognormal:TIME,SIGMA");
   const size_t numbers = time.kind == StepTime::Kind::Fixed ? 1 : 2;
   if (parts.numbers.size() != numbers)
     return makeError(ErrorCode::InvalidInput, "step time '", excerpt(text), "' has ", parts.numbers.size(),
@@ -69,13 +70,15 @@ Expected<StepTime> parseStepTime(std::string_view text) {
 Status Exchange::check() const {
   if (bytes < 0 || bytes > kLongestNs || shards < 1 || shards > kMostWorkers)
     return makeError(ErrorCode::InvalidInput, bytes, " bytes on ", shards,
-                     " shards are out of range, exchange, give 0 to 1e15 bytes and 1 to ", kMostWorkers, " shards");
+                     " shards are out of range, in the exchange of updates, give 0 to 1e15 bytes and 1 to ",
+                     kMostWorkers, " shards");
   if (!isRate(pushBytesPerSec) || !isRate(pullBytesPerSec))
     return makeError(ErrorCode::InvalidInput, "rates of ", pushBytesPerSec, " and ", pullBytesPerSec,
-                     " bytes per second are out of range, exchange, give ", kLeastRate, " to ", kGreatestRate);
+                     " bytes per second are out of range, in the exchange of updates, give ", kLeastRate, " to ",
+                     kGreatestRate);
   if (latencyNs < 0 || latencyNs > kMaxOverheadNs)
-    return makeError(ErrorCode::InvalidInput, "a latency of ", latencyNs, " ns is out of range, exchange, give 0 to ",
-                     kMaxOverheadNs, " ns");
+    return makeError(ErrorCode::InvalidInput, "a latency of ", latencyNs,
+                     " ns is out of range, in the exchange of updates, give 0 to ", kMaxOverheadNs, " ns");
   return {};
 }
 
@@ -106,27 +109,28 @@ Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' needs a link ",
                      kind == Exchange::Kind::Server ? "from the host's memory to an accelerator"
                                                     : "between two accelerators",
-                     ", exchange of updates, give a machine that has one");
+                     ", for the exchange of updates, give a machine that has one");
   SLUICE_RETURN_IF_ERROR(exchange.check());
   return exchange;
 }
 
 Status BarrierProblem::check() const {
   if (workers < 1 || workers > kMostWorkers)
-    return makeError(ErrorCode::InvalidInput, workers, " workers are out of range, barrier simulation, give 1 to ",
-                     kMostWorkers);
+    return makeError(ErrorCode::InvalidInput, workers,
+                     " workers are out of range, in the barrier simulation, give 1 to ", kMostWorkers);
   if (durationNs < 1 || durationNs > kLongestNs)
     return makeError(ErrorCode::InvalidInput, "a duration of ", durationNs,
-                     " ns is out of range, barrier simulation, give 1 to 1e15 ns");
+                     " ns is out of range, in the barrier simulation, give 1 to 1e15 ns");
   if (!(stragglers >= 0 && stragglers <= 1))
     return makeError(ErrorCode::InvalidInput, "a share of stragglers of ", stragglers,
-                     " is out of range, barrier simulation, give 0 to 1");
+                     " is out of range, in the barrier simulation, give 0 to 1");
   if (!(slowness >= 1 && slowness <= 1e6))
     return makeError(ErrorCode::InvalidInput, "a slowness of ", slowness,
-                     " is out of range, barrier simulation, give 1 to 1e6");
+                     " is out of range, in the barrier simulation, give 1 to 1e6");
   if (retestNs < 0 || retestNs > kLongestNs)
-    return makeError(ErrorCode::InvalidInput, "a time of ", retestNs,
-                     " ns between two tests of a barrier is out of range, barrier simulation, give 0 to 1e15 ns");
+    return makeError(
+        ErrorCode::InvalidInput, "a time of ", retestNs,
+        " ns between two tests of a barrier is out of range, in the barrier simulation, give 0 to 1e15 ns");
   SLUICE_RETURN_IF_ERROR(barrier.check());
   SLUICE_RETURN_IF_ERROR(stepTime.check());
   return exchange.check();

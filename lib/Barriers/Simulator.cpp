@@ -120,7 +120,7 @@ private:
     return makeError(ErrorCode::Infeasible, "a run of ", numWorkers, " workers for ",
                      formatDuration(problem.durationNs), " has more than ", kMostSteps, " steps, ", kMostSampled,
                      " sampled workers or ", kMostEvents,
-                     " events, barrier simulation, give a shorter duration, fewer workers or a smaller sample");
+                     " events, in the barrier simulation, give a shorter duration, fewer workers or a smaller sample");
   }
 
   /// Drops events after the end of the run.

@@ -69,7 +69,7 @@ static Status checkPipeline(const CompilerOptions &options) {
   if (options.splitOperators)
     return refuse("does not split operators, option '--split-operators'");
   if (!options.planFile.empty())
-    return refuse("has one plan for each rank and cannot read a single one, option '--plan'");
+    return refuse("has one plan for each rank and cannot read a single plan, option '--plan'");
   return {};
 }
 

@@ -97,7 +97,7 @@ Status CutProblem::check() const {
   constexpr size_t kMostOperators = 20'000;
   if (workNs.empty() || workNs.size() > kMostOperators || crossingBytes.size() != workNs.size())
     return makeError(ErrorCode::InvalidInput, "a program of ", workNs.size(), " operators with ", crossingBytes.size(),
-                     " places for cuts cannot be cut, cut problem, give 1 to ", kMostOperators,
+                     " places for cuts cannot be cut, in the pipeline to cut, give 1 to ", kMostOperators,
                      " operators and as many places");
   // Sums stay exact, and far below what means that there is no cut.
   constexpr int64_t kMostSum = int64_t(1) << 60;
@@ -110,22 +110,23 @@ Status CutProblem::check() const {
       std::any_of(crossingBytes.begin(), crossingBytes.end(), isNegative) || crossingBytes.front() != 0)
     return makeError(ErrorCode::InvalidInput,
                      "a time or size of a program is negative, or the first place for a cut (before all operators) has "
-                     "bytes, cut problem, give numbers from 0, and 0 bytes for the first place");
+                     "bytes, in the pipeline to cut, give numbers from 0, and 0 bytes for the first place");
   if (sumOf(workNs) > kMostSum || sumOf(crossingBytes) > kMostSum)
     return makeError(ErrorCode::InvalidInput, "the times or the bytes of a program add up to more than ", kMostSum,
-                     ", cut problem, give smaller numbers");
+                     ", in the pipeline to cut, give smaller numbers");
   if (!(bytesPerSec > 0) || latencyNs < 0 || latencyNs > kMostSum || !(slack >= 0) || slack > 1)
-    return makeError(ErrorCode::InvalidInput, "a rate of ", bytesPerSec, " bytes per second, a latency of ", latencyNs,
-                     " ns or a slack of ", slack,
-                     " is out of range, cut problem, give a positive rate, a latency from 0 and a slack from 0 to 1");
+    return makeError(
+        ErrorCode::InvalidInput, "a rate of ", bytesPerSec, " bytes per second, a latency of ", latencyNs,
+        " ns or a slack of ", slack,
+        " is out of range, in the pipeline to cut, give a positive rate, a latency from 0 and a slack from 0 to 1");
   constexpr double kMostSteps = 1e11;
   const auto count = static_cast<double>(workNs.size());
   if (stages > 0 && static_cast<double>(stages) * count * count > kMostSteps)
     return makeError(ErrorCode::Unsupported, "cutting ", workNs.size(), " operators into ", stages,
-                     " stages takes too long, cut problem, give fewer stages or join operators into groups");
+                     " stages takes too long, in the pipeline to cut, give fewer stages or join operators into groups");
   if (stages < 1 || static_cast<size_t>(stages) > workNs.size())
     return makeError(ErrorCode::InvalidInput, "a program of ", workNs.size(), " operators cannot be cut into ", stages,
-                     " stages, cut problem, give 1 to ", workNs.size(), " stages");
+                     " stages, in the pipeline to cut, give 1 to ", workNs.size(), " stages");
   return {};
 }
 

@@ -47,7 +47,8 @@ static Status checkTransfers(const PipelineSchedule &schedule, const std::vector
   for (size_t i = 0; i < transfers.size(); ++i) {
     const PipelineTransfer &transfer = transfers[i];
     auto bad = [&](const char *what) {
-      return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what, ", list of transfers, correct the transfer");
+      return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what,
+                       ", in the list of transfers, correct the transfer");
     };
     if (transfer.from >= schedule.groups || transfer.to >= schedule.groups || transfer.from == transfer.to)
       return bad("must be between two different groups of ranks");

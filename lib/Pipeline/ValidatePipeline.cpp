@@ -103,8 +103,9 @@ Status PipelineCosts::check(const PipelineSchedule &schedule) const {
                                                                    {&backwardTransferNs, cuts}};
   for (const auto &[list, size] : lists)
     if (list->size() != size || std::any_of(list->begin(), list->end(), [](int64_t number) { return number < 0; }))
-      return makeError(ErrorCode::InvalidInput, "the costs of a pipeline are not those of ", stages,
-                       " stages, or one is negative, give a number from 0 for each stage and cut");
+      return makeError(ErrorCode::InvalidInput, "a list of the costs of a pipeline of ", stages,
+                       " stages has the wrong length or a negative number, give a number from 0 for each stage and for "
+                       "each cut between stages");
   return {};
 }
 
@@ -153,7 +154,7 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
   if (timeline.spans.size() != schedule.groups || timeline.busyNs.size() != schedule.groups ||
       timeline.keptBytes.size() != schedule.groups || timeline.keptMicrobatches.size() != schedule.stages)
     return bad("the timeline has ", timeline.spans.size(), " groups instead of ", schedule.groups,
-               ", or lists of other lengths");
+               ", or its lists have wrong lengths");
   std::map<std::tuple<uint32_t, uint32_t, bool>, PipelineTimeline::Span> spans;
   std::map<std::tuple<uint32_t, uint32_t, bool>, int64_t> freeAt; // When its group has done what comes before.
   int64_t makespan = 0;

@@ -27,7 +27,7 @@ Status OffloadProblem::check() const {
   if (nodes.empty() || nodes.size() > kMostNodes)
     return bad("the instance has ", nodes.size(), " nodes, 1 to ", kMostNodes, " are allowed");
   if (accelerators > kMostAccelerators)
-    return bad("the instance has ", accelerators, " accelerators, at most ", kMostAccelerators, " are allowed");
+    return bad("the instance has ", accelerators, " accelerators, and at most ", kMostAccelerators, " are allowed");
   if (!isAmount(accelBytes))
     return bad("the memory of an accelerator is ", accelBytes, " bytes, which is out of range");
   double total = 0;
@@ -147,7 +147,7 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
   for (uint32_t i = 0; i < count; ++i)
     latency = std::max(latency, endOf(i));
   if (!(std::abs(latency - solution.latency) <= 1e-9 * std::max(1.0, latency)))
-    return fail("the solution states a latency of ", solution.latency, " and has a latency of ", latency);
+    return fail("the solution states a latency of ", solution.latency, ", and its latency is ", latency);
   return {};
 }
 

@@ -394,7 +394,7 @@ private:
           return bad(describe(id), " reads ", describe(r), ", which no command writes");
         if (!happensBefore(wrote, id))
           return bad(describe(id), " reads ", describe(r), " without waiting for command ", wrote.value,
-                     ", which writes it: neither its waits nor its stream order the two");
+                     ", which writes it: neither a wait nor a common stream orders the two commands");
       }
     return {};
   }

@@ -421,7 +421,7 @@ static bool isMessage(uint32_t kind) { return kind == SLUICE_COLLECTIVE_SEND || 
 Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t rank, uint32_t numRanks) {
   if (isMessage(kind)) {
     if (what.peer < 0 || what.peer >= numRanks || what.peer == rank)
-      return failure("rank ", rank, " exchanges data with rank ", what.peer, ", which is not another one of the ",
+      return failure("rank ", rank, " exchanges data with rank ", what.peer, ", which must be another one of the ",
                      numRanks, " ranks, compile the model again");
     const auto peer = static_cast<uint32_t>(what.peer);
     return Group{{std::min(rank, peer), std::max(rank, peer)}, rank < peer ? 0U : 1U};
@@ -433,8 +433,8 @@ Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t ran
   for (int64_t a = 0; a < what.num_axes; ++a) {
     const auto &axis = what.axes[a];
     if (axis.count < 1 || axis.stride < 1 || axis.count > numRanks || axis.stride > numRanks)
-      return failure("a collective's axis has ", axis.count, " ranks at a stride of ", axis.stride, ", of ", numRanks,
-                     " ranks, compile the model again");
+      return failure("a collective's axis has ", axis.count, " ranks at a stride of ", axis.stride,
+                     ", and both must be from 1 to ", numRanks, ", the number of ranks, compile the model again");
     base -= rank / axis.stride % axis.count * axis.stride;
     members *= axis.count;
     if (members > numRanks)
@@ -448,7 +448,7 @@ Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t ran
       left /= what.axes[a].count;
     }
     if (member < 0 || member >= numRanks)
-      return failure("a collective of rank ", rank, " has rank ", member, ", of ", numRanks,
+      return failure("a collective of rank ", rank, " has rank ", member, " as a member, and there are ", numRanks,
                      " ranks, compile the model again");
     if (member == rank)
       group.position = static_cast<uint32_t>(i);

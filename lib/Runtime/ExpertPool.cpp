@@ -197,7 +197,7 @@ void ExpertPool::work() {
     try {
       status = read(to, slotBytes - next.begin, offset, next.bytes);
     } catch (const std::exception &error) {
-      status = failure("the system gave no more memory for the readers of experts: ", error.what(),
+      status = failure("the system gave no more memory for the threads that read experts: ", error.what(),
                        ", give the process more memory");
     }
     lock.lock();

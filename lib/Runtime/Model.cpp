@@ -64,7 +64,7 @@ Status checkSymbols(const Model &model) {
     return {};
   if (!source.extents)
     return failure("model '", source.name, "' has ", model.symbols.size(),
-                   " symbols and no function of its extents, compile the model again");
+                   " symbols and no function that computes its extents, compile the model again");
   for (size_t i = 0; i < model.symbols.size(); ++i) {
     const sluice_symbol_desc &symbol = model.symbols[i];
     if (!symbol.name || symbol.least < 0 || symbol.least > symbol.most || symbol.step < 1 ||
@@ -75,7 +75,7 @@ Status checkSymbols(const Model &model) {
     if (symbol.input == kKept) {
       if (symbol.dimension >= model.states.size() || !source.advance)
         return failure("model's symbol '", symbol.name,
-                       "' does not name a state whose length it is, compile the model again");
+                       "' must be the length of a state, and names no state, compile the model again");
       continue;
     }
     if (symbol.input >= model.inputs.size() || symbol.dimension >= model.inputs[symbol.input].rank)
@@ -198,7 +198,8 @@ Status checkMachine(const Model &model) {
                      ", which must be above 0, compile the model again");
     if ((device.kind == SLUICE_DEVICE_CPU) != (device.memory == 0))
       return failure("device '", device.name, "' is ", device.kind == SLUICE_DEVICE_CPU ? "a CPU" : "not a CPU",
-                     " and computes in memory '", model.memories[device.memory].name, "', compile the model again");
+                     " and computes in memory '", model.memories[device.memory].name,
+                     "', but CPUs, and only CPUs, compute in the host's memory, compile the model again");
   }
   for (size_t i = 0; i < model.links.size(); ++i) {
     const sluice_link_desc &link = model.links[i];

@@ -74,8 +74,8 @@ struct MpiWindows {
   bool isInside(uint32_t owner, int64_t first, int64_t count) {
     if (owner < interface.num_ranks && first >= 0 && count >= 0 && first <= numDoubles && count <= numDoubles - first)
       return true;
-    error = std::to_string(count) + " doubles from " + std::to_string(first) + " on are not in a window of " +
-            std::to_string(numDoubles) + " of rank " + std::to_string(owner);
+    error = std::to_string(count) + " doubles from " + std::to_string(first) + " on are outside of the window of " +
+            std::to_string(numDoubles) + " doubles of rank " + std::to_string(owner);
     return false;
   }
 

@@ -35,7 +35,7 @@ public:
   Expected<LeastMemoryResult> run() {
     if (!(slowdown >= 1 && std::isfinite(slowdown)))
       return makeError(ErrorCode::InvalidInput, "a slowdown of ", slowdown,
-                       " is out of range, least memory, give a number of at least 1");
+                       " is out of range, in the search for the least memory, give a number of at least 1");
     if (memories.empty())
       return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
                        "' has no accelerator whose memory could be reduced, option '--inference', name a machine with "

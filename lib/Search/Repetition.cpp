@@ -250,7 +250,8 @@ public:
         if (!isAlike(run, repetition.order[at], repetition.order[at + run.period]))
           return makeError(ErrorCode::InvalidInput, "operators '", graph.op(repetition.order[at]).name, "' and '",
                            graph.op(repetition.order[at + run.period]).name,
-                           "' differ, blocks of a repetition, leave out the run");
+                           "' are at the same position of two repeated blocks and differ, in the list of repetitions, "
+                           "leave out this run of blocks");
     return {};
   }
 

@@ -281,7 +281,7 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
   }
   if (!(params.leastGain >= 0 && params.leastGain < 1))
     return makeError(ErrorCode::InvalidInput, "a least gain of ", params.leastGain,
-                     " is out of range, search parameters, give one of at least 0 and less than 1");
+                     " is out of range, in the search parameters, give one of at least 0 and less than 1");
   if (problem.capacityBytes.size() != problem.machine->memories.size())
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities are given and machine '",
                      problem.machine->name, "' has ", problem.machine->memories.size(),

@@ -16,7 +16,7 @@ namespace sluice {
 Status ServingProblem::check() const {
   constexpr int64_t kLongestNs = 1'000'000'000'000;
   if (models.empty())
-    return makeError(ErrorCode::InvalidInput, "no model is served, serving problem, give at least one");
+    return makeError(ErrorCode::InvalidInput, "no model is served, in the serving problem, give at least one");
   for (size_t i = 0; i < models.size(); ++i)
     for (int64_t ns : {models[i].warmNs, models[i].coldNs})
       if (ns < 1 || ns > kLongestNs)
@@ -24,7 +24,7 @@ Status ServingProblem::check() const {
                          ", give 1 ns to 1000 s");
   if (!(requestsPerSec >= 1e-3 && requestsPerSec <= 1e9))
     return makeError(ErrorCode::InvalidInput, "a rate of ", requestsPerSec,
-                     " requests a second is out of range, serving problem, give 0.001 to 1e9");
+                     " requests a second is out of range, in the serving problem, give 0.001 to 1e9");
   return {};
 }
 
@@ -33,7 +33,7 @@ Expected<ServingStats> simulateServing(const ServingProblem &problem, const Serv
   constexpr int64_t kMostRequests = 100'000'000;
   if (params.requests < 1 || params.requests > kMostRequests || params.warmup < 0 || params.warmup > kMostRequests)
     return makeError(ErrorCode::InvalidInput, params.requests, " requests after ", params.warmup,
-                     " requests of warm-up are out of range, serving parameters, give at most ", kMostRequests,
+                     " requests of warm-up are out of range, in the serving parameters, give at most ", kMostRequests,
                      " of each and at least one request");
 
   // Times are relative to the present arrival, as in Lindley's recursion, so that

@@ -342,7 +342,8 @@ Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParam
   if (n == 0 || chain.memoryBytes < 0 || params.memoryParts < 1 || !(params.tolerance >= 0))
     return makeError(ErrorCode::InvalidInput, "a chain of ", n, " stages in ", chain.memoryBytes, " bytes with ",
                      params.memoryParts, " parts and a tolerance of ", params.tolerance,
-                     " is out of range, POFO, give at least one stage and one part, and no negative number");
+                     " is out of range, in solver 'pofo', give at least one stage, one part, and a tolerance and a "
+                     "memory of at least 0");
   if (n > kMaxStages)
     return makeError(ErrorCode::Unsupported, "the chain has ", n, " stages, and POFO supports at most ", kMaxStages,
                      ", use --solver search=default");
@@ -352,5 +353,5 @@ Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParam
   if (std::optional<PofoSchedule> schedule = BlockSearch(chain, params, again).run())
     return std::move(*schedule);
   return makeError(ErrorCode::Infeasible, "no schedule of ", n, " stages fits ", formatBytes(chain.memoryBytes),
-                   " for activations, POFO, raise --memory");
+                   " for activations, in solver 'pofo', raise --memory");
 }

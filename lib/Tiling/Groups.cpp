@@ -104,7 +104,7 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
   const int64_t ranks = machine.group.mesh.numDevices();
   auto fail = [](const ProgramOperator &op, const auto &...what) {
     return makeError(ErrorCode::InvalidInput, "message '", op.name, "' ", what...,
-                     ", programs of groups, let both ends issue their messages in one order");
+                     ", in the programs of groups of ranks, let both ends issue their messages in one order");
   };
   for (bool isMoving = true; isMoving;) {
     isMoving = false;

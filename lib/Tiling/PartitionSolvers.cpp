@@ -428,10 +428,10 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
                      "'");
   if (params.duplicationBytes < 0)
     return makeError(ErrorCode::InvalidInput, "the bytes for tensors that each device holds whole are ",
-                     params.duplicationBytes, ", partition parameters, give at least 0");
+                     params.duplicationBytes, ", in the partition parameters, give at least 0");
   if (!(machine.flopsPerSec > 0) || !(machine.memoryBytesPerSec > 0) || machine.launchOverheadNs < 0)
     return makeError(ErrorCode::InvalidInput,
-                     "a device has no rate or a negative time, machine of the partition, correct the machine");
+                     "a device has no rate or a negative time, in the machine of the partition, correct the machine");
   Expected<PartitionSolution> solution = Partitioner(program, machine, params).run();
   if (!solution)
     return solution;

@@ -40,8 +40,9 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
   for (size_t i = 0; i < tensors.size(); ++i) {
     const ProgramTensor &tensor = program.tensors[tensors[i].index()];
     if (tilings[i].isPartial() && !areResults)
-      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' needs partial results of '", tensor.name,
-                       "', which operands cannot be");
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name,
+                       "' has a tiling with partial results for operand '", tensor.name,
+                       "', and only results can be partial");
     if (!tilings[i].isSplit())
       continue;
     if (tilings[i].dim >= tensor.shape.size())

@@ -88,7 +88,7 @@ Status validateTiling(const TilingProblem &problem, const TilingSolution &soluti
                          matrix.costs[size_t(solution.choice[edge.from]) * matrix.columns + solution.choice[edge.to]]);
   }
   if (cost != solution.cost)
-    return fail("the solution states a cost of ", solution.cost, " and has a cost of ", cost);
+    return fail("the solution states a cost of ", solution.cost, ", and its cost is ", cost);
   if (solution.bound > solution.cost)
     return fail("bound ", solution.bound, " is above the cost ", solution.cost);
   if (!problem.usageLimit)
@@ -131,7 +131,7 @@ Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingP
   SLUICE_RETURN_IF_ERROR(problem.check());
   if (!(params.gap >= 0 && params.gap < 1))
     return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
-                     " is out of range, tiling parameters, give at least 0 and less than 1");
+                     " is out of range, in the tiling parameters, give at least 0 and less than 1");
   const std::vector<std::string> names = tilingSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' of tilings is unknown, use '", names.front(),

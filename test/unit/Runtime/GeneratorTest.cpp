@@ -213,5 +213,5 @@ TEST_CASE("a generator names what of a model it cannot use", "[runtime]") {
         }).find("model 'test' has 2 outputs and none is named 'logits'") == 0);
   CHECK(errorOf([](SumModel &m) {
           m.model.advance = nullptr;
-        }).find("model's symbol 'past' does not name a state whose length it is") == 0);
+        }).find("model's symbol 'past' must be the length of a state, and names no state") == 0);
 }

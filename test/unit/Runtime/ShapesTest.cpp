@@ -330,7 +330,7 @@ TEST_CASE("symbols that contradict the model are refused", "[runtime]") {
   CHECK(errorOf([](SymbolicModel &m) { m.model.symbols = nullptr; }).find("2 symbols and no table") !=
         std::string::npos);
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[0].size = 8; }).find("entries of 8 bytes") != std::string::npos);
-  CHECK(errorOf([](SymbolicModel &m) { m.model.extents = nullptr; }).find("no function of its extents") !=
+  CHECK(errorOf([](SymbolicModel &m) { m.model.extents = nullptr; }).find("no function that computes its extents") !=
         std::string::npos);
   const char *noRange = "symbol 1 has no name or no range";
   CHECK(errorOf([](SymbolicModel &m) { m.symbols[1].name = nullptr; }).find(noRange) != std::string::npos);

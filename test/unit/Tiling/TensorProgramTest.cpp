@@ -76,7 +76,7 @@ TEST_CASE("programs that contradict themselves are refused", "[tiling]") {
   });
   refused("which has rank 2", [](TensorProgram &p) { p.operators[0].rules[1].operands[0].dim = 2; });
   refused("1 tilings for 2 operands", [](TensorProgram &p) { p.operators[0].rules[1].operands.pop_back(); });
-  refused("needs partial results",
+  refused("has a tiling with partial results",
           [](TensorProgram &p) { p.operators[0].rules[1].operands[1] = AxisTiling::partial(PartialKind::Sum); });
   refused("which the rule does not split", [](TensorProgram &p) { p.operators[0].rules[1].halos = {{}, {1, 0}}; });
   refused("at least 1 part", [](TensorProgram &p) { p.operators[0].rules[1].mostParts = 0; });
