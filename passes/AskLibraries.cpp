@@ -120,8 +120,8 @@ private:
       functions.addPass(createAssignLayoutPass({lanes, registers, dynamic, dot}));
       functions.addPass(createFusePass());
       if (failed(passes.run(*trial)))
-        return makeError(ErrorCode::Internal,
-                         "the program cannot be fused for its profile, this is a bug of Sluice, please report it");
+        return makeError(ErrorCode::Internal, "the program cannot be fused to look up its operators in the profile, "
+                                              "this is a bug of Sluice, please report it");
       for (auto function : trial->getOps<func::FuncOp>()) {
         SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
         *times = measuredKernels(bridge, measured ? *measured : *read, device);

@@ -117,8 +117,9 @@ LogicalResult PipelineStages::findUpdates() {
         if (!updated.contains(state) && state != scale)
           read.push_back(state);
       if (read.size() != 1)
-        return each.state.emitError("has an update that does not follow from one gradient, run dataflow-train with "
-                                    "accumulate=0");
+        return each.state.emitError(
+            "has an update that does not depend on exactly one gradient, run dataflow-train with "
+            "accumulate=0");
       weightOfSum[read.front()] = weights.size();
       weights.push_back({each.state, cast<StateOp>(read.front()), {}, {}, {}, 0});
       sums.insert(read.front());

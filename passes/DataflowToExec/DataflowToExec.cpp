@@ -261,9 +261,9 @@ private:
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     if (!bridge.experts.empty() && !machine.hasFiles())
       return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                       "' has no file from which experts could be read, attribute '",
+                       "' has no memory of kind file, from which experts are read, attribute '",
                        DataflowDialect::ExpertSlotsAttrHelper::getNameStr().str(),
-                       "', give a machine with a memory of kind file");
+                       "', give a machine that has this memory");
     SLUICE_ASSIGN_OR_RETURN(Plan plan, planFromAttribute(schedule, bridge.graph, machine));
     std::vector<Bucket> buckets;
     if (ArrayAttr list = exec::ExecDialect::BucketsAttrHelper(&getContext()).getAttr(function))
