@@ -30,7 +30,8 @@ static LogicalResult checkLength(StateOp state, dataflow::SymbolsAttr symbols) {
   if (!length || length.getSymbols() != symbols || length.getMap().getNumResults() != 2 ||
       !isa<AffineSymbolExpr>(length.getMap().getResult(0)))
     return state.emitOpError() << "C16: state '" << state.getTensor() << "' has the length " << state.getLengthAttr()
-                               << ", write #dataflow.extents of a symbol of the program and of its next value";
+                               << ", write #dataflow.extents with two results: a symbol of the program, and the value "
+                                  "of this symbol in the next step";
   return success();
 }
 

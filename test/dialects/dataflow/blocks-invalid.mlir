@@ -33,7 +33,7 @@ func.func @no_block(%a: tensor<3x40xf32>, %w: tensor<6x2x16xui8>, %s: tensor<6x2
 // -----
 
 func.func @weight_rank(%a: tensor<3x40xf32>, %w: tensor<6x32xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{its weight and scales have ranks 2 and 2, 3 and 2 are needed}}
+  // expected-error @+1 {{its weight and scales have ranks 2 and 2, and must have ranks 3 and 2}}
   %0 = dataflow.block_matmul %a, %w scales %s bits 4 block 32 : (tensor<3x40xf32>, tensor<6x32xui8>, tensor<6x2xf32>) -> tensor<3x6xf32>
   return
 }

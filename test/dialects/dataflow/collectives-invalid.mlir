@@ -25,7 +25,7 @@ func.func @none(%x: tensor<8xf32>) {
 // -----
 
 func.func @mesh(%x: tensor<8xf32>) {
-  // expected-error @+1 {{axes 4:1 and 2:2 cannot belong to one mesh}}
+  // expected-error @+1 {{axes 4:1 and 2:2 (count:stride) cannot belong to one mesh}}
   %y = dataflow.all_reduce sum %x over [4:1, 2:2] : tensor<8xf32>
   return
 }
@@ -68,7 +68,7 @@ func.func @dim(%x: tensor<6xf32>) {
 
 func.func @large(%x: tensor<4611686018427387904x0xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{dimension 0 of 4 parts is too large}}
+  // expected-error @+1 {{dimension 0 is too large when its 4 parts are joined}}
   %y = dataflow.all_gather %x dim 0 over [4:1] : tensor<4611686018427387904x0xf32> -> tensor<0x0xf32>
   return
 }

@@ -46,7 +46,7 @@ exec.program @none parameters 0 state 64 symbols #dataflow.symbols<"past" = 0 to
 exec.program @length parameters 0 state 64 symbols #dataflow.symbols<"past" = 0 to 15> {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{C16: state 'past' has the length 16 : i64, write #dataflow.extents of a symbol of the program and of its next value}}
+  // expected-error @+1 {{C16: state 'past' has the length 16 : i64, write #dataflow.extents with two results: a symbol of the program, and the value of this symbol in the next step}}
   exec.state "past" at 0 : tensor<16xf32> length 16 : i64
   exec.step {}
 }

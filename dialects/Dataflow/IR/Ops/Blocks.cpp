@@ -73,7 +73,7 @@ static LogicalResult checkWeight(std::optional<Location> loc, int64_t bits, int6
     return emitOptionalError(loc, problem);
   if (typeOf(weight).getRank() != 3 || typeOf(scales).getRank() != 2)
     return emitOptionalError(loc, "its weight and scales have ranks ", typeOf(weight).getRank(), " and ",
-                             typeOf(scales).getRank(), ", 3 and 2 are needed");
+                             typeOf(scales).getRank(), ", and must have ranks 3 and 2");
   const int64_t columns = shapeOf(weight)[0];
   if (depth < 0 || depth > kMostExtent || columns > kMostExtent)
     return emitOptionalError(loc, "a weight of ", depth, " x ", columns, " elements, use up to ", kMostExtent,

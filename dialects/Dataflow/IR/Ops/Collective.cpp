@@ -29,7 +29,7 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   for (size_t i = 1; i < axes.size(); ++i)
     if (axes[i].first % (axes[i - 1].first * axes[i - 1].second) != 0)
       return emitError() << "axes " << axes[i - 1].second << ":" << axes[i - 1].first << " and " << axes[i].second
-                         << ":" << axes[i].first << " cannot belong to one mesh";
+                         << ":" << axes[i].first << " (count:stride) cannot belong to one mesh";
   return success();
 }
 
@@ -173,7 +173,7 @@ static FailureOr<RankedTensorType> inferJoined(std::optional<Location> loc, Rank
   }
   SmallVector<int64_t> shape(part.getShape());
   if (llvm::MulOverflow(shape[dim], parts, shape[dim]))
-    return emitOptionalError(loc, "dimension ", dim, " of ", parts, " parts is too large");
+    return emitOptionalError(loc, "dimension ", dim, " is too large when its ", parts, " parts are joined");
   return RankedTensorType::get(shape, part.getElementType());
 }
 
