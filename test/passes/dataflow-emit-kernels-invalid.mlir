@@ -71,7 +71,7 @@ func.func @conv_blocks(%x: tensor<1x9x11x4xf32>, %w: tensor<1x1x3x3x4x16xf32>) -
 // -----
 
 func.func @computed_rows(%x: tensor<4x8xbf16>, %p: tensor<256xi8>) -> tensor<4x6xbf16> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.half_matmul' reads a value from memory that another member computes, pass the value as an operand}}
+  // expected-error @+1 {{member 'dataflow.half_matmul' reads from memory a value that another member of the fused operator computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %x : tensor<4x8xbf16>, %b = %p : tensor<256xi8>) -> (tensor<4x6xbf16>) {
     %1 = dataflow.unary neg %a : tensor<4x8xbf16>
     %2 = dataflow.half_matmul %1, %b panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<4x8xbf16>, tensor<256xi8>) -> tensor<4x6xbf16>
@@ -83,7 +83,7 @@ func.func @computed_rows(%x: tensor<4x8xbf16>, %p: tensor<256xi8>) -> tensor<4x6
 // -----
 
 func.func @computed_columns(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) -> tensor<4x6xi32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.integer_matmul' reads a value from memory that another member computes, pass the value as an operand}}
+  // expected-error @+1 {{member 'dataflow.integer_matmul' reads from memory a value that another member of the fused operator computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %x : tensor<4x8xui8>, %b = %y : tensor<8x6xi8>) -> (tensor<4x6xi32>) {
     %1 = dataflow.unary neg %b : tensor<8x6xi8>
     %2 = dataflow.integer_matmul %a, %1 panels <dot = quads, columns = 6, segments = 1, length = 8, panel = 16, zeroPoints = false> : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32>
@@ -95,7 +95,7 @@ func.func @computed_columns(%x: tensor<4x8xui8>, %y: tensor<8x6xi8>) -> tensor<4
 // -----
 
 func.func @computed_queries(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>) -> tensor<4x8xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{member 'dataflow.attention' reads a value from memory that another member computes, pass the value as an operand}}
+  // expected-error @+1 {{member 'dataflow.attention' reads from memory a value that another member of the fused operator computes, pass the value as an operand}}
   %0 = dataflow.fused (%a = %q : tensor<4x8xf32>, %b = %k : tensor<5x8xf32>) -> (tensor<4x8xf32>) {
     %1 = dataflow.unary neg %a : tensor<4x8xf32>
     %2 = dataflow.attention %1, %b, %b : (tensor<4x8xf32>, tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<4x8xf32>

@@ -87,9 +87,9 @@ static LogicalResult checkLoops(Operation *op, const VectorTarget &target, const
   if (group && style.form == KernelForm::Chunks)
     for (OpOperand &operand : anchor->getOpOperands())
       if (!isFound(operand))
-        return op->emitError("member '")
-               << anchor->getName()
-               << "' reads a value from memory that another member computes, pass the value as an operand";
+        return op->emitError("member '") << anchor->getName()
+                                         << "' reads from memory a value that another member of the fused operator "
+                                            "computes, pass the value as an operand";
   return modelOf<EmitKernelOpInterface>(anchor).checkKernel(target, style);
 }
 
@@ -142,9 +142,9 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   if (emitter.hasFailedMember)
     return failure();
   if (emitter.readsExpression)
-    return op->emitError("member '")
-           << emitter.anchor->getName()
-           << "' reads a value from memory that another member computes, pass the value as an operand";
+    return op->emitError("member '") << emitter.anchor->getName()
+                                     << "' reads from memory a value that another member of the fused operator "
+                                        "computes, pass the value as an operand";
   if (emitter.mostBlocks > std::numeric_limits<int32_t>::max())
     return op->emitError("needs ") << emitter.mostBlocks << " blocks of threads, and a GPU launches at most "
                                    << std::numeric_limits<int32_t>::max() << ", run the operator on a CPU";

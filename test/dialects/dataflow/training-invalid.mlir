@@ -97,7 +97,7 @@ func.func @conv_elements(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf64>) {
 // -----
 
 func.func @conv_stride(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits}}
+  // expected-error @+1 {{strides and dilations must be at least 1 and below 2^31, and pads_low must fit 32 bits}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [0] pads_low [1] dilations [1] : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @conv_stride(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
 // -----
 
 func.func @conv_pad(%x: tensor<4x4x9xf32>, %g: tensor<4x6x9xf32>) {
-  // expected-error @+1 {{strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits}}
+  // expected-error @+1 {{strides and dilations must be at least 1 and below 2^31, and pads_low must fit 32 bits}}
   %0 = dataflow.conv_weight_gradient %x, %g strides [1] pads_low [-9223372036854775808] dilations [1] : (tensor<4x4x9xf32>, tensor<4x6x9xf32>) -> tensor<6x4x3xf32>
   return
 }
@@ -129,7 +129,7 @@ func.func @pool_channels(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @pool_dilation(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits}}
+  // expected-error @+1 {{kernel, strides and dilations must be at least 1 and below 2^31, and pads must fit 32 bits}}
   %0 = dataflow.pool_gradient average %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 0] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @pool_dilation(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @pool_high_pad(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits}}
+  // expected-error @+1 {{kernel, strides and dilations must be at least 1 and below 2^31, and pads must fit 32 bits}}
   %0 = dataflow.pool_gradient average %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 4294967296] dilations [1, 1] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }

@@ -122,7 +122,7 @@ LogicalResult ConvWeightGradientOp::verify() {
   for (size_t d = 0; d < spatial; ++d)
     if (getStrides()[d] < 1 || getDilations()[d] < 1 || !llvm::isInt<32>(getStrides()[d]) ||
         !llvm::isInt<32>(getDilations()[d]) || !llvm::isInt<32>(getPadsLow()[d]))
-      return emitOpError("strides and dilations must be from 1 to below 2^31, and pads_low must fit 32 bits");
+      return emitOpError("strides and dilations must be at least 1 and below 2^31, and pads_low must fit 32 bits");
   return success();
 }
 
@@ -158,7 +158,8 @@ LogicalResult PoolGradientOp::verify() {
     for (int64_t value : {getKernel()[d], getStrides()[d], getDilations()[d]})
       if (value < 1 || !llvm::isInt<32>(value) || !llvm::isInt<32>(getPadsLow()[d]) ||
           !llvm::isInt<32>(getPadsHigh()[d]))
-        return emitOpError("kernel, strides and dilations must be from 1 to below 2^31, and pads must fit 32 bits");
+        return emitOpError(
+            "kernel, strides and dilations must be at least 1 and below 2^31, and pads must fit 32 bits");
   size_t wanted = getKind() == PoolKind::average ? 0 : getKind() == PoolKind::max ? 1 : 2;
   if (getSaved().size() != wanted)
     return emitOpError("'") << stringifyPoolKind(getKind()) << "' must save " << wanted << " tensors, got "
