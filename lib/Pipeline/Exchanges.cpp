@@ -59,7 +59,7 @@ static Status checkTransfers(const PipelineSchedule &schedule, const std::vector
         schedule.groupOf(transfer.consumer.stage) != transfer.to)
       return bad("names a stage that its group of ranks does not have");
     if (!mayFollow(transfer.producer, transfer.consumer))
-      return bad("is read before it is made");
+      return bad("is read before its data is made");
   }
   return {};
 }
@@ -126,19 +126,19 @@ Status validateExchanges(const PipelineSchedule &schedule, const std::vector<Pip
     programs[transfer.to].emplace_back(exchange.takeSlot, i);
     const std::vector<PipelineTask> &senders = schedule.tasks[transfer.from], &takers = schedule.tasks[transfer.to];
     if (exchange.sendSlot > senders.size() || exchange.takeSlot > takers.size())
-      return bad(i, "is behind the end of a program");
+      return bad(i, "is after the end of a program");
     auto placeOf = [&](const std::vector<PipelineTask> &tasks, const PipelineTask &task) {
       return std::find(tasks.begin(), tasks.end(), at(task, exchange.microbatch)) - tasks.begin();
     };
     if (transfer.time == TransferTime::Microbatch &&
         (placeOf(senders, transfer.producer) >= exchange.sendSlot ||
          placeOf(takers, transfer.consumer) < static_cast<ptrdiff_t>(exchange.takeSlot)))
-      return bad(i, "is before its data is made, or behind the task that reads it");
+      return bad(i, "comes before its data is made, or after the task that reads the data");
     if (transfer.time == TransferTime::Begin && (exchange.sendSlot != 0 || exchange.takeSlot != 0))
       return bad(i, "is not before all tasks");
     if (transfer.time == TransferTime::End &&
         (exchange.sendSlot != senders.size() || exchange.takeSlot != takers.size()))
-      return bad(i, "is not behind all tasks");
+      return bad(i, "is not after all tasks");
   }
   size_t wanted = 0;
   for (const PipelineTransfer &transfer : transfers)

@@ -125,7 +125,8 @@ static Status pinsFit(const PlacementProblem &problem) {
     if (int64_t excess = use.excessWith({}, device); excess > 0)
       return makeError(ErrorCode::Infeasible, "the tensors of operators pinned to devices of memory '",
                        problem.machine->memory(problem.machine->device(device).memory).name,
-                       "' exceed its capacity by ", excess, " bytes, pin fewer operators or raise the capacity");
+                       "' exceed the capacity of this memory by ", excess,
+                       " bytes, pin fewer operators or raise the capacity");
   return {};
 }
 

@@ -59,15 +59,15 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
       else if (tensor.kind == TensorKind::Input)
         arrival = moveNs(machine, Machine::hostMemory(), memory, tensor.bytes);
       if (when.startNs < arrival)
-        return fail("operator '", op.name, "' starts at ", when.startNs, " ns, before its input '", tensor.name,
-                    "' arrives at ", arrival);
+        return fail("operator '", op.name, "' starts at ", when.startNs, " ns, and its input '", tensor.name,
+                    "' arrives only at ", arrival);
     }
     for (TensorId output : op.outputs)
       if (TensorId state = graph.tensor(output).updates; state.valid())
         for (OperatorId reader : graph.tensor(state).consumers)
           if (reader != OperatorId(i) && when.startNs < solution.intervals[reader.index()].endNs)
             return fail("operator '", op.name, "' starts at ", when.startNs, " ns to update state '",
-                        graph.tensor(state).name, "', '", graph.op(reader).name, "' reads it until ",
+                        graph.tensor(state).name, "', which operator '", graph.op(reader).name, "' reads until ",
                         solution.intervals[reader.index()].endNs);
     end = std::max(end, when.endNs);
     for (TensorId output : op.outputs)

@@ -236,7 +236,7 @@ private:
                        plan.residencies.size());
       for (CommandId wait : command.waits)
         if (!(wait < id))
-          return bad("command ", i, " waits for command ", wait.value, ", which is not issued before it");
+          return bad("command ", i, " waits for command ", wait.value, ", which must be issued before command ", i);
       Status status = command.kind == CommandKind::Launch ? checkLaunch(id, launched) : checkCopy(id);
       if (!status)
         return status;

@@ -548,7 +548,7 @@ int32_t Executor::guarded(uint32_t command, const Body &body) {
 
 Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const {
   if (command != issued)
-    return failure("command is out of issue order: ", issued, " comes next");
+    return failure("the command is issued out of order: command ", issued, " must be issued next");
   if (stream >= tables.streams.size())
     return failure("stream ", stream, " does not exist");
   for (uint32_t i = 0; i < numWaits; ++i)

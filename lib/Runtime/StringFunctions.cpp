@@ -295,8 +295,9 @@ void readNumbers(int64_t count, void *const *args) {
   const auto *in = static_cast<const sluice_string *>(args[0]);
   for (int64_t i = 0; i < count; ++i)
     if (!readNumber(view(in[i]), static_cast<Number *>(args[1])[i]))
-      throw WrongValue("text " + quoted(view(in[i])) + " is not a number of the type it is cast to, element " +
-                       std::to_string(i) + ", give decimal numbers");
+      throw WrongValue("text " + quoted(view(in[i])) +
+                       " is not a number of the type to which the model casts it, element " + std::to_string(i) +
+                       ", give decimal numbers");
 }
 
 template <typename Number>

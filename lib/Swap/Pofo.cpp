@@ -340,8 +340,8 @@ private:
 Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParams &params) {
   const size_t n = chain.stages.size();
   if (n == 0 || chain.memoryBytes < 0 || params.memoryParts < 1 || !(params.tolerance >= 0))
-    return makeError(ErrorCode::InvalidInput, "a chain of ", n, " stages in ", chain.memoryBytes, " bytes with ",
-                     params.memoryParts, " parts and a tolerance of ", params.tolerance,
+    return makeError(ErrorCode::InvalidInput, "the number of stages, ", n, ", the memory of ", chain.memoryBytes,
+                     " bytes, its division into ", params.memoryParts, " parts or the tolerance of ", params.tolerance,
                      " is out of range, in solver 'pofo', give at least one stage, one part, and a tolerance and a "
                      "memory of at least 0");
   if (n > kMaxStages)

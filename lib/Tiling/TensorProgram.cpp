@@ -50,8 +50,8 @@ Status checkSlots(const TensorProgram &program, const TilingRule &rule, const st
                        tensor.name, "', which has rank ", tensor.shape.size());
     const uint32_t blocks = tilings[i].blocks;
     if (blocks < 1 || blocks > kMostBlocks || tensor.shape[tilings[i].dim] % blocks != 0 || (blocks > 1 && rule.uneven))
-      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",
-                       tensor.name, "', whose extent is ", tensor.shape[tilings[i].dim], ", in ", blocks,
+      return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' cannot split dimension ", tilings[i].dim,
+                       " of '", tensor.name, "', whose extent is ", tensor.shape[tilings[i].dim], ", in ", blocks,
                        rule.uneven ? " blocks of uneven parts" : " blocks");
     if (rule.divisor < 1 || tensor.shape[tilings[i].dim] / blocks % rule.divisor != 0)
       return makeError(ErrorCode::InvalidInput, "rule '", rule.name, "' splits dimension ", tilings[i].dim, " of '",

@@ -244,7 +244,7 @@ LogicalResult trainDropout(NodeContext &node) {
 }
 
 /// In training mode, outside of a training step: each element by itself is dropped, or scaled up for those that are.
-/// `isTraining`: where a step says whether it is in training mode, which is supported only in training steps (--train).
+/// `isTraining`: where a step says whether it is in training mode.
 LogicalResult randomDropout(NodeContext &node, Value isTraining = {}) {
   Value x = node.input(0);
   Type wide = Float32Type::get(node.context()), type = elementTypeOf(x);

@@ -269,7 +269,7 @@ LogicalResult split(NodeContext &node) {
     if (node.integerOr("num_outputs", parts) != parts || (node.opset < 18 && extent % parts != 0))
       return node.invalid("the extent of the split axis, " + Twine(extent) +
                           ", must be a multiple of the number of outputs, " + Twine(parts) +
-                          ", and num_outputs must equal the latter if it is given");
+                          ", and num_outputs, if given, must equal this number");
     // The last part may be smaller.
     int64_t size = (extent + parts - 1) / parts, left = extent;
     for (int64_t i = 0; i < parts; ++i, left -= sizes.back())

@@ -289,8 +289,9 @@ LogicalResult stftOfStep(NodeContext &node) {
     x = node.reshape(x, {shapeOf(x)[0], shapeOf(x)[1], 1});
   if (!x || rankOf(x) != 3 || shapeOf(x)[2] < 1 || shapeOf(x)[2] > 2 || shapeOf(x)[1] < 1 ||
       elementCount(node.input(1).getType()) != 1 || node.extents->isBounded(x))
-    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
-                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
+    return node.invalid(
+        "its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and frame_length must be "
+        "single numbers of at least 1, and frame_length must be at most the length of the signal");
   StepIntegers integer(node);
   const int64_t batch = shapeOf(x)[0], samples = shapeOf(x)[1], components = shapeOf(x)[2];
   const bool onesided = node.integerOr("onesided", 1) != 0;
@@ -311,8 +312,9 @@ LogicalResult stftOfStep(NodeContext &node) {
       length.room = std::min(length.room, onesided ? 2 * declared[1] - 1 : declared[1]);
   }
   if (length.room < 1 || length.room > samples)
-    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
-                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
+    return node.invalid(
+        "its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and frame_length must be "
+        "single numbers of at least 1, and frame_length must be at most the length of the signal");
   if (failed(node.limit(node.input(1), AllowedIndices{1, INT64_MAX, std::nullopt})))
     return failure();
   const double leastStep = std::max(StepReals(node).intervalAt(1).low, 1.0);
@@ -373,8 +375,9 @@ LogicalResult stft(NodeContext &node) {
   }
   if (rankOf(x) != 3 || shapeOf(x)[2] < 1 || shapeOf(x)[2] > 2 || step->size() != 1 || step->front() < 1 ||
       step->front() > (1 << 30) || length < 1 || length > shapeOf(x)[1])
-    return node.invalid("its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and "
-                        "frame_length must be single numbers from 1, the latter at most the length of the signal");
+    return node.invalid(
+        "its signal must have 3 dimensions, the last of extent 1 or 2, and its frame_step and frame_length must be "
+        "single numbers of at least 1, and frame_length must be at most the length of the signal");
   Transform transform{length, length, shapeOf(x)[2], false, node.integerOr("onesided", 1) != 0};
   if (Count(length) * length > kMostEntries / 4)
     return node.unsupported("its frames have " + Twine(length) + " elements, which is too many");

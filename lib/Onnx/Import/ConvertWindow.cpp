@@ -27,7 +27,7 @@ FailureOr<Windows> windowAttributes(NodeContext &node, ArrayRef<int64_t> kernel)
     windows.padsHigh.push_back(pads[rank + i]);
     if (kernel[i] < 1 || windows.strides[i] < 1 || windows.dilations[i] < 1 || kernel[i] >= kExtentLimit ||
         windows.strides[i] >= kExtentLimit || windows.dilations[i] >= kExtentLimit)
-      return node.invalid("each extent of its kernel, stride and dilation must be from 1 to below 2^30");
+      return node.invalid("each extent of its kernel, stride and dilation must be at least 1 and below 2^30");
     if (std::abs(pads[i]) >= kExtentLimit || std::abs(pads[rank + i]) >= kExtentLimit)
       return node.invalid("its padding must be below 2^30");
     if (pads[i] < 0 || pads[rank + i] < 0)

@@ -38,7 +38,7 @@ public:
     ByAxis result(node, rank, count);
     if (node.has(input) && elementCount(node.input(input).getType()) != count)
       return node.invalid("it has " + Twine(elementCount(node.input(input).getType()).value()) +
-                          " axes, and values for " + Twine(count) + " axes");
+                          " axes and values for " + Twine(count) + " axes, both numbers must be equal");
     if (!node.has(input) && count > rank)
       return node.invalid("it has values for " + Twine(count) +
                           " axes, and the number of dimensions of its input is only " + Twine(rank));

@@ -439,7 +439,7 @@ TEST_CASE("a state is updated after all have read it", "[placement]") {
   update.endNs = update.startNs + duration;
   Status status = validatePlacement(problem, bad);
   REQUIRE_FALSE(status);
-  CHECK(status.error().message.find("to update state 't1', 'op2' reads it until") != std::string::npos);
+  CHECK(status.error().message.find("to update state 't1', which operator 'op2' reads until") != std::string::npos);
 }
 
 TEST_CASE("pins and colocation are kept by every solver", "[placement]") {

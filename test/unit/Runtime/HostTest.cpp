@@ -174,8 +174,9 @@ TEST_CASE("commands out of order, on no stream or waiting ahead are refused", "[
     return runOnce(session.get(), x, y) == 0 ? "" : sluice_last_error();
   };
   CHECK(errorOf(1, 0, 0) == "");
-  CHECK(errorOf(2, 0, 0).find("out of issue order: 1 comes next") != std::string::npos);
-  CHECK(errorOf(0, 0, 0).find("out of issue order") != std::string::npos);
+  CHECK(errorOf(2, 0, 0).find("the command is issued out of order: command 1 must be issued next") !=
+        std::string::npos);
+  CHECK(errorOf(0, 0, 0).find("issued out of order") != std::string::npos);
   CHECK(errorOf(1, 99, 0).find("stream 99 does not exist") != std::string::npos);
   CHECK(errorOf(1, SLUICE_STREAM_IN, 0).find("only copies") != std::string::npos);
   CHECK(errorOf(1, 0, 1).find("wait for command 1, which is not issued yet") != std::string::npos);

@@ -166,7 +166,8 @@ TEST_CASE("texts and numbers become each other", "[runtime][strings]") {
   in = elements(Literals{"1", "0x10", "1"});
   read[0] = in.data();
   CHECK(runStringFunction(store, SLUICE_STRING_TO_NUMBER, read, settings) == 3);
-  CHECK(store.problem() == "text '0x10' is not a number of the type it is cast to, element 1, give decimal numbers");
+  CHECK(store.problem() ==
+        "text '0x10' is not a number of the type to which the model casts it, element 1, give decimal numbers");
   CHECK(runStringFunction(store, SLUICE_STRING_TO_NUMBER, read, Settings().number(3).number(9).bytes) == 1);
 }
 
