@@ -234,9 +234,9 @@ class Checker:
                 kept[new.end] = (end, old)
             touches = self.plan.residencies[old].touches.values()
             if creator is None or not all(self.may_displace(touch, old, r, creator) for touch in touches):
-                self.report("overlap", f"{self.name(r)} overlaps {self.name(old)}, and some command that uses the "
-                                       "one is not ordered "
-                            "before the command that creates the other one", f"residencies[{r}]")
+                self.report("overlap", f"{self.name(r)} overlaps {self.name(old)}, and a command that uses "
+                                       f"{self.name(old)} is not ordered before the one that creates {self.name(r)}",
+                            f"residencies[{r}]")
         kept[new.offset] = (new.end, r)
         ranges.update(kept)
         starts[first:stop] = sorted(kept)
