@@ -503,7 +503,7 @@ Status RunSession::takeStates(const RunSession &from) {
         std::find_if(states.begin(), states.end(), [&](const HostTensor &state) { return state.name == name; });
     if (found == states.end())
       return makeError(ErrorCode::Internal, "state '", name,
-                       "' is not in the plan before, this is a bug of Sluice, please report it");
+                       "' is not in the previous plan, this is a bug of Sluice, please report it");
     SLUICE_RETURN_IF_ERROR(writeState(i, found->bytes.data(), static_cast<int64_t>(found->bytes.size())));
   }
   return {};
