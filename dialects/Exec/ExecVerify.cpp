@@ -645,7 +645,7 @@ LogicalResult ProgramOp::verifyRegions() {
         if (extent % count != 0)
           return state.emitOpError() << "C3: '" << state.getTensor() << "' has an extent of " << extent
                                      << " in dimension " << dim
-                                     << ", which must be a multiple of its number of blocks, " << count << "";
+                                     << ", which must be a multiple of its number of blocks, " << count;
       }
     }
     auto type = dyn_cast<RankedTensorType>(state.getType());
