@@ -21,7 +21,7 @@ Status validateCuts(const CutProblem &problem, const CutSolution &solution) {
   const std::vector<size_t> &firsts = solution.firsts;
   if (firsts.size() != static_cast<size_t>(problem.stages) || firsts.front() != 0)
     return bad("there are ", firsts.size(), " stages instead of ", problem.stages,
-               ", or the first does not begin with the program");
+               ", or the first stage does not begin at the first operator");
   int64_t pace = 0, bytes = 0;
   for (size_t s = 0; s < firsts.size(); ++s) {
     const size_t end = s + 1 < firsts.size() ? firsts[s + 1] : problem.workNs.size();

@@ -78,7 +78,7 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
     if (part != OffloadSolution::kCpu && (part < 0 || static_cast<uint32_t>(part) >= problem.accelerators))
       return fail("node '", node.name, "' is on accelerator ", part, ", and there are only ", problem.accelerators);
     if (node.colour >= 0 && partOfColour.emplace(node.colour, part).first->second != part)
-      return fail("node '", node.name, "' is not on the device of the other nodes of colour ", node.colour);
+      return fail("node '", node.name, "' must be on the device of the other nodes of its colorClass, ", node.colour);
     if (part == OffloadSolution::kCpu)
       continue;
     if (!node.supported)

@@ -64,8 +64,8 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
   auto branch = [&](int64_t index, int64_t isLeaf, StringRef name) -> FailureOr<Branch> {
     const size_t count = isLeaf ? targets.size() : features.size();
     if (index < 0 || static_cast<size_t>(index) >= count)
-      return node.invalid("its " + name + " refer to " + (isLeaf ? "leaf " : "node ") + Twine(index) + ", and its " +
-                          Twine(count) + (isLeaf ? " leaves" : " nodes") + " are numbered from 0");
+      return node.invalid("its " + name + " refer to " + (isLeaf ? "leaf " : "node ") + Twine(index) + ", and it has " +
+                          Twine(count) + (isLeaf ? " leaves" : " nodes") + ", numbered from 0");
     return Branch{isLeaf != 0, index};
   };
   std::vector<Numbers> sets(features.size());

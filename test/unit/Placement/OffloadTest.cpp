@@ -181,7 +181,7 @@ TEST_CASE("the offload validator sees each broken rule", "[offload]") {
   }
   SECTION("colours apart") {
     bad.part[3] = bad.part[4] == 0 ? 1 : 0;
-    expected = "of the other nodes of colour";
+    expected = "of the other nodes of its colorClass";
   }
   SECTION("not supported") {
     bad.part.assign(12, 0);
