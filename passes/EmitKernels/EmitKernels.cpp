@@ -42,7 +42,7 @@ Operation *operatorOf(func::FuncOp function) {
       !llvm::equal(function.getBody().front().getTerminator()->getOperands(), found->getResults())) {
     function.emitError()
         << "is not a kernel, attribute '" << DataflowDialect::KernelAttrHelper::getNameStr()
-        << "', write exactly one operator of the dataflow dialect beside reshapes of arguments, and return the "
+        << "', write exactly one operator of the dataflow dialect, not counting reshapes of arguments, and return the "
         << "results of the operator";
     return nullptr;
   }

@@ -6,7 +6,7 @@
 // RUN: not sluice-opt %s --dataflow-emit-kernels=precision=f8 2>&1 | FileCheck %s --check-prefix=PRECISION
 // PRECISION: error: 'f8' is unknown, option 'precision', use f32, tf32, bf16 or f16
 
-// expected-error @+1 {{is not a kernel, attribute 'dataflow.kernel', write exactly one operator of the dataflow dialect beside reshapes of arguments, and return the results of the operator}}
+// expected-error @+1 {{is not a kernel, attribute 'dataflow.kernel', write exactly one operator of the dataflow dialect, not counting reshapes of arguments, and return the results of the operator}}
 func.func @two(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel} {
   %0 = dataflow.unary tanh %x : tensor<8xf32>
   %1 = dataflow.unary tanh %0 : tensor<8xf32>

@@ -540,7 +540,7 @@ Value activate(NodeContext &node, Value x, StringRef activation, double first, d
                                             .Default(std::nullopt);
   if (kind)
     return node.unary(*kind, x, first, second);
-  (void)node.unsupported("its activation is '" + activation + "'");
+  (void)node.unsupported("its activation is '" + activation + "', which is not supported");
   return {};
 }
 

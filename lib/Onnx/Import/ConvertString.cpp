@@ -37,7 +37,7 @@ LogicalResult stringNormalizer(NodeContext &node) {
   std::string locale = node.stringOr("locale", "");
   for (StringRef language : {"tr", "az", "lt"})
     if (StringRef(locale).starts_with(language))
-      return node.unsupported("its locale is '" + locale + "'");
+      return node.unsupported("its locale is '" + locale + "', which is not supported");
   FailureOr<StringCase> change = node.choiceOr<StringCase>(
       "case_change_action", "NONE",
       {{"NONE", StringCase::unchanged}, {"LOWER", StringCase::lower}, {"UPPER", StringCase::upper}});
