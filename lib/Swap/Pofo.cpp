@@ -340,10 +340,10 @@ private:
 Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParams &params) {
   const size_t n = chain.stages.size();
   if (n == 0 || chain.memoryBytes < 0 || params.memoryParts < 1 || !(params.tolerance >= 0))
-    return makeError(ErrorCode::InvalidInput, "the number of stages, ", n, ", the memory of ", chain.memoryBytes,
-                     " bytes, its division into ", params.memoryParts, " parts or the tolerance of ", params.tolerance,
-                     " is out of range, in solver 'pofo', give at least one stage, one part, and a tolerance and a "
-                     "memory of at least 0");
+    return makeError(
+        ErrorCode::InvalidInput, n, " stages, ", chain.memoryBytes, " bytes of memory, ", params.memoryParts,
+        " parts or a tolerance of ", params.tolerance,
+        " is out of range, in solver 'pofo', give at least 1 stage and 1 part, and no negative memory or tolerance");
   if (n > kMaxStages)
     return makeError(ErrorCode::Unsupported, "the chain has ", n, " stages, and POFO supports at most ", kMaxStages,
                      ", use --solver search=default");
