@@ -131,7 +131,7 @@ exec.program @p parameters 512 state 64 {
   exec.step {
     %w = exec.home parameter 0 in @disk bytes 64 tensor "w"
     %w_0 = exec.slot @host at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: only exec.read may read from a file, only exec.write may write to one}}
+    // expected-error @+1 {{C9: only exec.read may read from a file, only exec.write may write to a file, and the other end must not be a file}}
     %e = exec.swap_out %w to %w_0 bytes 64 via @bus on @in
   }
 }
@@ -150,7 +150,7 @@ exec.program @p parameters 512 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %w_0 = exec.slot @disk at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: only exec.read may read from a file, only exec.write may write to one}}
+    // expected-error @+1 {{C9: only exec.read may read from a file, only exec.write may write to a file, and the other end must not be a file}}
     %e = exec.read %w to %w_0 bytes 64 via @bus on @in
   }
 }
