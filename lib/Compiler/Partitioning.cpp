@@ -64,6 +64,9 @@ static Expected<SplitProgram> splitOver(func::FuncOp function, std::string_view 
                                         const PartitionParams &params) {
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
   bridged.program.name = name;
+  if (bridged.program.operators.empty())
+    return makeError(ErrorCode::InvalidInput, "model '", name,
+                     "' has no operators to split over devices, option '--devices', leave it out");
   SLUICE_ASSIGN_OR_RETURN(PartitionSolution solution, solvePartition(bridged.program, machine, params));
   return SplitProgram{std::move(bridged.program), std::move(machine), std::move(solution)};
 }
