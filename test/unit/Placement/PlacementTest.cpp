@@ -123,8 +123,9 @@ Instance trainingInstance(uint64_t seed, size_t layers, size_t devices) {
   return instance;
 }
 
-int64_t makespan(const PlacementProblem &problem, const std::string &solver) {
-  Expected<PlacementSolution> solution = solvePlacement(problem, {solver});
+int64_t makespan(const PlacementProblem &problem, const std::string &solver,
+                 int64_t evaluations = PlacementParams().evaluations) {
+  Expected<PlacementSolution> solution = solvePlacement(problem, {solver, evaluations});
   INFO(solver << ": " << (solution ? std::string() : solution.error().message));
   REQUIRE(solution);
   CHECK(solution->makespanNs >= placementLowerBoundNs(problem));
@@ -416,17 +417,22 @@ TEST_CASE("capacities are kept, or the excess is named", "[placement]") {
 }
 
 TEST_CASE("a state is updated after all have read it", "[placement]") {
+  // The order of reads and updates is the subject, so solvers that search get few evaluations.
+  constexpr int64_t kEvaluations = 100;
   for (uint64_t seed = 0; seed < 8; ++seed) {
     for (auto [layers, devices] : {std::pair(3, 2), std::pair(3, 3), std::pair(40, 3)}) {
+      if (layers > 3 && seed >= 2)
+        continue;
       Instance instance = trainingInstance(seed, layers, devices);
       REQUIRE(instance.graph.check());
       for (const std::string &solver : placementSolverNames())
         if (solver != "exhaustive" || layers <= 3)
-          makespan(instance.problem(), solver);
+          makespan(instance.problem(), solver, kEvaluations);
     }
     Instance small = trainingInstance(seed, 3, 2);
+    const int64_t optimum = makespan(small.problem(), "exhaustive");
     for (const std::string &solver : placementSolverNames())
-      CHECK(makespan(small.problem(), "exhaustive") <= makespan(small.problem(), solver));
+      CHECK(optimum <= makespan(small.problem(), solver, kEvaluations));
   }
   // The validator sees an update that does not wait.
   Instance instance = trainingInstance(1, 1, 2);
