@@ -54,20 +54,28 @@ private:
   size_t next = 0;
 };
 
+/// When each worker arrives at its first barrier.
+std::vector<int64_t> startsOf(const BarrierProblem &problem) {
+  std::vector<int64_t> starts(static_cast<size_t>(problem.workers));
+  for (size_t worker = 0; worker < starts.size(); ++worker)
+    starts[worker] = problem.startNs(static_cast<uint32_t>(worker));
+  return starts;
+}
+
 /// A worker's time at the barrier. It ends with the run if the worker does not pass.
 struct Wait {
   int64_t sinceNs, endNs;
 };
 
 std::vector<Wait> waitsOf(const BarrierProblem &problem, const BarrierTrace &trace) {
-  std::vector<int64_t> since(static_cast<size_t>(problem.workers), 0); // -1: busy.
+  std::vector<int64_t> since = startsOf(problem); // -1: busy.
   std::vector<Wait> waits;
   for (const StepRecord &step : trace.steps) {
     waits.push_back({since[step.worker], step.passNs});
     since[step.worker] = step.pushNs;
   }
   for (int64_t sinceNs : since)
-    if (sinceNs >= 0)
+    if (sinceNs >= 0 && sinceNs <= problem.durationNs)
       waits.push_back({sinceNs, problem.durationNs});
   return waits;
 }
@@ -79,16 +87,21 @@ int64_t countTests(const BarrierProblem &problem, const BarrierTrace &trace) {
       tests += (wait.endNs - wait.sinceNs) / problem.retestNs + 1;
     return tests;
   }
-  // All waiting workers test at each time of an arrival.
-  const std::vector<const StepRecord *> arrivals = arrivalsOf(trace);
-  int64_t waiting = tests = problem.workers;
+  // All waiting workers test at each time of an arrival and of a start.
+  std::vector<int64_t> times;
+  for (int64_t startNs : startsOf(problem))
+    if (startNs <= problem.durationNs)
+      times.push_back(startNs);
+  for (const StepRecord *step : arrivalsOf(trace))
+    times.push_back(step->pushNs);
+  std::sort(times.begin(), times.end());
+  int64_t waiting = 0;
   auto passed = trace.steps.begin();
-  for (size_t i = 0; i < arrivals.size(); ++i) {
-    const int64_t nowNs = arrivals[i]->pushNs;
-    for (; passed != trace.steps.end() && passed->passNs < nowNs; ++passed)
+  for (size_t i = 0; i < times.size(); ++i) {
+    for (; passed != trace.steps.end() && passed->passNs < times[i]; ++passed)
       --waiting;
     ++waiting;
-    if (i + 1 == arrivals.size() || arrivals[i + 1]->pushNs > nowNs)
+    if (i + 1 == times.size() || times[i + 1] > times[i])
       tests += waiting;
   }
   return tests;
@@ -113,7 +126,8 @@ tl::unexpected<Error> stepError(const BarrierProblem &problem, size_t index, con
 
 /// Checks that each worker's steps follow one another within the run.
 Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
-  std::vector<int64_t> ends(static_cast<size_t>(problem.workers), 0); // -1: a step that ends after the run.
+  std::vector<int64_t> ends = startsOf(problem); // -1: a step that ends after the run.
+  std::vector<size_t> clocks(ends.size());
   int64_t lastNs = 0;
   for (size_t i = 0; i < trace.steps.size(); ++i) {
     const StepRecord &step = trace.steps[i];
@@ -129,8 +143,13 @@ Status checkTimes(const BarrierProblem &problem, const BarrierTrace &trace) {
       return stepError(problem, i, step, "the step ends after the run");
     if (step.readNs >= 0 && step.readNs < step.passNs)
       return stepError(problem, i, step, "the worker reads the weights before it passes the barrier");
+    const size_t clock = clocks[step.worker]++;
     const double slowness = step.worker < problem.numStragglers() ? problem.slowness : 1;
-    const double leastNs = std::floor(static_cast<double>(problem.stepTime.leastNs()) * slowness);
+    double leastNs = std::floor(static_cast<double>(problem.stepTime.leastNs()) * slowness);
+    if (!problem.recorded.empty()) {
+      const std::vector<int64_t> &stepsNs = problem.recorded[step.worker].stepsNs;
+      leastNs = static_cast<double>(stepsNs[clock % stepsNs.size()]);
+    }
     if (step.pushNs >= 0 && (step.readNs < 0 || static_cast<double>(step.pushNs - step.readNs) < leastNs))
       return stepError(problem, i, step, "the step is shorter than the least time of a step");
     endNs = step.pushNs;
@@ -147,7 +166,7 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
                      view.recorded(), " for each of ", trace.steps.size(),
                      " steps, in the barrier simulation, this is a bug of Sluice, please report it");
   Replay before(trace, problem.workers), now(trace, problem.workers);
-  std::vector<int64_t> waitsSince(static_cast<size_t>(problem.workers), 0);
+  std::vector<int64_t> waitsSince = startsOf(problem);
   std::vector<int64_t> seen;
   std::unordered_set<uint32_t> distinct;
   for (size_t i = 0; i < trace.steps.size(); ++i) {
@@ -176,7 +195,7 @@ Status checkViews(const BarrierProblem &problem, const BarrierTrace &trace) {
   }
   now.advance(problem.durationNs, true);
   for (size_t worker = 0; worker < waitsSince.size(); ++worker)
-    if (problem.retestNs == 0 && waitsSince[worker] >= 0 &&
+    if (problem.retestNs == 0 && waitsSince[worker] >= 0 && waitsSince[worker] <= problem.durationNs &&
         (view.size == 0 || (view.isAll && now.least() >= now.clocks[worker] - barrier.staleness)))
       return makeError(ErrorCode::Internal, "worker ", worker,
                        " still waits at the end although the barrier lets it pass, run under ", barrierText(barrier),

@@ -131,6 +131,18 @@ Status BarrierProblem::check() const {
     return makeError(
         ErrorCode::InvalidInput, "a time of ", retestNs,
         " ns between two tests of a barrier is out of range, in the barrier simulation, give 0 to 1e15 ns");
+  if (!recorded.empty() && (static_cast<int64_t>(recorded.size()) != workers || stragglers != 0))
+    return makeError(ErrorCode::InvalidInput, recorded.size(), " workers are recorded, ", workers,
+                     " are simulated and a share of ", stragglers,
+                     " is slower, in the barrier simulation, simulate the recorded workers without stragglers");
+  for (const RecordedWorker &worker : recorded) {
+    auto isTime = [](int64_t timeNs) { return timeNs >= 1 && timeNs <= kLongestNs; };
+    if (worker.startNs < 0 || worker.startNs > kLongestNs || worker.stepsNs.empty() ||
+        !std::all_of(worker.stepsNs.begin(), worker.stepsNs.end(), isTime))
+      return makeError(ErrorCode::InvalidInput, "worker ", &worker - recorded.data(),
+                       " has no steps, or times out of range, in the barrier simulation, give a start from 0 to 1e15 "
+                       "ns and steps of 1 to 1e15 ns");
+  }
   SLUICE_RETURN_IF_ERROR(barrier.check());
   SLUICE_RETURN_IF_ERROR(stepTime.check());
   return exchange.check();

@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kMostSteps = size_t(1) << 24, kMostSampled = size_t(1) << 26, kMostEvents = size_t(1) << 28;
 
 /// Events of the same time are handled in this order. Waiting workers test after arrivals and polls.
-enum class EventKind : uint8_t { Computed, Arrival, Poll, Read };
+enum class EventKind : uint8_t { Computed, Arrival, Start, Poll, Read };
 
 struct Event {
   int64_t timeNs;
@@ -47,9 +47,9 @@ struct Event {
 
 struct WorkerState {
   Rng stepTimes;
-  size_t record = 0;        ///< Index of its latest step.
-  int64_t updatesRead = 0;  ///< Updates that had arrived when it last read.
-  int64_t waitsSinceNs = 0; ///< -1: it does not wait.
+  size_t record = 0;         ///< Index of its latest step.
+  int64_t updatesRead = 0;   ///< Updates that had arrived when it last read.
+  int64_t waitsSinceNs = -1; ///< -1: it does not wait.
 };
 
 class Simulation {
@@ -78,11 +78,14 @@ public:
   }
 
   Expected<BarrierRun> run() {
-    // At the start all workers pass at once.
+    // Workers that start at the same time pass at once.
     if (samples && static_cast<size_t>(numWorkers * viewSize) > kMostSampled)
       return tooLarge();
     for (uint32_t worker = 0; worker < numWorkers; ++worker)
-      beginWaiting(worker, 0);
+      if (const int64_t startNs = problem.startNs(worker); startNs == 0)
+        beginWaiting(worker, 0);
+      else
+        schedule(startNs, EventKind::Start, worker);
     test(0);
     while (!events.empty()) {
       const Event event = events.top();
@@ -137,6 +140,8 @@ private:
     }
     case EventKind::Arrival:
       return arrive(event.worker, event.timeNs);
+    case EventKind::Start:
+      return beginWaiting(event.worker, event.timeNs);
     case EventKind::Poll:
       testing.push_back(event.worker);
       isArrived = true;
@@ -228,13 +233,22 @@ private:
     state.updatesRead = result.metrics.updates;
     lateSum += perWorker(clocks.lacking(clocks.clock(worker)));
     ++numReads;
-    const double slowness = worker < numSlow ? problem.slowness : 1;
-    const auto stepNs = static_cast<double>(problem.stepTime.draw(state.stepTimes)) * slowness;
     int64_t readyNs = saturatingAdd(nowNs, pulling.transferNs);
     if (problem.exchange.kind == Exchange::Kind::Server)
       readyNs = saturatingAdd(readyNs, problem.exchange.latencyNs);
-    readyNs = saturatingAdd(readyNs, std::llround(std::min(stepNs, 4e18)));
+    readyNs = saturatingAdd(readyNs, stepNs(worker));
     schedule(readyNs, problem.exchange.kind == Exchange::Kind::Free ? EventKind::Arrival : EventKind::Computed, worker);
+  }
+
+  /// The time of the worker's next step.
+  int64_t stepNs(uint32_t worker) {
+    if (!problem.recorded.empty()) {
+      const std::vector<int64_t> &stepsNs = problem.recorded[worker].stepsNs;
+      return stepsNs[static_cast<size_t>(clocks.clock(worker)) % stepsNs.size()];
+    }
+    const double slowness = worker < numSlow ? problem.slowness : 1;
+    const auto drawnNs = static_cast<double>(problem.stepTime.draw(workers[worker].stepTimes));
+    return std::llround(std::min(drawnNs * slowness, 4e18));
   }
 
   double perWorker(int64_t count) const { return static_cast<double>(count) / static_cast<double>(numWorkers); }

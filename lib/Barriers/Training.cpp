@@ -251,6 +251,7 @@ TrainingTrace traceOf(const std::vector<std::vector<RankStep>> &ranks) {
     endNs = std::min(endNs, steps.back().pushNs);
   }
   TrainingTrace result;
+  result.beginNs = beginNs;
   result.durationNs = endNs - beginNs;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     for (const RankStep &step : ranks[rank]) {

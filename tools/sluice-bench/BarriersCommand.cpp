@@ -13,6 +13,7 @@
 #include "Timing.h"
 #include "sluice/Barriers/CheckTrace.h"
 #include "sluice/Optimize/Parallel.h"
+#include "sluice/Support/Json.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
@@ -30,7 +31,7 @@ struct BarriersOptions {
   std::vector<std::string> figures, barriers;
   int64_t workers = 100, shards = 1, seeds = 5;
   std::string duration = "100s", stepTime = "exponential:1s,1s", exchange = "free", machine = "v100-16gb", bytes = "0B",
-              retest = "0s", format = "text";
+              retest, fromRun, format = "text";
   double stragglers = 0, slowness = 1;
   int threads = 0;
 
@@ -192,14 +193,68 @@ constexpr Metric kMetrics[] = {
      [](const BarrierMetrics &m) { return static_cast<double>(m.modelMessages) / static_cast<double>(m.updates); }},
 };
 
+/// The ranks of a run, from the report that `sluice run --barrier` prints: their starts, the times of their steps, and
+/// the mean time between two tests, or the time that was asked for if no test failed.
+Expected<BarrierProblem> recordedProblem(const std::string &path) {
+  SLUICE_ASSIGN_OR_RETURN(Json json, readJsonFile(path));
+  const JsonReader report(json, path);
+  BarrierProblem problem;
+  SLUICE_ASSIGN_OR_RETURN(JsonReader common, report.member("common"));
+  SLUICE_ASSIGN_OR_RETURN(problem.durationNs, common.integer("durationNs"));
+  SLUICE_ASSIGN_OR_RETURN(problem.retestNs, report.integer("retestNs"));
+  SLUICE_ASSIGN_OR_RETURN(JsonReader ranks, report.member("ranks"));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, ranks.elements());
+  constexpr int64_t kMost = 1'000'000'000'000'000;
+  double waitedNs = 0, failed = 0;
+  for (const JsonReader &rank : elements) {
+    const char *const keys[] = {"passNs", "pushNs", "waitNs", "tests"};
+    std::vector<int64_t> lists[4];
+    for (size_t k = 0; k < 4; ++k) {
+      SLUICE_ASSIGN_OR_RETURN(JsonReader list, rank.member(keys[k]));
+      SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> values, list.elements());
+      for (const JsonReader &value : values) {
+        SLUICE_ASSIGN_OR_RETURN(const int64_t number, value.asInteger());
+        if (number < 0 || number > kMost)
+          return makeError(ErrorCode::InvalidInput, number, " is out of range, ", value.where(),
+                           ", give a number from 0 to 1e15");
+        lists[k].push_back(number);
+      }
+      if (lists[k].empty() || lists[k].size() != lists[0].size())
+        return makeError(ErrorCode::InvalidInput, "the rank has ", lists[0].size(), " steps and ", lists[k].size(),
+                         " entries in '", keys[k], "', ", rank.where(), ", give one entry for each of its steps");
+    }
+    const auto &[passNs, pushNs, waitNs, tests] = lists;
+    RecordedWorker worker;
+    worker.startNs = std::max<int64_t>(passNs[0] - waitNs[0], 0);
+    for (size_t i = 0; i < passNs.size(); ++i) {
+      worker.stepsNs.push_back(std::max<int64_t>(pushNs[i] - passNs[i], 1));
+      if (tests[i] > 1) {
+        waitedNs += static_cast<double>(waitNs[i]);
+        failed += static_cast<double>(tests[i] - 1);
+      }
+    }
+    problem.recorded.push_back(std::move(worker));
+  }
+  problem.workers = static_cast<int64_t>(problem.recorded.size());
+  if (failed > 0)
+    problem.retestNs = std::max<int64_t>(std::llround(waitedNs / failed), 1);
+  return problem;
+}
+
 Expected<BarrierProblem> settingOf(const BarriersOptions &options) {
   BarrierProblem problem;
-  problem.workers = options.workers;
-  problem.stragglers = options.stragglers;
-  problem.slowness = options.slowness;
-  SLUICE_ASSIGN_OR_RETURN(problem.durationNs, parseDuration(options.duration));
-  SLUICE_ASSIGN_OR_RETURN(problem.stepTime, parseStepTime(options.stepTime));
-  SLUICE_ASSIGN_OR_RETURN(problem.retestNs, parseDuration(options.retest));
+  if (!options.fromRun.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(problem, recordedProblem(options.fromRun));
+  } else {
+    problem.workers = options.workers;
+    problem.stragglers = options.stragglers;
+    problem.slowness = options.slowness;
+    SLUICE_ASSIGN_OR_RETURN(problem.durationNs, parseDuration(options.duration));
+    SLUICE_ASSIGN_OR_RETURN(problem.stepTime, parseStepTime(options.stepTime));
+  }
+  if (!options.retest.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(problem.retestNs, parseDuration(options.retest));
+  }
   if (options.exchange != "free") {
     SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
     SLUICE_ASSIGN_OR_RETURN(int64_t bytes, parseBytes(options.bytes));
@@ -245,8 +300,9 @@ Status runExperiment(const BarriersOptions &options) {
     }
     driver::printJson({{"benchmark", "barriers"},
                        {"seeds", options.seeds},
-                       {"workers", options.workers},
+                       {"workers", setting.workers},
                        {"durationNs", setting.durationNs},
+                       {"retestNs", setting.retestNs},
                        {"barriers", std::move(rows)}});
     return {};
   }
@@ -283,15 +339,24 @@ void addBarriersCommand(CLI::App &app, Action &action) {
   auto addSetting = [&](const char *name, auto &value, const char *description) {
     return driver::addOption(*command, name, value, description)->needs(barrier)->capture_default_str();
   };
-  addSetting("--workers", options->workers, "number of workers of the experiment");
-  addSetting("--duration", options->duration, "simulated time of a run")->type_name("TIME");
+  CLI::Option *fromRun = driver::addOption(*command, "--from-run", options->fromRun,
+                                           "simulate the ranks of a report of 'sluice run --barrier --format json': "
+                                           "their starts, the times of their steps, the time between tests and the "
+                                           "duration")
+                             ->needs(barrier)
+                             ->type_name("FILE");
+  addSetting("--workers", options->workers, "number of workers of the experiment")->excludes(fromRun);
+  addSetting("--duration", options->duration, "simulated time of a run")->type_name("TIME")->excludes(fromRun);
   addSetting("--step-time", options->stepTime,
              "fixed:TIME, uniform:BASE,SPREAD, exponential:BASE,MEAN, lognormal:MEDIAN,SIGMA")
-      ->type_name("DISTRIBUTION");
-  addSetting("--stragglers", options->stragglers, "share of slow workers, from 0 to 1");
-  addSetting("--slowness", options->slowness, "factor by which steps of slow workers are longer");
-  addSetting("--retest", options->retest,
-             "time from a failed test of a barrier to the next test; 0s: test at each arrival of an update")
+      ->type_name("DISTRIBUTION")
+      ->excludes(fromRun);
+  addSetting("--stragglers", options->stragglers, "share of slow workers, from 0 to 1")->excludes(fromRun);
+  addSetting("--slowness", options->slowness, "factor by which steps of slow workers are longer")->excludes(fromRun);
+  driver::addOption(*command, "--retest", options->retest,
+                    "time from a failed test of a barrier to the next test; 0s, or by default without --from-run: test "
+                    "at each arrival of an update")
+      ->needs(barrier)
       ->type_name("TIME");
   addSetting("--exchange", options->exchange,
              "exchange of updates: free (takes no time), server (sharded parameter server) or peers")

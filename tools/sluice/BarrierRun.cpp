@@ -385,6 +385,9 @@ CommonMetrics metricsOf(const BarrierRunOptions &options, const BarrierOutcome &
   problem.workers = options.numRanks;
   problem.barrier = options.barrier;
   problem.durationNs = std::max<int64_t>(common.durationNs, 1);
+  // A rank that starts late does not wait before its start. The metrics need no times of steps.
+  for (const std::vector<RankStep> &steps : outcome.ranks)
+    problem.recorded.push_back({steps.front().arriveNs - common.beginNs, {}});
   return {measureTrace(problem, common.trace), common.durationNs};
 }
 
@@ -487,6 +490,7 @@ Json barrierOutcomeToJson(const BarrierRunOptions &options, const BarrierOutcome
   json["barrier"] = barrierText(options.barrier);
   json["steps"] = options.steps;
   json["firstStep"] = outcome.firstStep;
+  json["retestNs"] = options.retestNs;
   json["windowBytes"] = outcome.windowBytes;
   for (size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
     const RankSummary summary = summaryOf(outcome.ranks[rank], staleness[rank]);

@@ -65,6 +65,12 @@ struct Exchange {
 /// has at most half of the link's duplex rate. Fails if the machine has none of these links.
 Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int64_t bytes, int64_t shards);
 
+/// The times of a worker that really trained.
+struct RecordedWorker {
+  int64_t startNs = 0;          ///< When it arrives at its first barrier.
+  std::vector<int64_t> stepsNs; ///< The time from each read of the model to the arrival of the update.
+};
+
 struct BarrierProblem {
   int64_t workers = 100; ///< 1 to kMostWorkers
   int64_t durationNs = 100'000'000'000;
@@ -72,6 +78,9 @@ struct BarrierProblem {
   StepTime stepTime;
   double stragglers = 0; ///< Share of slow workers, in [0, 1]. The slow workers have the lowest numbers.
   double slowness = 1;   ///< Factor on the step times of slow workers, 1 to 1e6.
+  /// If not empty: one for each worker, and stepTime, stragglers and slowness must be those of a problem without
+  /// stragglers. A worker's steps take the recorded times in their order, then the same times again.
+  std::vector<RecordedWorker> recorded;
   Exchange exchange;
   /// Time from a test that a worker does not pass to its next test. If it is 0, the worker tests again when any update
   /// arrives, as in the thesis's simulator.
@@ -80,6 +89,8 @@ struct BarrierProblem {
 
   Status check() const;
   int64_t numStragglers() const;
+  /// When the worker arrives at its first barrier.
+  int64_t startNs(uint32_t worker) const { return recorded.empty() ? 0 : recorded[worker].startNs; }
 };
 
 /// One step of one worker; times from the start of the run.

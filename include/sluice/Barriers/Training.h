@@ -85,6 +85,7 @@ Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const Barrie
 /// the records of each rank, none empty.
 struct TrainingTrace {
   BarrierTrace trace;
+  int64_t beginNs = 0; ///< By the clock of the records.
   int64_t durationNs = 0;
 };
 TrainingTrace traceOf(const std::vector<std::vector<RankStep>> &ranks);

@@ -149,6 +149,21 @@ TEST_CASE("forbidden traces are found", "[barriers]") {
   CHECK_THAT(changed([](BarrierRun &r) { r.metrics.sequence.back() += 0.2; }), Contains("metric sequence"));
 }
 
+TEST_CASE("a step that is shorter than its record is found", "[barriers]") {
+  BarrierProblem problem = sampledProblem();
+  problem.workers = 2;
+  problem.barrier = *parseBarrier("bsp");
+  problem.recorded = {{0, {3'000'000'000, 2'000'000'000}}, {1'000'000'000, {2'000'000'000}}};
+  Expected<BarrierRun> run = simulateBarrier(problem);
+  REQUIRE(run);
+  REQUIRE(checkTrace(problem, *run));
+  problem.recorded[0].stepsNs[0] += 1;
+  CHECK_THAT(fault(problem, *run), Catch::Contains("shorter than the least time of a step"));
+  problem.recorded[0].stepsNs[0] -= 1;
+  problem.recorded[1].startNs += 1;
+  CHECK_THAT(fault(problem, *run), Catch::Contains("has not ended"));
+}
+
 TEST_CASE("a full view that lets pass is not waited for", "[barriers]") {
   BarrierProblem problem = sampledProblem();
   problem.barrier = *parseBarrier("bsp");

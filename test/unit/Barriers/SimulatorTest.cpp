@@ -206,6 +206,53 @@ TEST_CASE("workers that are equally fast have a schedule known by hand", "[barri
   CHECK(stale.mostSteps == 5);
 }
 
+TEST_CASE("recorded workers take their own times", "[barriers]") {
+  // The second worker starts 3 s later, and the third step of each worker takes as long as its first.
+  BarrierProblem problem = problemOf("bsp", 2, 14);
+  problem.recorded = {{0, {1 * kSecond, 2 * kSecond}}, {3 * kSecond, {2 * kSecond, 1 * kSecond}}};
+  for (int64_t retestNs : {int64_t(0), kSecond / 4}) {
+    problem.retestNs = retestNs;
+    const BarrierRun run = simulated(problem);
+    std::vector<int64_t> pushes[2];
+    for (const StepRecord &step : run.trace.steps)
+      if (step.pushNs >= 0)
+        pushes[step.worker].push_back(step.pushNs / kSecond);
+    // Rounds begin at 0 and 3 s (the first), and at 5, 7, 9, 11 and 13 s.
+    CHECK(pushes[0] == std::vector<int64_t>{1, 7, 8, 11, 12});
+    CHECK(pushes[1] == std::vector<int64_t>{5, 6, 9, 10, 13, 14});
+    // The first worker waits from 1 to 5, 8 to 9 and 12 to 13 s, the other from 6 to 7 and 10 to 11 s.
+    CHECK(run.metrics.waitingShare == Approx(8.0 / 28));
+  }
+  problem.barrier = *parseBarrier("asp");
+  problem.retestNs = 0;
+  const BarrierMetrics free = simulated(problem).metrics;
+  CHECK(free.waitingShare == 0);
+  CHECK(free.mostSteps == 9);
+  CHECK(free.leastSteps == 7);
+  // A worker that starts after the end neither waits nor tests.
+  problem.recorded[1].startNs = 15 * kSecond;
+  const BarrierMetrics alone = simulated(problem).metrics;
+  CHECK(alone.leastSteps == 0);
+  CHECK(alone.waitingShare == 0);
+
+  auto refused = [](const BarrierProblem &wrong) {
+    const Status status = wrong.check();
+    return status ? std::string() : status.error().message;
+  };
+  CHECK(refused(problem).empty());
+  BarrierProblem wrong = problem;
+  wrong.workers = 3;
+  CHECK_THAT(refused(wrong), Catch::Contains("2 workers are recorded, 3 are simulated"));
+  wrong = problem;
+  wrong.stragglers = 0.5;
+  CHECK_THAT(refused(wrong), Catch::Contains("simulate the recorded workers without stragglers"));
+  for (const RecordedWorker &worker : {RecordedWorker{0, {}}, RecordedWorker{-1, {1}}, RecordedWorker{0, {0}}}) {
+    wrong = problem;
+    wrong.recorded[1] = worker;
+    CHECK_THAT(refused(wrong), Catch::Contains("worker 1 has no steps, or times out of range"));
+  }
+}
+
 TEST_CASE("a poll passes later than a test at each arrival", "[barriers]") {
   BarrierProblem problem = problemOf("bsp", 2, 12);
   problem.stepTime = *parseStepTime("fixed:1s");
