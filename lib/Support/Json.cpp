@@ -113,7 +113,22 @@ private:
 
 } // namespace
 
+/// What a file of another format is told, such as a model where a plan is expected; empty if `text` may be JSON.
+static std::string otherFormat(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos)
+    return "the text is empty";
+  // 0xEF begins the byte order mark, which the parser skips.
+  if (std::string_view("{[\"-0123456789tfn\xEF").find(text[first]) != std::string_view::npos)
+    return "";
+  constexpr char kDigits[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(text[first]);
+  return concat("the text is not JSON, its first byte is 0x", kDigits[byte >> 4], kDigits[byte & 15]);
+}
+
 Expected<Json> parseJson(std::string_view text, std::string_view origin) {
+  if (const std::string problem = otherFormat(text); !problem.empty())
+    return makeError(ErrorCode::InvalidInput, problem, ", in '", origin, "', give JSON");
   Builder builder;
   try {
     if (Json::sax_parse(text.begin(), text.end(), &builder))

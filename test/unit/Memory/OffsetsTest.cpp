@@ -124,7 +124,7 @@ TEST_CASE("infeasible packings say by how much", "[memory]") {
     Expected<OffsetSolution> solution = solve(problem);
     REQUIRE_FALSE(solution);
     CHECK(solution.error().code == ErrorCode::Infeasible);
-    CHECK(solution.error().message.find("live at time 2, which exceeds the capacity of 15 B by 2 B") !=
+    CHECK(solution.error().message.find("live at time 2 need 17 B, which exceeds the capacity of 15 B by 2 B") !=
           std::string::npos);
   }
   // The bound allows 8; blocks that never split need 9.

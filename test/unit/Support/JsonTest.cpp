@@ -41,13 +41,21 @@ TEST_CASE("what is written is read", "[support]") {
 }
 
 TEST_CASE("malformed text names file and place", "[support]") {
-  CHECK_THAT(errorOf(""), Contains("line 1"));
+  CHECK_THAT(errorOf(""), Contains("is empty"));
   CHECK_THAT(errorOf("{\"a\":\n 1,}"), Contains("line 2"));
   for (const char *text : {"{", "[1 2]", "{\"a\"}", "nul", "[1]x", "\"\x80\"", "[1e999]", "NaN", "{'a':1}", "[01]",
                            "\"\\ud800\"", "// c\n1"}) {
     CAPTURE(text);
     errorOf(text);
   }
+}
+
+TEST_CASE("text of another format is not called malformed", "[support]") {
+  const auto problem = [](std::string_view text) { return parseJson(text, "model.onnx").error().message; };
+  CHECK(problem(" \x08\x07") == "the text is not JSON, its first byte is 0x08, in 'model.onnx', give JSON");
+  CHECK(problem("\xff{") == "the text is not JSON, its first byte is 0xff, in 'model.onnx', give JSON");
+  CHECK(problem(" \n") == "the text is empty, in 'model.onnx', give JSON");
+  CHECK(parseJson("\xEF\xBB\xBF[1]", "bom").has_value());
 }
 
 TEST_CASE("duplicate keys are refused at any depth", "[support]") {
