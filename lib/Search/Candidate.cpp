@@ -286,14 +286,13 @@ std::optional<Candidate> CandidateSpace::recomputingAs(const Plan &plan) const {
   return candidate;
 }
 
-std::optional<Candidate> CandidateSpace::extended(const Candidate &candidate, const FoldedGraph &folded,
-                                                  FoldedGraph::Pattern pattern) const {
+std::optional<Candidate> CandidateSpace::extended(const Candidate &candidate, const FoldedGraph &folded) const {
   if (candidate.allocator == Allocator::Stays && !plansStays())
     return std::nullopt;
   Candidate result = candidate;
-  result.order = folded.expandOrder(candidate.order, pattern);
+  result.order = folded.expandOrder(candidate.order);
   if (candidate.recomputed)
-    result.recomputed = recompute(folded.expandRecomputation(candidate.recomputed->choice, pattern));
+    result.recomputed = recompute(folded.expandRecomputation(candidate.recomputed->choice));
   // Classes are for the sizes of the small graph.
   for (size_t m = 1; m < result.pools.size(); ++m)
     if (result.pools[m].sizes != sizes[m])

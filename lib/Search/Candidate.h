@@ -99,8 +99,7 @@ public:
   std::optional<Candidate> recomputingAs(const Plan &plan) const;
   /// A candidate for a graph with fewer layers than this space's. Nothing if there is no room for its pools, or if its
   /// allocator is not for this graph.
-  std::optional<Candidate> extended(const Candidate &candidate, const FoldedGraph &folded,
-                                    FoldedGraph::Pattern pattern) const;
+  std::optional<Candidate> extended(const Candidate &candidate, const FoldedGraph &folded) const;
   /// The candidate with the recomputation of a recipe; nothing if the recipe recomputes nothing.
   std::optional<Candidate> recomputing(const Candidate &candidate, const RecomputeRecipe &recipe) const;
   /// Random ready operators one after the other, and random classes with random shares of

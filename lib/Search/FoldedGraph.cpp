@@ -136,18 +136,17 @@ std::vector<DeviceId> FoldedGraph::placement(std::span<const DeviceId> full) con
 }
 
 /// The operator of the folded graph that decides for an operator of the full one; invalid if none does.
-OperatorId FoldedGraph::sourceOf(OperatorId op, Pattern pattern) const {
+OperatorId FoldedGraph::sourceOf(OperatorId op) const {
   if (foldedOf[op.index()].valid() || runOf[op.index()] < 0)
     return foldedOf[op.index()];
   const BlockRun &run = repetition.runs[static_cast<size_t>(runOf[op.index()])];
   const Cut &cut = cuts[static_cast<size_t>(runOf[op.index()])];
-  const bool isFirst = (pattern == Pattern::Before) != run.isReversed;
-  const size_t block = isFirst ? cut.first - 1 : cut.last;
+  const size_t block = run.isReversed ? cut.last : cut.first - 1;
   return foldedOf[repetition.order[run.begin + block * run.period + (positionOf[op.index()] - run.begin) % run.period]
                       .index()];
 }
 
-std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> order, Pattern pattern) const {
+std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> order) const {
   std::vector<double> position(order.size());
   for (size_t at = 0; at < order.size(); ++at)
     position[order[at].index()] = static_cast<double>(at);
@@ -207,7 +206,7 @@ std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> ord
     } else {
       const BlockRun &run = repetition.runs[static_cast<size_t>(r)];
       const size_t block = (positionOf[op.index()] - run.begin) / run.period;
-      const OperatorId source = originalOf[sourceOf(op, pattern).index()];
+      const OperatorId source = originalOf[sourceOf(op).index()];
       const size_t sourceBlock = (positionOf[source.index()] - run.begin) / run.period;
       const double distance = moments[momentOf[static_cast<size_t>(r)]].distance;
       key = keyOf(source) + (static_cast<double>(block) - static_cast<double>(sourceBlock)) * distance;
@@ -238,14 +237,14 @@ std::vector<OperatorId> FoldedGraph::expandOrder(std::span<const OperatorId> ord
   return result;
 }
 
-Recomputation FoldedGraph::expandRecomputation(const Recomputation &recomputation, Pattern pattern) const {
+Recomputation FoldedGraph::expandRecomputation(const Recomputation &recomputation) const {
   std::vector<char> isAgain(folded.numOperators(), 0);
   for (OperatorId op : recomputation.again)
     isAgain[op.index()] = 1;
   Recomputation result;
   result.late.assign(full.numOperators(), false);
   for (size_t i = 0; i < full.numOperators(); ++i) {
-    const OperatorId source = sourceOf(OperatorId(i), pattern);
+    const OperatorId source = sourceOf(OperatorId(i));
     if (!source.valid())
       continue;
     result.late[i] = recomputation.late[source.index()];

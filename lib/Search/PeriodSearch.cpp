@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ResultBounds.h"
 #include "Strategies.h"
 
 #include "sluice/Search/Repetition.h"
@@ -22,6 +23,8 @@ namespace sluice::search {
 static constexpr int64_t kKeptLayers = 8;
 /// Fewer layers are planned as they are.
 static constexpr size_t kLeastLayers = 10;
+/// The search of a graph with more than this share of the operators is hardly faster than that of the whole graph.
+static constexpr double kLargestShare = 0.7;
 /// Candidates that are extended to all layers.
 static constexpr size_t kExtended = 4;
 
@@ -58,16 +61,22 @@ PeriodCandidates candidatesByPeriod(SearchState &state, const PeriodBudget &budg
   if (!folded)
     return result;
   result.share = static_cast<double>(folded->graph().numOperators()) / static_cast<double>(state.graph.numOperators());
+  if (result.share > kLargestShare)
+    return result;
   SearchProblem problem{&folded->graph(), &state.machine, &folded->costs(), scaledCapacities(state, *folded),
                         folded->placement(state.space->placement())};
   SearchParams params = state.params;
-  params.solver = state.recomputes() ? "default" : "no-recompute";
+  params.mayRecompute = state.recomputes();
+  params.solver = "default";
   params.start = nullptr;
   params.progress = nullptr;
   params.evaluations = budget.evaluations;
   params.timeNs = budget.timeNs;
   SearchState inner(problem, params);
   inner.space = inner.spaceFor(problem.placement, {});
+  boundAllPlacements(
+      {inner.graph, inner.machine, inner.costs, inner.capacities, inner.space->placement(), problem.placement},
+      inner.result);
   std::vector<ScoredCandidate> scored = planSeeds(inner, greedySeeds(inner));
   if (!scored.empty())
     scored.insert(scored.begin(), improve(inner, scored));
@@ -75,28 +84,28 @@ PeriodCandidates candidatesByPeriod(SearchState &state, const PeriodBudget &budg
   state.isStopped |= inner.isStopped;
   size_t count = 0;
   std::vector<RecomputeRecipe> recipes;
-  auto add = [&](std::optional<Candidate> genes) {
+  auto add = [&](std::optional<Candidate> genes, std::string_view change) {
     if (genes)
-      extended.push_back({concat("by-period/", count), std::move(*genes)});
+      extended.push_back({concat("by-period/", count, change), std::move(*genes)});
   };
   for (const ScoredCandidate &candidate : scored) {
     if (++count > kExtended)
       break;
-    std::optional<Candidate> genes = state.space->extended(candidate.genes, *folded, FoldedGraph::Pattern::Before);
+    std::optional<Candidate> genes = state.space->extended(candidate.genes, *folded);
     if (!genes)
       continue;
     // The best length of stretches depends on the number of layers.
     const std::shared_ptr<const RecomputedProblem> recomputed = candidate.genes.recomputed;
     if (recomputed && recomputed->recipe)
-      for (double factor : {1.0, 0.5, 2.0}) {
+      for (const auto &[factor, change] : {std::pair(1.0, "/again"), {0.5, "/again-shorter"}, {2.0, "/again-longer"}}) {
         RecomputeRecipe recipe = *recomputed->recipe;
         recipe.stretch *= factor;
         if (std::find(recipes.begin(), recipes.end(), recipe) != recipes.end())
           continue;
         recipes.push_back(recipe);
-        add(state.space->recomputing(*genes, recipe));
+        add(state.space->recomputing(*genes, recipe), change);
       }
-    add(std::move(genes));
+    add(std::move(genes), "");
   }
   return result;
 }

@@ -62,16 +62,20 @@ public:
     return runs;
   }
 
-  /// Adds the disjoint runs of [from, to) of at least `least` blocks: the longest of all, and those on either side of
-  /// it.
-  void addRuns(size_t from, size_t to, size_t least, std::vector<BlockRun> &runs) const {
+  /// Adds disjoint runs of [from, to) of at least `least` blocks: the longest of all, and those on either side of it.
+  /// Stops when it has looked at `labelsLeft` labels, because a sequence with many short runs would take quadratic
+  /// time.
+  void addRuns(size_t from, size_t to, size_t least, std::vector<BlockRun> &runs, size_t &labelsLeft) const {
+    if (to - from > labelsLeft)
+      return;
+    labelsLeft -= to - from;
     const std::vector<BlockRun> found = longest(from, to, least);
     if (found.empty())
       return;
     const BlockRun run = found.front();
-    addRuns(from, run.begin, least, runs);
+    addRuns(from, run.begin, least, runs, labelsLeft);
     runs.push_back(run);
-    addRuns(run.end(), to, least, runs);
+    addRuns(run.end(), to, least, runs, labelsLeft);
   }
 
 private:
@@ -207,10 +211,13 @@ std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &co
     // The runs of other passes over the layers lack at most some of the first and last ones.
     static constexpr size_t kMostMissing = 4;
     const size_t least = std::max(leastBlocks, main.count - std::min(main.count, kMostMissing));
-    finder.addRuns(0, main.begin, least, repetition.runs);
+    // The passes over the layers are few, and so are the runs of a model.
+    static constexpr size_t kMostLooks = 16;
+    size_t labelsLeft = kMostLooks * order->size();
+    finder.addRuns(0, main.begin, least, repetition.runs, labelsLeft);
     const size_t place = repetition.runs.size();
     repetition.runs.push_back(main);
-    finder.addRuns(main.end(), order->size(), least, repetition.runs);
+    finder.addRuns(main.end(), order->size(), least, repetition.runs, labelsLeft);
     alignRuns(graph, repetition, place);
     if (check(graph, costs, placement, repetition))
       return repetition;

@@ -120,7 +120,8 @@ static std::vector<ScoredCandidate> searchByPeriod(SearchState &state) {
 static bool isShortOfPlans(const SearchState &state, Clock::duration onePlan) {
   if (!state.budget.deadline || state.hasEvaluationLimit())
     return false;
-  return (*state.budget.deadline - Clock::now()) * state.threads < onePlan * kManyPlans;
+  // Divided, because a long time times the threads may exceed a duration.
+  return *state.budget.deadline - Clock::now() < onePlan * kManyPlans / state.threads;
 }
 
 /// Searches within the memories' capacities.
@@ -144,7 +145,8 @@ static void searchWithinLimits(SearchState &state) {
     return;
   std::vector<ScoredCandidate> scored;
   const bool isByPeriod = solver == "by-period";
-  if (isByPeriod || (state.breeds() && isShortOfPlans(state, Clock::now() - begin)))
+  const Clock::duration onePlan = Clock::now() - begin;
+  if (state.mayContinue() && (isByPeriod || (state.breeds() && isShortOfPlans(state, onePlan))))
     scored = searchByPeriod(state);
   // More evaluations would take time that depends on the number of layers.
   if (isByPeriod && !scored.empty() && state.hasEvaluationLimit())
@@ -247,8 +249,7 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
     SLUICE_RETURN_IF_ERROR(boundWithFiles(problem, *whole));
     return std::move(*whole);
   }
-  if (!turned.mayRecompute() && own.solver == searchSolverNames().front())
-    own.solver = "no-recompute";
+  own.mayRecompute &= turned.mayRecompute();
   SLUICE_ASSIGN_OR_RETURN(SearchResult result, solveSearch(turned.turned(), own));
   result.plan = turned.turnBack(result.plan);
   SLUICE_RETURN_IF_ERROR(validatePlan(*problem.graph, *problem.machine, result.plan));

@@ -70,8 +70,10 @@ struct SearchState {
   SearchResult result;
 
   /// Solvers that compute again, that use the genetic search, and that are built from greedy plans.
-  bool recomputes() const { return params.solver == "default" || params.solver == "by-period"; }
-  bool breeds() const { return recomputes() || params.solver == "no-recompute"; }
+  bool recomputes() const { return params.mayRecompute && breeds() && params.solver != "no-recompute"; }
+  bool breeds() const {
+    return params.solver == "default" || params.solver == "by-period" || params.solver == "no-recompute";
+  }
   bool isGreedy() const { return breeds() || params.solver == "greedy"; }
   /// The lower bound of the plans that the solver can make.
   int64_t targetNs() const { return recomputes() ? result.lowerBoundNs : result.onceBoundNs; }

@@ -58,8 +58,9 @@ std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &co
                                          std::span<const DeviceId> placement, size_t leastBlocks);
 
 /// Checks a repetition independently of how it was found: each two blocks that follow each other have equal operators,
-/// and each operand comes from the same place, relative to the block. First blocks may read something else where a
-/// block before them would be. Fails naming the operator that differs.
+/// and each operand that an operator writes comes from the same place, relative to the block. First blocks may read
+/// something else where a block before them would be. Which parameters, states and inputs a block reads is not
+/// compared. Fails naming the operator that differs.
 Status check(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
              const Repetition &repetition);
 
@@ -77,12 +78,11 @@ public:
   const CostTable &costs() const { return table; }
   std::vector<DeviceId> placement(std::span<const DeviceId> full) const;
 
-  /// Layers from which those that are left out take their decisions: the last before them, or the first after them.
-  enum class Pattern : uint8_t { Before, After };
   /// A topological order of the full graph, of one of the folded graph. A layer that is left out follows the one before
-  /// it at the distance at which kept layers follow each other.
-  std::vector<OperatorId> expandOrder(std::span<const OperatorId> order, Pattern pattern = Pattern::Before) const;
-  Recomputation expandRecomputation(const Recomputation &recomputation, Pattern pattern = Pattern::Before) const;
+  /// it at the distance at which kept layers follow each other. Here and below, layers that are left out take the
+  /// decisions of the last layer before them.
+  std::vector<OperatorId> expandOrder(std::span<const OperatorId> order) const;
+  Recomputation expandRecomputation(const Recomputation &recomputation) const;
 
 private:
   FoldedGraph(const Graph &full, const Repetition &repetition, int64_t keptLayers)
@@ -94,7 +94,7 @@ private:
   bool cutRuns();
   bool build(const CostTable &costs);
   std::optional<TensorId> redirected(TensorId tensor) const;
-  OperatorId sourceOf(OperatorId op, Pattern pattern) const;
+  OperatorId sourceOf(OperatorId op) const;
 
   const Graph &full;
   const Repetition &repetition;

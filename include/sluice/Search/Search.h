@@ -62,6 +62,8 @@ struct SearchParams {
   /// (1 - leastGain) times that of the best plan on one device. In [0, 1). The reason is that
   /// costs have errors, which are greater if devices share cores and caches.
   double leastGain = 0;
+  /// Whether operators may run more than once with the solvers that compute again, `default` and `by-period`.
+  bool mayRecompute = true;
   /// Clock limit; 0: none. The first candidates are always planned.
   int64_t timeNs = 5'000'000'000;
   /// Number of plans to make; 0: no limit. If this is the only limit, the result is the
@@ -122,10 +124,10 @@ struct SearchResult {
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
 ///  no-recompute as default, but every operator runs once
-///  by-period    as default, for graphs of repeated layers, in a time that depends little on their
-///               number: plans eight of the layers, extends the decisions to all, and plans the
-///               whole graph a few times. As default if no layers are repeated
-///  greedy       four orders x all eviction policies, plans of planSwapStays, and three pools
+///  by-period    as default, for graphs of repeated layers, in a time that grows much more slowly
+///               with their number: plans eight of the layers, extends the decisions to all, and
+///               plans the whole graph a few times. As default if no layers are repeated
+///  greedy       five orders x all eviction policies, plans of planSwapStays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               as swapadvisor, but results overwrite operands that are not read later
@@ -155,7 +157,7 @@ std::vector<std::string> searchSolverNames();
 
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the
 /// capacities. The makespans of `default` and `greedy` never exceed that of `odswap`. With a
-/// given placement and enough evaluations for the greedy plans (at most fifty), the makespan
+/// given placement and enough evaluations for the greedy plans and those that compute again, the makespan
 /// of `default` never exceeds that of `greedy`. If the clock allows `default` and `no-recompute` only
 /// few plans of a graph of repeated layers, they begin with a search by period. If the ideal plan fits, it is returned
 /// at once. The search stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how

@@ -254,6 +254,50 @@ TEST_CASE("a processor's plan is the same on any number of threads", "[search][f
         planToJson(instance.graph, instance.machine, four->plan));
 }
 
+TEST_CASE("no search computes outputs again on a processor with a file", "[search][file]") {
+  // Layers whose operators write an activation for the way back, and an output, which must not be written twice.
+  constexpr int kLayers = 16;
+  Instance instance;
+  instance.machine = plainMachine();
+  Graph &graph = instance.graph;
+  auto run = [&](std::string name, std::vector<TensorId> inputs, std::vector<TensorId> outputs, int64_t ns) {
+    Operator op;
+    op.name = std::move(name);
+    op.kind = "test";
+    op.inputs = std::move(inputs);
+    op.outputs = std::move(outputs);
+    graph.addOperator(op);
+    instance.costs.operatorNs.push_back(ns);
+    return graph.operators().back().outputs.front();
+  };
+  std::vector<TensorId> values = {addTensor(graph, TensorKind::Input, 4096)};
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const TensorId output = addTensor(graph, TensorKind::Activation, 64);
+    graph.mutableTensor(output).isOutput = true;
+    values.push_back(run(concat("f", layer), {values.back(), addTensor(graph, TensorKind::Parameter, 65'536)},
+                         {addTensor(graph, TensorKind::Activation, 2 << 20), output}, 200'000));
+  }
+  TensorId last = run("loss", {values.back()}, {addTensor(graph, TensorKind::Activation, 4096)}, 100'000);
+  for (int layer = kLayers; layer-- > 0;)
+    last = run(concat("b", layer), {last, values[static_cast<size_t>(layer) + 1]},
+               {addTensor(graph, TensorKind::Activation, 4096)}, 400'000);
+  graph.mutableTensor(last).isOutput = true;
+  REQUIRE(graph.check());
+  instance.costs.numDevices = 1;
+  for (const char *solver : {"default", "by-period", "no-recompute"}) {
+    INFO(solver);
+    const SearchProblem problem = limited(instance, "30%");
+    SearchParams params;
+    params.timeNs = 0;
+    params.evaluations = 60;
+    params.solver = solver;
+    const Expected<SearchResult> result = solveSearch(problem, params);
+    INFO((result ? "" : result.error().message));
+    REQUIRE(result);
+    checkResult(instance, problem, *result);
+  }
+}
+
 TEST_CASE("the least memory of a processor that may take longer", "[search][file]") {
   const Instance instance = plainInstance(9, 24);
   const SearchProblem problem = limited(instance, "100%");
