@@ -87,6 +87,8 @@ public:
   Status slowDevice(uint32_t index, double factor);
   /// As sluice_reset, between steps.
   Status reset();
+  /// As sluice_set_length, between steps.
+  Status setLength(size_t symbol, int64_t length) { return current.setLength(symbol, length); }
   /// As sluice_set_shapes, between steps.
   Status setShapes(const int64_t *const *given) { return current.set(given); }
   const Shapes &shapes() const { return current; }

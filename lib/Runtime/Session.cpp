@@ -170,6 +170,14 @@ int32_t sluice_reset(sluice_session *session) {
   return 1;
 }
 
+int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t length) {
+  Status status = caught([&] { return session->executor->setLength(symbol, length); });
+  if (status)
+    return 0;
+  lastError = status.error();
+  return 1;
+}
+
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling) {
   std::unique_ptr<sluice_generator> opened;

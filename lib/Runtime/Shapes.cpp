@@ -5,6 +5,7 @@
 #include "Shapes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::runtime {
 
@@ -71,6 +72,25 @@ Status Shapes::reset() {
     lengths[s] = model.symbols[s].least;
   const std::vector<int64_t> symbols = withLengths();
   return use(symbols, evaluate(symbols));
+}
+
+Status Shapes::setLength(size_t number, int64_t length) {
+  if (number >= model.symbols.size() || model.symbols[number].input != kKept)
+    return failure("symbol ", number, " is not the length of a state, the model has ", model.symbols.size(),
+                   " symbols, give one whose input is SLUICE_SYMBOL_STATE");
+  const sluice_symbol_desc &symbol = model.symbols[number];
+  if (length < symbol.least || length > symbol.most)
+    return failure("state '", model.states[symbol.dimension].name, "' cannot have ", length, " positions, ",
+                   describe(symbol), ", give ", symbol.least, " to ", symbol.most);
+  const int64_t before = std::exchange(lengths[number], length);
+  std::vector<int64_t> symbols = withLengths();
+  // Another state may be full, and extents have bounds only for lengths with which a step may begin.
+  for (size_t s = 0; s < symbols.size(); ++s)
+    symbols[s] = std::min(symbols[s], model.symbols[s].most);
+  Status status = use(symbols, evaluate(symbols));
+  if (!status)
+    lengths[number] = before;
+  return status;
 }
 
 Status Shapes::checkLengths() const {

@@ -34,6 +34,8 @@ public:
   Status endStep();
   /// States are as they were at first.
   Status reset();
+  /// As sluice_set_length.
+  Status setLength(size_t symbol, int64_t length);
   /// As sluice_get_shape.
   Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
   /// The bytes of an input or output, which exists.

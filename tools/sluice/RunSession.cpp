@@ -190,6 +190,17 @@ Status RunSession::setShapes(const InputShapes &shapes) {
   return {};
 }
 
+Status RunSession::fillStates() {
+  for (const Session &session : sessions) {
+    const sluice_model &described = *sluice_describe(session.get());
+    for (uint32_t s = 0; s < described.num_symbols; ++s)
+      if (const sluice_symbol_desc symbol = tableEntry(described.symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
+        if (sluice_set_length(session.get(), s, symbol.most) != 0)
+          return makeError(ErrorCode::InvalidInput, sluice_last_error());
+  }
+  return {};
+}
+
 /// The current shape of an input or output that exists.
 static std::vector<int64_t> currentShape(const sluice_session *session, uint32_t port, uint32_t index, uint32_t rank) {
   std::vector<int64_t> shape(rank);

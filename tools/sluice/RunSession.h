@@ -51,6 +51,8 @@ public:
   /// The shapes of the inputs from the next step on: see sluice_set_shapes, whose failures it has.
   Status setShapes(const InputShapes &shapes);
   InputShapes inputShapes() const;
+  /// Gives states that grow the greatest length with which a step may begin.
+  Status fillStates();
   /// A zeroed tensor for each of the model's outputs, of its current shape.
   Expected<std::vector<HostTensor>> makeOutputs() const;
   /// One step, of all ranks here, which get the same inputs and give the same

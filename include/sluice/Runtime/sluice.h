@@ -139,6 +139,11 @@ int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *
  * room for its largest number of positions, and a step that needs more room fails. Call it only between steps. Since
  * minor version 13. */
 int32_t sluice_reset(sluice_session *session);
+/* Gives all states whose length is symbol number `symbol` of the model this number of positions. The contents of the
+ * positions stay: a smaller length takes back the last positions, and a larger one adds positions whose contents are
+ * undefined until sluice_write_state writes them. Fails, and changes nothing, if the symbol is not the length of a
+ * state, or if the length is not in its range. Call it only between steps. Since minor version 17. */
+int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t length);
 
 /* Selects how the next token is chosen from the logits. Since minor version 13. */
 typedef struct sluice_sampling {

@@ -148,6 +148,34 @@ TEST_CASE("a state that is full ends a session's steps until it is reset", "[run
   CHECK(readCache(session.get()) == std::vector<int64_t>{7, 8, 0, 0, 0, 0});
 }
 
+TEST_CASE("the length of a state is set between steps", "[runtime]") {
+  SumModel model;
+  SessionPtr session = model.open();
+  REQUIRE(session);
+  REQUIRE(setShapes(session.get(), 2, 2) == 0);
+  for (int64_t token : {1, 3, 5})
+    REQUIRE(runStep(session.get(), {token, token + 1}) == 0);
+  CHECK(runStep(session.get(), {1, 2}) != 0);
+  // The last positions of a full state are taken back, and a step writes them again.
+  REQUIRE(sluice_set_length(session.get(), 0, 2) == 0);
+  CHECK(extentOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
+  REQUIRE(runStep(session.get(), {7, 8}) == 0);
+  CHECK(readCache(session.get()) == std::vector<int64_t>{1, 2, 7, 8, 5, 6});
+  REQUIRE(sluice_set_length(session.get(), 0, 0) == 0);
+  REQUIRE(sluice_set_length(session.get(), 0, 4) == 0);
+  CHECK(sluice_set_length(session.get(), 0, 5) != 0);
+  CHECK(sluice_last_error() == std::string("state 'cache' cannot have 5 positions, symbol 'past', give 0 to 4"));
+  CHECK(sluice_set_length(session.get(), 0, -1) != 0);
+  for (uint32_t other : {1U, 2U}) {
+    CHECK(sluice_set_length(session.get(), other, 0) != 0);
+    CHECK(sluice_last_error() == "symbol " + std::to_string(other) +
+                                     " is not the length of a state, the model has 2 symbols, give one whose input is "
+                                     "SLUICE_SYMBOL_STATE");
+  }
+  REQUIRE(runStep(session.get(), {9, 10}) == 0);
+  CHECK(readCache(session.get()) == std::vector<int64_t>{1, 2, 7, 8, 9, 10});
+}
+
 TEST_CASE("a generator goes on from its prompt", "[runtime]") {
   SumModel model;
   SessionPtr session = model.open();
