@@ -213,6 +213,97 @@ static std::vector<TensorId> pinnedParameters(const ProblemIndex &index, MemoryI
   return pinned;
 }
 
+/// As pinnedParameters, for parameters of very different sizes: those above the size of a buffer are pinned too, so
+/// that a buffer for the largest of all is not needed. Of the others, the largest are copied, because many small copies
+/// take longer than few large ones. Takes the size of a buffer with which the copies take the least time. For machines
+/// without files.
+static std::vector<TensorId> pinnedBySize(const ProblemIndex &index, MemoryId memory, std::span<const Stay> stays,
+                                          int64_t capacityBytes) {
+  // One is read and the next one is copied.
+  constexpr int64_t kBuffers = 2;
+  constexpr int kMostSizes = 16;
+  std::vector<Stay> activations, parameters;
+  for (const Stay &stay : stays)
+    (stay.tensor.valid() && index.isParameter(stay.tensor) ? parameters : activations).push_back(stay);
+  std::stable_sort(parameters.begin(), parameters.end(),
+                   [](const Stay &a, const Stay &b) { return a.bytes > b.bytes; });
+  int64_t total = 0;
+  for (const Stay &stay : parameters)
+    total += stay.bytes;
+  auto usesOf = [&](const Stay &stay) { return index.uses(index.spot(stay.tensor, memory)); };
+  // The activations beside the buffers, while parameters of this size are read.
+  auto besideBytes = [&](int64_t buffer) {
+    Position begin = index.lastPosition(), end(0);
+    for (const Stay &stay : parameters)
+      if (stay.bytes == buffer) {
+        begin = std::min(begin, usesOf(stay).front());
+        end = std::max(end, usesOf(stay).back());
+      }
+    std::vector<Stay> beside;
+    std::copy_if(activations.begin(), activations.end(), std::back_inserter(beside),
+                 [&](const Stay &stay) { return stay.first > stay.last || (stay.first <= end && stay.last >= begin); });
+    return peakOfStays(index, beside).first;
+  };
+  // The copied ones are [first, last) of the sorted ones.
+  struct Choice {
+    size_t first = 0, last = 0;
+    int64_t ns = 0;
+  };
+  auto copyFrom = [&](size_t first, int64_t room) -> std::optional<Choice> {
+    Choice choice{first, first, 0};
+    int64_t excess = total - room;
+    for (; choice.last < parameters.size() && excess > 0; ++choice.last) {
+      excess -= parameters[choice.last].bytes;
+      choice.ns = saturatingAdd(choice.ns, index.copyInNs(index.spot(parameters[choice.last].tensor, memory)));
+    }
+    return excess <= 0 ? std::optional(choice) : std::nullopt;
+  };
+  const int64_t least = peakOfStays(index, activations).first;
+  std::optional<Choice> best;
+  int64_t largerBytes = 0;
+  int sizes = 0;
+  for (size_t first = 0; first < parameters.size() && sizes < kMostSizes; ++first) {
+    const int64_t buffer = parameters[first].bytes;
+    if (first == 0 || buffer < parameters[first - 1].bytes) {
+      ++sizes;
+      const int64_t room = capacityBytes - least - saturatingMul(buffer, kBuffers);
+      if (const std::optional<Choice> choice = copyFrom(first, room);
+          choice && largerBytes <= room && (!best || choice->ns < best->ns))
+        best = choice;
+    }
+    largerBytes += buffer;
+  }
+  if (!best || best->first == best->last)
+    return {};
+  const int64_t buffer = parameters[best->first].bytes;
+  best = copyFrom(best->first, capacityBytes - std::max(least, saturatingMul(buffer, kBuffers) + besideBytes(buffer)));
+  if (!best || best->first == best->last)
+    return {};
+  // Parameters of one size are copied evenly over the order.
+  std::vector<TensorId> pinned;
+  for (size_t begin = 0, end; begin < parameters.size(); begin = end) {
+    for (end = begin; end < parameters.size() && parameters[end].bytes == parameters[begin].bytes;)
+      ++end;
+    const auto count = static_cast<int64_t>(end - begin);
+    const auto copies = static_cast<int64_t>(std::clamp(best->last, begin, end) - std::clamp(best->first, begin, end));
+    std::stable_sort(parameters.begin() + static_cast<ptrdiff_t>(begin),
+                     parameters.begin() + static_cast<ptrdiff_t>(end),
+                     [&](const Stay &a, const Stay &b) { return usesOf(a).front() < usesOf(b).front(); });
+    for (int64_t i = 0; i < count; ++i)
+      if ((i + 1) * copies / count == i * copies / count)
+        pinned.push_back(parameters[begin + static_cast<size_t>(i)].tensor);
+  }
+  return pinned;
+}
+
+/// The time of the copies that are not necessary if the parameters stay in the memory.
+static int64_t savedCopyNs(const ProblemIndex &index, MemoryId memory, std::span<const TensorId> pinned) {
+  int64_t ns = 0;
+  for (TensorId t : pinned)
+    ns = saturatingAdd(ns, index.copyInNs(index.spot(t, memory)));
+  return ns;
+}
+
 /// Plans with the tiers that the options have.
 static Expected<Plan> planOffsets(const ProblemIndex &index, const SwapParams &params, StepOptions options) {
   const SwapProblem &problem = index.problem;
@@ -241,7 +332,13 @@ static Expected<Plan> planOffsets(const ProblemIndex &index, const SwapParams &p
       std::erase_if(stays, [&](const Stay &stay) { return stay.tensor.valid() && index.isKept(stay.tensor); });
       capacity -= base[m.index()];
       streamingBase[m.index()] = base[m.index()];
-      for (TensorId t : pinnedParameters(index, m, stays, capacity, params.streamDepth)) {
+      std::vector<TensorId> pinned = pinnedParameters(index, m, stays, capacity, params.streamDepth);
+      if (params.streamDepth > 0 && !index.hasFiles()) {
+        std::vector<TensorId> bySize = pinnedBySize(index, m, stays, capacity);
+        if (savedCopyNs(index, m, bySize) > savedCopyNs(index, m, pinned))
+          pinned = std::move(bySize);
+      }
+      for (TensorId t : pinned) {
         stack(streaming, streamingBase, t, m);
         streams = true;
       }

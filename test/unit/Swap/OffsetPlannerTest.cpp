@@ -448,3 +448,28 @@ TEST_CASE("planning is deterministic and within its time", "[swap]") {
   for (size_t i = 0; i < first.residencies.size(); ++i)
     REQUIRE(first.residencies[i].offset == second.residencies[i].offset);
 }
+
+TEST_CASE("a parameter larger than all others does not prevent a streaming plan", "[swap]") {
+  // A table and 48 weights, each read once: a third of them small.
+  Instance instance;
+  instance.machine = makeMachine(1);
+  Graph &graph = instance.graph;
+  TensorId value = addTensor(graph, "x", 4096, TensorKind::Input);
+  auto append = [&](const std::string &name, int64_t bytes) {
+    const TensorId weight = addTensor(graph, name, bytes, TensorKind::Parameter),
+                   result = addTensor(graph, name + "_y", 4096);
+    addOperator(graph, name + "_op", {value, weight}, {result});
+    value = result;
+  };
+  append("table", 32 * kMiB);
+  for (int i = 0; i < 48; ++i)
+    append("weight" + std::to_string(i), i % 3 == 0 ? kMiB / 4 : 2 * kMiB);
+  complete(instance);
+  instance.costs.operatorNs.assign(instance.costs.operatorNs.size(), kUnitNs / 10);
+  instance.machine.links[0].latencyNs = kUnitNs / 10;
+  // 68 MiB of weights and 32 MiB of the table; 20 MiB are missing, and two buffers take 4 MiB more.
+  instance.capacity[1] = 80 * kMiB;
+  const Plan plan = mustPlan(instance);
+  CHECK(parameterCopies(instance, plan) <= 13);
+  CHECK(makespanNs(instance, plan) <= 27'600'000);
+}
