@@ -16,6 +16,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <sys/prctl.h>
@@ -92,6 +93,25 @@ struct LauncherEnd {
   _exit(1);
 }
 
+/// Whether the processes that this one has started have all ended, although it has not asked how. False if it has none,
+/// or if the system does not say.
+bool hasOnlyEnded(pid_t launcher) {
+  bool hasAny = false;
+  std::error_code error;
+  for (const auto &thread : std::filesystem::directory_iterator(concat("/proc/", launcher, "/task"), error)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child; hasAny = true) {
+      std::ifstream file(concat("/proc/", child, "/stat"));
+      const std::string stat{std::istreambuf_iterator<char>(file), {}};
+      // "PID (name) state ...", where the name may have any characters.
+      const size_t name = stat.rfind(") ");
+      if (name != std::string::npos && stat.compare(name + 2, 1, "Z") != 0)
+        return false;
+    }
+  }
+  return hasAny;
+}
+
 Expected<LauncherEnd> runLauncher(const Words &words) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -113,9 +133,17 @@ Expected<LauncherEnd> runLauncher(const Words &words) {
   pid_t ended = 0;
   constexpr timespec kPause{0, 20'000'000};
   constexpr int kPatience = 250; // Pauses until a launcher that does not end by SIGINT gets SIGTERM.
+  // Open MPI's mpirun may wait for itself for ever after its ranks have ended.
+  constexpr int kSecond = 50, kMostIdle = 10;
+  int pauses = 0, idle = 0;
   for (int told = 0; (ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR);) {
     if (interrupted && told++ % kPatience == 0)
       kill(-child, told == 1 ? SIGINT : SIGTERM);
+    if (++pauses % kSecond == 0) {
+      idle = hasOnlyEnded(child) ? idle + 1 : 0;
+      if (idle == kMostIdle)
+        kill(-child, SIGKILL);
+    }
     nanosleep(&kPause, nullptr);
   }
   if (ended < 0)
