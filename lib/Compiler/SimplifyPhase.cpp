@@ -61,9 +61,8 @@ static Status checkPipeline(const CompilerOptions &options) {
   if (options.training->accumulate == kAccumulateRanks)
     return refuse("cannot exchange gradients between steps, option '--train accumulate=ranks'");
   if (options.training->accumulate > 1)
-    return refuse(
-        "updates the weights after its microbatches and cannot accumulate over steps, option '--train accumulate=",
-        options.training->accumulate, "'");
+    return refuse("updates the weights after its microbatches and so cannot have option '--train accumulate=",
+                  options.training->accumulate, "'");
   if (options.devices > 1 && options.devices != options.training->pipeline->numRanks())
     return refuse("has ", options.training->pipeline->numRanks(), " ranks, option '--devices ", options.devices, "'");
   if (options.splitOperators)

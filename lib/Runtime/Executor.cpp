@@ -118,8 +118,9 @@ Status Executor::prepare(uint32_t threads, const sluice_grid *const *grids) {
   if (Status status = checkRanks(model.name, std::max(model.num_ranks, 1u), options.communicator); !status)
     return status;
   if (isOfPipeline() && model.planned_bytes_sent[options.communicator->rank] < 0)
-    return failure("model '", model.name, "' is compiled for one rank of a pipeline, and this process is rank ",
-                   options.communicator->rank, ", a different one, open the folder rank", options.communicator->rank);
+    return failure("model '", model.name,
+                   "' is compiled for another rank of a pipeline than this process, which is rank ",
+                   options.communicator->rank, ", open the folder rank", options.communicator->rank);
   peaks.assign(tables.memories.size(), 0);
   stepState.trace = options.trace != 0;
   stepState.stop = options.stop;

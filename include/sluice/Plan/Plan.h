@@ -121,7 +121,7 @@ struct Plan {
 ///   reach them in the same order. With Graph::keepsOrder, this is the order of their ids;
 /// - a copy moves one tensor between the two memories of its link. If one end is a file, it is
 ///   on a file stream. Otherwise the copy is on a stream of a device whose memory is one of the
-///   ends. If one end is the host's memory, this device is one whose memory is the other end;
+///   ends. A copy from or to the host's memory is on a stream of a device at its other end;
 /// - every residency is written at most once, an initial one never, and every read happens
 ///   after the write;
 /// - an initial residency is the home of a tensor that no operator writes, or a parameter or

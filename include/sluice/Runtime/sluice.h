@@ -122,11 +122,11 @@ int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes)
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* Writes the current extents of input or output (`port`) number `index` to `shape`, one for each dimension of its
- * description, and its bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape in the
- * next step. It changes after a step if it depends on the length of a state that has grown. The current shape of an
- * output is its shape in the last step. Before the first step, and after the shapes have been set or the states reset,
- * it is the shape in the next step, with the upper bounds of extents that the step finds in its data. Fails if the
- * index is out of range. Since minor version 11. */
+ * description, and its size in bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape
+ * in the next step. It changes after a step if it depends on the length of a state that has grown. The current shape of
+ * an output is its shape in the last step. Until a step has run after sluice_open, sluice_set_shapes or sluice_reset,
+ * the shape of an output is that in the next step; extents that the step finds in its data then have their upper
+ * bounds. Fails if the index is out of range. Since minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
 /* Copies state number `index` of the model out of the session or into it, dense and
@@ -139,9 +139,9 @@ int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *
  * room for its largest number of positions, and a step that needs more room fails. Call it only between steps. Since
  * minor version 13. */
 int32_t sluice_reset(sluice_session *session);
-/* Gives all states whose length is symbol number `symbol` of the model this number of positions. The contents of the
- * positions stay: a smaller length takes back the last positions, and a larger one adds positions whose contents are
- * undefined until sluice_write_state writes them. Fails, and changes nothing, if the symbol is not the length of a
+/* Sets the length of all states whose length is symbol number `symbol` of the model to `length` positions. The contents
+ * of the positions stay: a smaller length takes back the last positions, and a larger one adds positions whose contents
+ * are undefined until sluice_write_state writes them. Fails, and changes nothing, if the symbol is not the length of a
  * state, or if the length is not in its range. Call it only between steps. Since minor version 17. */
 int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t length);
 
@@ -149,7 +149,7 @@ int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t leng
 typedef struct sluice_sampling {
   size_t size;
   uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
-  double top_p;       /* draw from the fewest greatest logits with total probability of at least top_p; 1: from all */
+  double top_p;       /* draw from the fewest logits, greatest first, whose probabilities sum to top_p; 1: from all */
   double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;

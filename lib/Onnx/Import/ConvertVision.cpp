@@ -62,7 +62,7 @@ LogicalResult affineGrid(NodeContext &node) {
   const int64_t spatial = elementCount(node.input(1).getType()) - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
     return node.invalid("its theta must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
-                        ", for the spatial dimensions that its size lists");
+                        ", because its size has " + Twine(spatial) + " spatial dimensions");
   StepIntegers integer(node);
   StepReals real(node);
   // Images and channels say nothing about the grid.

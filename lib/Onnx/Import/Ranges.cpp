@@ -116,15 +116,13 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     const auto *larger = llvm::find_if(sizes, [&](int64_t size) { return size > sizes[0]; });
     if (larger != sizes.end())
       return differ(op, larger - sizes.begin(),
-                    concat("dimension ", dim, " of its result has ", *larger, " elements, more than the ", sizes[0],
-                           " at the largest sizes"));
+                    concat("dimension ", dim, " of its result has ", *larger,
+                           " elements, and with the largest sizes only ", sizes[0]));
     std::optional<Extent> extent = fit(sizes);
     if (!extent)
-      return differ(
-          op, other - sizes.begin(),
-          concat(
-              "dimension ", dim, " of its result has ", *other, " and ", sizes[0],
-              " elements at two sizes, and these numbers do not follow from a sum, product or quotient of the sizes"));
+      return differ(op, other - sizes.begin(),
+                    concat("dimension ", dim, " of its result has ", *other, " and ", sizes[0],
+                           " elements, and no sum, product or quotient of the sizes gives these numbers"));
     extents.push_back(*extent);
   }
   Value(values[0]).setType(tensorOf(extents, first.getElementType()));
