@@ -18,11 +18,11 @@ ExpertCache::ExpertCache(uint32_t numExperts, uint32_t numSlots, double halfLife
 
 /// The sum of counts C at time t is 2^w * 2^(-t/H). All sums decay at the same rate, so the order of the w is theirs.
 void ExpertCache::count(uint32_t expert, bool isHit) {
-  now += 1;
   if (uses.size() < kMostRecorded) {
     uses.push_back(expert);
     hits += isHit ? 1 : 0;
   }
+  now += 1;
   double &weight = weights[expert];
   if (halfLife <= 0) {
     weight = now;
@@ -53,10 +53,11 @@ std::optional<ExpertCache::Place> ExpertCache::hold(uint32_t expert) {
   }
   if (best == kNone)
     return std::nullopt;
+  // First, because it allocates: an expert whose slot was never filled must not be found in it later.
+  count(expert, false);
   if (holder[best] != kNone)
     slotOf[holder[best]] = kNone;
   holder[best] = expert, slotOf[expert] = best;
-  count(expert, false);
   isHeld[expert] = 1;
   return Place{best, false};
 }

@@ -7,10 +7,24 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <random>
 #include <set>
 
 using namespace sluice::runtime;
+
+/// Allocations of this thread fail while it is set.
+static thread_local bool refusesMemory = false;
+
+void *operator new(size_t bytes) {
+  void *memory = refusesMemory ? nullptr : std::malloc(bytes);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -155,6 +169,22 @@ TEST_CASE("held experts stay, and dropped ones are gone", "[runtime][experts]") 
   cache.release(0);
   CHECK(cache.hold(0)->isHit);
   CHECK_FALSE(cache.hold(2)->isHit);
+}
+
+TEST_CASE("an expert is not found in a slot that was never filled", "[runtime][experts]") {
+  ExpertCache cache(4, 1, 0);
+  CHECK_FALSE(cache.hold(0)->isHit);
+  cache.release(0);
+  refusesMemory = true;
+  bool wasRefused = false;
+  try {
+    cache.hold(1); // The list of uses has room for one.
+  } catch (const std::bad_alloc &) {
+    wasRefused = true;
+  }
+  refusesMemory = false;
+  REQUIRE(wasRefused);
+  CHECK_FALSE(cache.hold(1)->isHit);
 }
 
 TEST_CASE("counts that decay serve routings on which recency or frequency alone fail", "[runtime][experts]") {
