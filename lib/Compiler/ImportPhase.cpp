@@ -152,7 +152,18 @@ static Status checkRanges(const CompilerOptions &options, const Origin &origin) 
   return {};
 }
 
-Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options) {
+std::shared_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  dataflow::registerDataflow(registry);
+  registry.insert<exec::ExecDialect, func::FuncDialect>();
+  auto context = std::make_shared<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options,
+                                 std::shared_ptr<MLIRContext> context) {
   auto origin = std::make_shared<Origin>();
   SLUICE_ASSIGN_OR_RETURN(Machine machine, loadMachine(options.machine));
   SLUICE_RETURN_IF_ERROR(attachDiskFor(machine, modelPath, options));
@@ -172,12 +183,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   origin->modelPath = modelPath;
   origin->name = nameOf(modelPath);
 
-  DialectRegistry registry;
-  registerCodegenDialects(registry);
-  dataflow::registerDataflow(registry);
-  registry.insert<exec::ExecDialect, func::FuncDialect>();
-  origin->context = std::make_shared<MLIRContext>(registry);
-  origin->context->loadAllAvailableDialects();
+  origin->context = context ? std::move(context) : makeContext();
   SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
                           origin->model ? importModel(*origin->context, *origin->model, importOptions(options, *origin))
                                         : readModuleFile(*origin->context, modelPath));

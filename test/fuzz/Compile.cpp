@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "test/fuzz/Compile.h"
+#include "test/fuzz/Contexts.h"
 
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Compiler/Phases.h"
@@ -106,7 +107,7 @@ static void markSeen(Phase phase, ModuleOp module) {
 }
 
 static Status compile(const std::string &path, const CompilerOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(Imported imported, importProgram(path, options));
+  SLUICE_ASSIGN_OR_RETURN(Imported imported, importProgram(path, options, nextContext(makeContext)));
   if (!isSmall(*imported.module))
     return {};
   markSeen(Phase::Import, *imported.module);

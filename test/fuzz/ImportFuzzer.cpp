@@ -8,9 +8,10 @@
 // attributes reach the converters.
 //
 //===----------------------------------------------------------------------===//
+#include "test/fuzz/Contexts.h"
+
 #include "sluice/Onnx/Import.h"
 
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 
 #include <cstdlib>
@@ -24,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   sluice::ImportOptions options;
   for (const sluice::SymbolUse &use : sluice::symbolicDims(*model))
     options.dims.values[use.symbol] = 2;
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = sluice::importModel(context, *model, options);
+  const auto context = sluice::fuzz::nextContext([] { return std::make_shared<mlir::MLIRContext>(); });
+  auto module = sluice::importModel(*context, *model, options);
   if (module && mlir::failed(mlir::verify(**module)))
     std::abort();
   return 0;

@@ -10,14 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/fuzz/Compile.h"
+#include "test/fuzz/Contexts.h"
 #include "test/fuzz/Folder.h"
 #include "test/fuzz/IrMutator.h"
 
 #include "dialects/Dataflow/IR/FirstError.h"
-#include "dialects/Dataflow/Models.h"
-#include "dialects/Exec/Exec.h"
-#include "sluice/Codegen/KernelLowering.h"
-#include "sluice/Compiler/Pipeline.h"
+#include "sluice/Compiler/Phases.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -84,14 +82,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t mos
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  const StringRef text(reinterpret_cast<const char *>(data), size);
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  DialectRegistry registry;
-  registerCodegenDialects(registry);
-  dataflow::registerDataflow(registry);
-  registry.insert<exec::ExecDialect, func::FuncDialect>();
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
+  // A copy, because MLIR's lexer reads the zero behind the text.
+  const std::string text(reinterpret_cast<const char *>(data), size);
+  const std::shared_ptr<MLIRContext> shared = fuzz::nextContext(makeContext);
+  MLIRContext &context = *shared;
   OwningOpRef<ModuleOp> module;
   {
     const ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) {});
@@ -100,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!module || !fuzz::isSmall(*module))
     return 0;
   checkRoundTrip(*module);
-  StringRef line = text.split('\n').first;
+  StringRef line = StringRef(text).split('\n').first;
   if (line.consume_front("// passes: ")) {
     const std::optional<Pipeline> pipeline = pipelineOf(line);
     if (!pipeline)

@@ -67,9 +67,15 @@ struct Stage {
 /// The model in the dataflow dialect, with static shapes. Weights stay in the mapped file.
 struct Imported : Stage {};
 
+/// A context with every dialect of a compilation.
+std::shared_ptr<mlir::MLIRContext> makeContext();
+
 /// Opens and imports a model, or reads a program in the dialect, and resolves machine
-/// and target. It writes no file. If it fails, the error has the first diagnostic.
-Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options);
+/// and target. It writes no file. If it fails, the error has the first diagnostic. A context
+/// of makeContext() may be shared by programs that are compiled one after the other; without
+/// one the program gets its own.
+Expected<Imported> importProgram(const std::string &modelPath, const CompilerOptions &options,
+                                 std::shared_ptr<mlir::MLIRContext> context = nullptr);
 
 /// The simplified model, or a training step of it.
 struct Simplified : Stage {};
