@@ -38,10 +38,15 @@ defvar GradientMethods = Promise<"GradientOpInterface">;
 defvar Tiling = Promise<"TilingRulesOpInterface">;
 class Permutable<list<string> methods = []> : DeclareOpInterfaceMethods<PermutableOpInterface, methods>;
 
+def InferredBeforeVerified : NativeOpTrait<"InferredBeforeVerified"> {
+  let cppNamespace = "::sluice::dataflow";
+}
+
 // The operator infers its results' types from an adaptor with static types; types with symbols follow from those at
 // sample points (Extents.h).
 def Dataflow_InferTypes : TraitList<[
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    InferredBeforeVerified,
     NativeOpTrait<"InferTypeOpAdaptor", [], [{
       static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
                                                     Adaptor adaptor,

@@ -106,6 +106,16 @@ func.func @range_rank(%x: tensor<i64>) {
 
 // -----
 
+// The axis is checked before the extents along it.
+func.func @gather_axis(%d: tensor<5x7xf32>, %i: tensor<3xi64>) {
+  // expected-error @+2 {{axis -2 is outside rank 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = "dataflow.gather"(%d, %i) <{axis = -2 : i64}> : (tensor<5x7xf32>, tensor<3xi64>) -> tensor<3x7xf32>
+  return
+}
+
+// -----
+
 func.func @gather_nothing(%d: tensor<0x7xf32>, %i: tensor<3xi64>) {
   // expected-error @+1 {{gathers from an empty dimension}}
   %0 = dataflow.gather %d, %i {axis = 0 : i64} : tensor<0x7xf32>, tensor<3xi64> -> tensor<3x7xf32>

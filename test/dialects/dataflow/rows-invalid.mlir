@@ -34,6 +34,15 @@ func.func @root_of_integers(%x: tensor<2x3xi32>) {
 
 // -----
 
+func.func @best_along_nothing(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{axis -1 is outside rank 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = "dataflow.arg_reduce"(%x) <{axis = -1 : i64}> : (tensor<2x3xf32>) -> tensor<2x1xi64>
+  return
+}
+
+// -----
+
 func.func @best_of_nothing(%x: tensor<2x0xf32>) {
   // expected-error @+1 {{has no elements along axis 1}}
   %0 = dataflow.arg_reduce %x {axis = 1 : i64} : tensor<2x0xf32> -> tensor<2x1xi64>
