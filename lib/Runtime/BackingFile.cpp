@@ -82,7 +82,8 @@ BackingFile::~BackingFile() { close(fd); }
 Status BackingFile::checkUnchanged() const {
   struct stat info = {};
   if (fstat(fd, &info) != 0)
-    return failure("cannot read '", name, "': ", std::strerror(errno));
+    return failure("cannot read '", name, "': ", std::strerror(errno),
+                   ", check the disk, and that the file still exists");
   if (info.st_size != length || info.st_mtim.tv_sec != changedSec || info.st_mtim.tv_nsec != changedNs)
     return failure("'", name, "' was changed after it was opened, from ", length, " bytes to ", int64_t(info.st_size),
                    ", compile the model again and do not change its files");

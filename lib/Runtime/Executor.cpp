@@ -549,9 +549,10 @@ int32_t Executor::guarded(uint32_t command, const Body &body) {
 
 Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const {
   if (command != issued)
-    return failure("the command is issued out of order: command ", issued, " must be issued next");
+    return failure("the command is issued out of order: command ", issued,
+                   " must be issued next, compile the model again");
   if (stream >= tables.streams.size())
-    return failure("stream ", stream, " does not exist");
+    return failure("stream ", stream, " does not exist, compile the model again");
   for (uint32_t i = 0; i < numWaits; ++i)
     if (waits[i] >= command)
       return failure("wait for command ", waits[i], ", which is not issued yet");

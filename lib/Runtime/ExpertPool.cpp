@@ -66,7 +66,7 @@ bool ExpertPool::request(uint32_t number) {
     }
   } catch (...) {
     // The slot has only a part of the weights.
-    expert.error = "the system gave no more memory, give the process more memory";
+    expert.hasFailed = true;
     hasWork.notify_all();
     throw;
   }
@@ -98,10 +98,11 @@ void ExpertPool::lookAhead(uint32_t number, const unsigned char *isChosen) {
 /// Releases an expert whose reads have ended and that no launch has taken. Under the lock.
 void ExpertPool::cancel(uint32_t number) {
   Expert &expert = experts[number];
-  if (std::exchange(expert.error, {}).empty())
-    cache.release(number);
-  else
+  if (std::exchange(expert.hasFailed, false))
     cache.drop(number);
+  else
+    cache.release(number);
+  expert.error.clear();
   expert.isRequested = false;
 }
 
@@ -126,12 +127,14 @@ Result<char *> ExpertPool::take(uint32_t number) {
       hasChanged.wait(lock);
   expert.isTaken = true;
   hasChanged.wait(lock, [&] { return expert.pendingReads == 0; });
-  if (expert.error.empty())
+  if (!expert.hasFailed)
     return arena->base() + expert.slot * slotBytes;
   std::string error = std::exchange(expert.error, {});
   cache.drop(number);
-  expert.isRequested = expert.isTaken = false;
+  expert.hasFailed = expert.isRequested = expert.isTaken = false;
   hasChanged.notify_all();
+  if (error.empty())
+    return failure("the system gave no more memory to read experts, give the process more memory");
   return tl::unexpected(std::move(error));
 }
 
@@ -188,22 +191,22 @@ void ExpertPool::work() {
       return;
     const Read next = queue.front();
     queue.pop_front();
-    const Expert &expert = experts[next.expert];
-    char *const to = arena->base() + expert.slot * slotBytes + next.begin;
-    const int64_t offset = expert.offset + next.begin;
+    char *const to = arena->base() + experts[next.expert].slot * slotBytes + next.begin;
+    const int64_t offset = experts[next.expert].offset + next.begin;
     lock.unlock();
     Status status;
+    bool hasMemory = true;
     // An exception that leaves a thread would end the process.
     try {
       status = read(to, slotBytes - next.begin, offset, next.bytes);
-    } catch (const std::exception &error) {
-      status = failure("the system gave no more memory for the threads that read experts: ", error.what(),
-                       ", give the process more memory");
+    } catch (const std::bad_alloc &) {
+      hasMemory = false;
     }
     lock.lock();
-    if (!status && experts[next.expert].error.empty())
-      experts[next.expert].error = status.error();
-    if (--experts[next.expert].pendingReads == 0)
+    Expert &read = experts[next.expert];
+    if ((!status || !hasMemory) && !std::exchange(read.hasFailed, true) && !status)
+      read.error = std::move(status.error());
+    if (--read.pendingReads == 0)
       hasChanged.notify_all();
   }
 }

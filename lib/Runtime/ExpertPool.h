@@ -82,6 +82,8 @@ private:
     // Since it was released, until the step ends.
     bool isDone = false;
     uint32_t slot = 0, pendingReads = 0;
+    // A read failed. `error` is empty if the system gave no memory: there may be none for a text either.
+    bool hasFailed = false;
     std::string error = {};
   };
   struct Read {

@@ -61,7 +61,8 @@ Status start(sluice_session &session, const sluice_model *model, const sluice_gr
 Status checkState(const sluice_session &session, uint32_t index, int64_t bytes) {
   const std::vector<sluice_tensor_desc> &states = session.executor->states();
   if (index >= states.size())
-    return failure("state ", index, " does not exist, the model has ", states.size(), " states, numbered from 0");
+    return failure("state ", index, " does not exist, the model has ", states.size(), " states",
+                   states.empty() ? "" : ", give a smaller number");
   if (states[index].bytes != bytes)
     return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes and the buffer ", bytes,
                    ", give a buffer of the size of the state");

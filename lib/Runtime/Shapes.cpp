@@ -57,21 +57,27 @@ Status Shapes::begin() {
   return reset();
 }
 
-std::vector<int64_t> Shapes::withLengths() const {
+std::vector<int64_t> Shapes::ofNextStep(const std::vector<int64_t> &stateLengths) const {
   std::vector<int64_t> symbols = values;
-  for (size_t s = 0; s < lengths.size(); ++s)
+  for (size_t s = 0; s < symbols.size(); ++s)
     if (model.symbols[s].input == kKept)
-      symbols[s] = lengths[s];
+      symbols[s] = stateLengths[s];
+    else if (model.symbols[s].input == kFound)
+      symbols[s] = model.symbols[s].most;
   return symbols;
 }
 
 Status Shapes::reset() {
-  if (lengths.empty())
+  if (lengths.empty() && !finds)
     return {};
-  for (size_t s = 0; s < lengths.size(); ++s)
-    lengths[s] = model.symbols[s].least;
-  const std::vector<int64_t> symbols = withLengths();
-  return use(symbols, evaluate(symbols));
+  std::vector<int64_t> first = lengths;
+  for (size_t s = 0; s < first.size(); ++s)
+    first[s] = model.symbols[s].least;
+  const std::vector<int64_t> symbols = ofNextStep(first);
+  if (Status status = use(symbols, evaluate(symbols)); !status)
+    return status;
+  lengths = std::move(first);
+  return {};
 }
 
 Status Shapes::setLength(size_t number, int64_t length) {
@@ -82,15 +88,16 @@ Status Shapes::setLength(size_t number, int64_t length) {
   if (length < symbol.least || length > symbol.most)
     return failure("state '", model.states[symbol.dimension].name, "' cannot have ", length, " positions, ",
                    describe(symbol), ", give ", symbol.least, " to ", symbol.most);
-  const int64_t before = std::exchange(lengths[number], length);
-  std::vector<int64_t> symbols = withLengths();
+  std::vector<int64_t> next = lengths;
+  next[number] = length;
+  std::vector<int64_t> symbols = ofNextStep(next);
   // Another state may be full, and extents have bounds only for lengths with which a step may begin.
   for (size_t s = 0; s < symbols.size(); ++s)
     symbols[s] = std::min(symbols[s], model.symbols[s].most);
-  Status status = use(symbols, evaluate(symbols));
-  if (!status)
-    lengths[number] = before;
-  return status;
+  if (Status status = use(symbols, evaluate(symbols)); !status)
+    return status;
+  lengths = std::move(next);
+  return {};
 }
 
 Status Shapes::checkLengths() const {
@@ -201,7 +208,7 @@ Status Shapes::setSymbol(size_t number, int64_t value) {
                    symbol.step == 1 ? "" : " in steps of " + std::to_string(symbol.step));
   if (Status status = checkLengths(); !status)
     return status;
-  std::vector<int64_t> symbols = withLengths();
+  std::vector<int64_t> symbols = ofNextStep(lengths);
   symbols[number] = value;
   return use(symbols, evaluate(symbols));
 }
@@ -209,12 +216,9 @@ Status Shapes::setSymbol(size_t number, int64_t value) {
 Status Shapes::beginStep() {
   if (Status status = checkLengths(); !status)
     return status;
-  std::vector<int64_t> symbols = withLengths();
+  const std::vector<int64_t> symbols = ofNextStep(lengths);
   if (!finds && symbols == values)
     return {};
-  for (size_t s = 0; s < values.size(); ++s)
-    if (model.symbols[s].input == kFound)
-      symbols[s] = model.symbols[s].most;
   return use(symbols, evaluate(symbols));
 }
 
@@ -228,7 +232,7 @@ Status Shapes::endStep() {
   }
   // Inputs have the shapes of the next step, outputs those of this one.
   if (!lengths.empty() && checkLengths())
-    useInputs(evaluate(withLengths()));
+    useInputs(evaluate(ofNextStep(lengths)));
   return {};
 }
 
@@ -246,7 +250,7 @@ Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes
   const std::vector<sluice_tensor_desc> &tensors = port == SLUICE_PORT_INPUT ? model.inputs : model.outputs;
   if (index >= tensors.size())
     return failure(port == SLUICE_PORT_INPUT ? "input " : "output ", index, " does not exist, the model has ",
-                   tensors.size(), ", numbered from 0");
+                   tensors.size(), tensors.empty() ? "" : ", give a smaller number");
   const Place &place = places(port)[index];
   if (shape)
     std::copy_n(extents.data() + place.first, tensors[index].rank, shape);

@@ -57,8 +57,9 @@ private:
   Status checkBounds(const std::vector<int64_t> &found) const;
   Status checkLengths() const;
   void useInputs(const std::vector<int64_t> &found);
-  /// The symbols' values, with the lengths that states have in the next step.
-  std::vector<int64_t> withLengths() const;
+  /// The symbols' values before the next step: states have these lengths, and symbols that the step finds have their
+  /// upper bounds.
+  std::vector<int64_t> ofNextStep(const std::vector<int64_t> &stateLengths) const;
   Status use(const std::vector<int64_t> &symbols, const std::vector<int64_t> &found);
   std::string describeMismatch(size_t input, uint32_t dimension, int64_t given, const std::vector<int64_t> &symbols,
                                int64_t wanted) const;

@@ -124,9 +124,9 @@ enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* Writes the current extents of input or output (`port`) number `index` to `shape`, one for each dimension of its
  * description, and its size in bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape
  * in the next step. It changes after a step if it depends on the length of a state that has grown. The current shape of
- * an output is its shape in the last step. Until a step has run after sluice_open, sluice_set_shapes or sluice_reset,
- * the shape of an output is that in the next step; extents that the step finds in its data then have their upper
- * bounds. Fails if the index is out of range. Since minor version 11. */
+ * an output is its shape in the last step. Until a step has run after sluice_open, sluice_set_shapes, sluice_reset or
+ * sluice_set_length, the shape of an output is that in the next step; extents that the step finds in its data then have
+ * their upper bounds. Fails if the index is out of range. Since minor version 11. */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
 /* Copies state number `index` of the model out of the session or into it, dense and

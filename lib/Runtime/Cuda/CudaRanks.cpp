@@ -192,7 +192,7 @@ public:
       else if (error != 0 && error != kNcclInProgress)
         status = failure("NCCL failed: ", owner.nccl->explain(error));
       else if (owner.ranks.isBroken())
-        status = failure("another rank has stopped");
+        status = failure("another rank has stopped, see the error of that rank");
       std::this_thread::sleep_for(kNap);
     }
     if (!status) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ExpertCache.h"
+#include "RefusedMemory.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,12 +14,12 @@
 #include <set>
 
 using namespace sluice::runtime;
+using sluice::test::refusesMemory;
 
-/// Allocations of this thread fail while it is set.
-static thread_local bool refusesMemory = false;
+thread_local bool sluice::test::refusesMemory = false;
 
 void *operator new(size_t bytes) {
-  void *memory = refusesMemory ? nullptr : std::malloc(bytes);
+  void *memory = sluice::test::refusesMemory ? nullptr : std::malloc(bytes);
   if (!memory)
     throw std::bad_alloc();
   return memory;

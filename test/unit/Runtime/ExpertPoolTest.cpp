@@ -2,8 +2,10 @@
 // Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "ExpertPool.h"
 #include "Executor.h"
 #include "ExpertCache.h"
+#include "RefusedMemory.h"
 #include "TestModel.h"
 
 #include <cstring>
@@ -106,10 +108,15 @@ public:
     model.expert_slots = slots;
   }
 
-  Result<std::unique_ptr<Executor>> create(const std::string &path, const volatile unsigned char *stop = nullptr) {
+  const sluice_model &withExperts() {
     get();
     model.num_ops = kExperts + 1, model.op_names = kNames;
     model.num_experts = static_cast<uint32_t>(table.size()), model.experts = table.data();
+    return model;
+  }
+
+  Result<std::unique_ptr<Executor>> create(const std::string &path, const volatile unsigned char *stop = nullptr) {
+    withExperts();
     sluice_options options{};
     options.size = sizeof options;
     options.threads = 2;
@@ -294,4 +301,47 @@ TEST_CASE("a model whose experts contradict each other is refused", "[runtime][e
   std::vector<float> y(kFloats);
   CHECK_THAT(textOf(run(**executor, {1, 0, 0, 0, 0}, y)),
              Contains("operator 'e3'") && Contains("has no mask for its whole group"));
+}
+
+TEST_CASE("an expert whose reads could not be queued is not taken for read", "[runtime][experts]") {
+  Directory directory;
+  const std::string path = writeParameters(directory);
+  ExpertModel experts(1);
+  auto model = readModel(&experts.withExperts());
+  REQUIRE(model);
+  auto file = BackingFile::open(path);
+  REQUIRE(file);
+  auto pool = ExpertPool::create(*model, **file, nullptr, kDisk);
+  REQUIRE(pool);
+  const unsigned char all[kExperts] = {1, 1, 1, 1, 1};
+  (*pool)->lookAhead(0, all); // Starts the threads.
+  (*pool)->endStep();
+  int refused = 0;
+  // The queue asks for memory once in many reads.
+  for (uint32_t use = 0; use < 200; ++use) {
+    const uint32_t expert = use % kExperts;
+    bool isRefused = false;
+    refusesMemory = true;
+    try {
+      (*pool)->lookAhead(expert, all);
+    } catch (const std::bad_alloc &) {
+      isRefused = true;
+    }
+    refusesMemory = false;
+    refused += isRefused;
+    if (isRefused && use % 2 == 0)
+      (*pool)->endStep();
+    auto weights = (*pool)->take(expert);
+    if (weights) {
+      float first;
+      std::memcpy(&first, *weights, sizeof first);
+      CHECK(first == weightOf(expert, 0));
+      (*pool)->release(expert);
+    } else {
+      CHECK(isRefused);
+      CHECK(weights.error() == "the system gave no more memory to read experts, give the process more memory");
+    }
+    (*pool)->endStep();
+  }
+  CHECK(refused > 0);
 }
