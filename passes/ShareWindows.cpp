@@ -143,22 +143,40 @@ public:
       }
   }
 
-  /// Whether the operators have more work to save than the slices at the end cost, in operations and bytes.
-  bool isWorthwhile() {
-    Count saved = bytesOf(concat.getResult()), spent = 0;
-    for (Operation *op : operators) {
-      auto cost = dyn_cast<CostOpInterface>(op);
-      if (!cost)
-        return false;
-      const Value result = op->getResult(0);
-      const Count elements = elementCount(result.getType());
-      const Count less = elements - elementCount(shared[result].sourceType(typeOf(result)));
-      saved += (Count(cost.getFlops()) + cost.getBytesMoved()) / elements * less;
+  /// Keeps as many of the first operators as save the most, in operations and bytes, after the cost of the slices
+  /// behind them. False if nothing is saved. An operator may cost more on the source: a convolution that is as long as
+  /// a window has one row for each window, and one for each row between them on the source.
+  bool keepMostSaving() {
+    DenseMap<Operation *, size_t> numbers;
+    for (auto [i, op] : llvm::enumerate(operators))
+      numbers[op] = i + 1;
+    // What keeping i operators saves, less what keeping i - 1 saves.
+    SmallVector<Count> more(operators.size() + 1, 0);
+    more[0] = bytesOf(concat.getResult());
+    for (auto [i, op] : llvm::enumerate(operators))
+      more[i + 1] = savedBy(op);
+    for (auto &[value, windows] : shared) {
+      const Count slices = Count(bytesOf(value)) * 2;
+      const size_t made = numbers.lookup(value.getDefiningOp());
+      size_t read = made; // The last reader.
+      for (Operation *user : value.getUsers())
+        read = std::max(read, numbers.contains(user) ? numbers.lookup(user) : more.size());
+      more[made] -= slices;
+      if (read < more.size())
+        more[read] += slices;
     }
-    for (auto &[value, windows] : shared)
-      if (leaves(value))
-        spent += Count(bytesOf(value)) * 2;
-    return saved > spent;
+    Count saved = 0, most = 0;
+    size_t kept = 0;
+    for (auto [i, step] : llvm::enumerate(more))
+      if (saved += step; saved > most) {
+        most = saved;
+        kept = i;
+      }
+    while (operators.size() > kept) {
+      shared.pop_back();
+      operators.pop_back();
+    }
+    return kept > 0;
   }
 
   /// Builds the operators on the source, and the stacks of results that others read.
@@ -188,6 +206,15 @@ public:
   }
 
 private:
+  /// The operations and bytes that an operator saves on the source.
+  Count savedBy(Operation *op) {
+    auto cost = cast<CostOpInterface>(op);
+    const Value result = op->getResult(0);
+    const Count elements = elementCount(result.getType());
+    const Count less = elements - elementCount(shared[result].sourceType(typeOf(result)));
+    return (Count(cost.getFlops()) + cost.getBytesMoved()) / elements * less;
+  }
+
   static int64_t bytesOf(Value value) { return dataflow::detail::totalBytes(value.getType()); }
 
   /// Whether an operator reads the value that does not compute on the source.
@@ -198,7 +225,7 @@ private:
   /// The windows of an operator's result; empty if the operator needs the stack itself.
   std::optional<Windows> windowsOf(Operation *op) {
     if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) || symbolsOf(op) ||
-        elementCount(op->getResult(0).getType()) == 0)
+        !isa<CostOpInterface>(op) || elementCount(op->getResult(0).getType()) == 0)
       return std::nullopt;
     std::optional<Windows> result;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -281,12 +308,11 @@ struct ShareWindows : sluice::impl::ShareWindowsPassBase<ShareWindows> {
     for (auto concat : llvm::to_vector(block.getOps<ConcatOp>())) {
       std::optional<Stack> stack = matchStack(concat);
       // Windows that do not overlap share nothing.
-      if (!stack ||
-          stack->windows.extent() >= stack->windows.length * static_cast<int64_t>(stack->windows.starts.size()))
+      if (!stack || stack->windows.extent() >= Count(stack->windows.length) * stack->windows.starts.size())
         continue;
       Sharing sharing(concat, std::move(*stack));
       sharing.grow();
-      if (!sharing.isWorthwhile())
+      if (!sharing.keepMostSaving())
         continue;
       if (failed(sharing.apply()))
         return signalPassFailure();

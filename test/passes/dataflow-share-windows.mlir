@@ -37,15 +37,15 @@ func.func @windows(%x: tensor<1x1x20x6xf32>, %w: tensor<4x1x3x3xf32>, %bias: ten
 // CHECK-LABEL: func.func @read_twice
 // CHECK: [[CONV:%.*]] = dataflow.conv {{.*}} -> tensor<1x4x10xf32>
 // CHECK: [[STACK:%.*]] = dataflow.concat {{.*}} -> tensor<2x4x8xf32>
-// CHECK: dataflow.unary relu [[CONV]] : tensor<1x4x10xf32>
+// CHECK: dataflow.conv [[CONV]], %arg2 {{.*}} -> tensor<1x9x8xf32>
 // CHECK: return {{%.*}}, [[STACK]]
-func.func @read_twice(%x: tensor<1x3x12xf32>, %w: tensor<4x3x3xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
+func.func @read_twice(%x: tensor<1x3x12xf32>, %w: tensor<4x3x3xf32>, %w2: tensor<9x4x3xf32>) -> (tensor<2x9x6xf32>, tensor<2x4x8xf32>) {
   %a = dataflow.slice %x from [0, 0, 0] by [1, 1, 1] : tensor<1x3x12xf32> -> tensor<1x3x10xf32>
   %b = dataflow.slice %x from [0, 0, 2] by [1, 1, 1] : tensor<1x3x12xf32> -> tensor<1x3x10xf32>
   %0 = dataflow.concat %a, %b {axis = 0 : i64} : tensor<1x3x10xf32>, tensor<1x3x10xf32> -> tensor<2x3x10xf32>
   %1 = dataflow.conv %0, %w strides [1] pads [0, 0] dilations [1] : tensor<2x3x10xf32>, tensor<4x3x3xf32> -> tensor<2x4x8xf32>
-  %2 = dataflow.unary relu %1 : tensor<2x4x8xf32>
-  return %2, %1 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+  %2 = dataflow.conv %1, %w2 strides [1] pads [0, 0] dilations [1] : tensor<2x4x8xf32>, tensor<9x4x3xf32> -> tensor<2x9x6xf32>
+  return %2, %1 : tensor<2x9x6xf32>, tensor<2x4x8xf32>
 }
 
 // -----
@@ -103,4 +103,39 @@ func.func @not_worthwhile(%x: tensor<1x3x12xf32>, %w: tensor<4x3x3xf32>, %bias: 
   %2 = dataflow.concat %c, %d {axis = 0 : i64} : tensor<1x3x10xf32>, tensor<1x3x10xf32> -> tensor<2x3x10xf32>
   %3 = dataflow.binary add %2, %bias : tensor<2x3x10xf32>, tensor<3x1xf32>
   return %1, %3 : tensor<2x4x4xf32>, tensor<2x3x10xf32>
+}
+
+// -----
+
+// A convolution as long as a window has 3 rows for the windows and 17 on the signal: it reads the stack.
+// CHECK-LABEL: func.func @head
+// CHECK: dataflow.conv {{.*}} -> tensor<1x64x46xf32>
+// CHECK-NEXT: [[SECOND:%.*]] = dataflow.conv {{.*}} -> tensor<1x64x44xf32>
+// CHECK: [[STACK:%.*]] = dataflow.concat {{.*}} -> tensor<3x64x28xf32>
+// CHECK-NEXT: dataflow.conv [[STACK]], {{.*}} -> tensor<3x16x1xf32>
+func.func @head(%x: tensor<1x64x48xf32>, %k: tensor<64x64x3xf32>, %k2: tensor<64x64x3xf32>, %w: tensor<16x64x28xf32>) -> tensor<3x16x1xf32> {
+  %a = dataflow.slice %x from [0, 0, 0] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %b = dataflow.slice %x from [0, 0, 8] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %c = dataflow.slice %x from [0, 0, 16] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %0 = dataflow.concat %a, %b, %c {axis = 0 : i64} : tensor<1x64x32xf32>, tensor<1x64x32xf32>, tensor<1x64x32xf32> -> tensor<3x64x32xf32>
+  %1 = dataflow.conv %0, %k strides [1] pads [0, 0] dilations [1] : tensor<3x64x32xf32>, tensor<64x64x3xf32> -> tensor<3x64x30xf32>
+  %2 = dataflow.conv %1, %k2 strides [1] pads [0, 0] dilations [1] : tensor<3x64x30xf32>, tensor<64x64x3xf32> -> tensor<3x64x28xf32>
+  %3 = dataflow.conv %2, %w strides [1] pads [0, 0] dilations [1] : tensor<3x64x28xf32>, tensor<16x64x28xf32> -> tensor<3x16x1xf32>
+  return %3 : tensor<3x16x1xf32>
+}
+
+// -----
+
+// A head that costs more than everything before it does not keep the first convolution from sharing.
+// CHECK-LABEL: func.func @large_head
+// CHECK: dataflow.conv {{.*}} -> tensor<1x64x46xf32>
+// CHECK: dataflow.conv {{.*}} -> tensor<3x64x1xf32>
+func.func @large_head(%x: tensor<1x64x48xf32>, %k: tensor<64x64x3xf32>, %w: tensor<64x64x30xf32>) -> tensor<3x64x1xf32> {
+  %a = dataflow.slice %x from [0, 0, 0] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %b = dataflow.slice %x from [0, 0, 8] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %c = dataflow.slice %x from [0, 0, 16] by [1, 1, 1] : tensor<1x64x48xf32> -> tensor<1x64x32xf32>
+  %0 = dataflow.concat %a, %b, %c {axis = 0 : i64} : tensor<1x64x32xf32>, tensor<1x64x32xf32>, tensor<1x64x32xf32> -> tensor<3x64x32xf32>
+  %1 = dataflow.conv %0, %k strides [1] pads [0, 0] dilations [1] : tensor<3x64x32xf32>, tensor<64x64x3xf32> -> tensor<3x64x30xf32>
+  %2 = dataflow.conv %1, %w strides [1] pads [0, 0] dilations [1] : tensor<3x64x30xf32>, tensor<64x64x30xf32> -> tensor<3x64x1xf32>
+  return %2 : tensor<3x64x1xf32>
 }
