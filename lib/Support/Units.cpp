@@ -122,6 +122,18 @@ std::string formatBytes(int64_t bytes) {
   return formatScaled(value, kUnits[unit]);
 }
 
+int64_t roundUpToPrinted(int64_t bytes) {
+  // The unit below the one that is printed, which is less than a hundredth of it.
+  int64_t step = 1;
+  while (step <= bytes >> 20)
+    step <<= 10;
+  for (int64_t size = bytes;; size = size > INT64_MAX - step ? INT64_MAX : size + step) {
+    const Expected<int64_t> printed = parseBytes(formatBytes(size));
+    if (!printed || *printed >= bytes)
+      return printed.value_or(bytes);
+  }
+}
+
 std::string formatDuration(int64_t ns) {
   double value = static_cast<double>(ns);
   double size = std::abs(value);

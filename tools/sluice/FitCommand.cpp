@@ -25,10 +25,10 @@ struct FitOptions {
 
 /// A step within a limit.
 struct Fit {
-  int percent = 0; ///< The share of the full limit, rounded to whole numbers.
-  int64_t limitBytes = 0;
-  std::optional<SearchResult> result; ///< None where the model does not fit.
-  int64_t bytesCopied = 0;            ///< Into the memory, by a step.
+  int percent = 0;        ///< The share of the full limit; 0 for the least limit.
+  int64_t limitBytes = 0; ///< As it is printed: the printed limit gives the same plan.
+  std::optional<SearchResult> result = std::nullopt; ///< None where the model does not fit.
+  int64_t bytesCopied = 0;                           ///< Into the memory, by a step.
 };
 
 /// What a model needs of the memory in which it computes.
@@ -42,18 +42,14 @@ struct Needs {
 /// Greedy plans only: the number of plans for each limit, and the time for them.
 constexpr int64_t kEvaluations = 40, kShareNs = 150'000'000;
 
-/// The limits of the rows: quarters of the full limit. If the model does not fit in three quarters, the least limit
-/// too, rounded up to a hundredth of a mebibyte, so that the printed limit suffices.
+/// The limits of the rows: quarters of the full limit, and the least limit if the model does not fit in three quarters.
 std::vector<Fit> chooseLimits(const Needs &needs) {
-  constexpr double kStep = (1 << 20) / 100.0;
-  const auto full = static_cast<double>(needs.peakBytes);
   std::vector<Fit> fits;
   for (int percent : {25, 50, 75, 100})
-    fits.push_back({percent, static_cast<int64_t>(full * percent / 100), std::nullopt, 0});
-  const auto least = static_cast<int64_t>(std::ceil(std::ceil(static_cast<double>(needs.leastBytes) / kStep) * kStep));
-  if (fits[2].limitBytes < needs.leastBytes && least < needs.peakBytes)
-    fits.insert(fits.end() - 1,
-                {static_cast<int>(std::round(100 * static_cast<double>(least) / full)), least, std::nullopt, 0});
+    fits.push_back({percent, roundUpToPrinted(needs.peakBytes / 100 * percent + needs.peakBytes % 100 * percent / 100)});
+  const int64_t least = roundUpToPrinted(needs.leastBytes);
+  if (fits[2].limitBytes < needs.leastBytes && least < fits[3].limitBytes)
+    fits.insert(fits.end() - 1, {0, least});
   return fits;
 }
 
@@ -98,7 +94,7 @@ void printFits(const Needs &needs, const std::vector<Fit> &fits) {
   Table table({"limit", "of the full limit", "simulated step", "slowdown", "copied in a step"});
   const int64_t fastestNs = fits.back().result ? fits.back().result->makespanNs : 0;
   for (const Fit &fit : fits) {
-    std::vector<std::string> row = {formatBytes(fit.limitBytes), concat(fit.percent, "%")};
+    std::vector<std::string> row = {formatBytes(fit.limitBytes), fit.percent > 0 ? concat(fit.percent, "%") : "least"};
     if (fit.result) {
       row.push_back(formatDuration(fit.result->makespanNs));
       row.push_back(fastestNs > 0 ? concat(std::round(100.0 * static_cast<double>(fit.result->makespanNs) /
@@ -108,7 +104,7 @@ void printFits(const Needs &needs, const std::vector<Fit> &fits) {
                                   : "-");
       row.push_back(formatBytes(fit.bytesCopied));
     } else {
-      row.push_back("does not fit");
+      row.push_back(fit.limitBytes < needs.leastBytes ? "does not fit" : "no plan found");
     }
     table.add(std::move(row));
   }
@@ -122,7 +118,11 @@ Json fitsToJson(const Needs &needs, const std::vector<Fit> &fits) {
                {"processBytes", needs.processBytes},
                {"operator", needs.op}};
   for (const Fit &fit : fits) {
-    Json entry = {{"percent", fit.percent}, {"limitBytes", fit.limitBytes}, {"fits", fit.result.has_value()}};
+    Json entry = {{"limitBytes", fit.limitBytes}, {"fits", fit.result.has_value()}};
+    if (fit.percent > 0)
+      entry["percent"] = fit.percent;
+    else
+      entry["isLeast"] = true;
     if (fit.result) {
       entry["makespanNs"] = fit.result->makespanNs;
       entry["lowerBoundNs"] = fit.result->lowerBoundNs;

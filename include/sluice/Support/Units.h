@@ -33,6 +33,9 @@ Expected<int64_t> parseDuration(std::string_view text);
 
 /// 1536 -> "1.50 KiB".
 std::string formatBytes(int64_t bytes);
+/// The least size of at least `bytes` that parseBytes() reads from what formatBytes() prints of it. `bytes` is at least
+/// 0; sizes above 2^62, which parseBytes() refuses, are returned as they are.
+int64_t roundUpToPrinted(int64_t bytes);
 /// 1500000 -> "1.50 ms".
 std::string formatDuration(int64_t ns);
 

@@ -87,3 +87,19 @@ TEST_CASE("whole-string numbers", "[support]") {
   for (const char *text : {"", "1x", "nan", "inf", "1e999", "--1"})
     CHECK_FALSE(parseNumber(text));
 }
+
+TEST_CASE("sizes are rounded up to what is printed", "[support]") {
+  CHECK(roundUpToPrinted(0) == 0);
+  CHECK(roundUpToPrinted(1023) == 1023);
+  CHECK(roundUpToPrinted(1024) == 1024);
+  CHECK(roundUpToPrinted(1025) == 1034); // 1.01 KiB
+  CHECK(roundUpToPrinted((int64_t(224) << 30) / 100 + 2) == (int64_t(225) << 30) / 100);
+  CHECK(roundUpToPrinted(INT64_MAX) == INT64_MAX);
+  for (int64_t bytes = 1; bytes < int64_t(1) << 60; bytes = bytes * 5 / 3 + 1) {
+    const int64_t rounded = roundUpToPrinted(bytes);
+    INFO(bytes);
+    CHECK(rounded >= bytes);
+    CHECK(*parseBytes(formatBytes(rounded)) == rounded);
+    CHECK(static_cast<double>(rounded - bytes) <= 0.0101 * static_cast<double>(bytes));
+  }
+}
