@@ -19,6 +19,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,14 +74,39 @@ struct LauncherEnd {
   int status = 0; ///< Of its exit; 128 and the signal where one ended it.
 };
 
+/// What the ranks print, in memory until it is known how they end: a rank that is lost while it prints leaves a part of
+/// a line, behind which the ranks that begin again would print theirs.
+class PrintedByRanks {
+public:
+  PrintedByRanks() : file(memfd_create("output of ranks", MFD_CLOEXEC)) {}
+  ~PrintedByRanks() {
+    if (file >= 0)
+      close(file);
+  }
+  PrintedByRanks(const PrintedByRanks &) = delete;
+  PrintedByRanks &operator=(const PrintedByRanks &) = delete;
+
+  int descriptor() const { return file; }
+  void print() const {
+    char part[size_t(1) << 16];
+    off_t at = 0;
+    for (ssize_t bytes; (bytes = pread(file, part, sizeof part, at)) > 0; at += bytes)
+      std::cout.write(part, bytes);
+  }
+
+private:
+  int file;
+};
+
 /// The launcher ends with this process, and with it the ranks. It has a process group of its own, so that signals reach
 /// what a script starts, and no input: the ranks read none.
-[[noreturn]] void becomeLauncher(const Words &words, pid_t parent, int report) {
+[[noreturn]] void becomeLauncher(const Words &words, pid_t parent, int output, int report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   setpgid(0, 0);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0)
     dup2(nothing, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
   std::vector<char *> pointers;
   for (const std::string &word : words)
     pointers.push_back(const_cast<char *>(word.c_str()));
@@ -113,15 +139,16 @@ bool hasOnlyEnded(pid_t launcher) {
 }
 
 Expected<LauncherEnd> runLauncher(const Words &words) {
+  const PrintedByRanks printed;
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
+  if (printed.descriptor() < 0 || pipe2(ends, O_CLOEXEC) != 0)
     return cannotStart(words.front(), errno);
   std::cout << std::flush;
   // If it is ignored, nobody can wait for a child.
   signal(SIGCHLD, SIG_DFL);
   const pid_t parent = getpid(), child = fork();
   if (child == 0)
-    becomeLauncher(words, parent, ends[1]);
+    becomeLauncher(words, parent, printed.descriptor(), ends[1]);
   const int forkCode = errno;
   close(ends[1]);
   int code = 0;
@@ -151,6 +178,8 @@ Expected<LauncherEnd> runLauncher(const Words &words) {
                      ", option '--elastic', run the command again");
   if (isRefused)
     return cannotStart(words.front(), code);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    printed.print();
   return LauncherEnd{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 }
 
