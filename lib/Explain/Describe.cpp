@@ -32,12 +32,12 @@ private:
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 } // namespace
 
-/// " and needs copies of 12.50 KiB (5.10 us) that no other operator needs", if there are any.
+/// ", and copies of inputs and results for it alone take 5.10 us (12.50 KiB)", if there are any.
 static std::string crossing(const DeviceChoice &choice) {
   if (choice.crossingBytes == 0)
     return "";
-  return concat(" and needs copies of ", formatBytes(choice.crossingBytes), " (", formatDuration(choice.crossingNs),
-                ") that no other operator needs");
+  return concat(", and copies of inputs and results for it alone take ", formatDuration(choice.crossingNs), " (",
+                formatBytes(choice.crossingBytes), ")");
 }
 
 /// "6.00 MiB, 1.19 MiB of which are homes" where homes count against the limit of a memory.
@@ -306,20 +306,19 @@ static std::string gainFrom(const AbsenceFact &absence) {
   return concat(text, "; ", room);
 }
 
-/// ", because it does not fit ..." or "; it could stay, ...": why a tensor leaves a memory.
+/// ". It does not fit ..." or "; it could stay, ...": why a tensor leaves a memory.
 static std::string whyAway(const AbsenceFact &absence) {
   const std::string memory = inQuotes(absence.memory);
   if (absence.freeOffset)
     return concat("; ", gainFrom(absence));
   const int64_t with = saturatingAdd(absence.mostInUseBytes, absence.needBytes);
   if (absence.limitBytes != kNoLimit && with > absence.limitBytes)
-    return concat(", because it does not fit with the others as planned: at ", formatDuration(absence.atNs),
-                  " they use ", formatBytes(absence.mostInUseBytes), " of ", memory, ", and its ",
-                  formatBytes(absence.needBytes), " would exceed the limit of ",
-                  limitText(absence.limitBytes, absence.homeBytes), absence.homeBytes > 0 ? ", by " : " by ",
+    return concat(". It does not fit with the others as planned: at ", formatDuration(absence.atNs), " the others use ",
+                  formatBytes(absence.mostInUseBytes), " of ", memory, ", and with its ",
+                  formatBytes(absence.needBytes), " the limit of ", limitText(absence.limitBytes, absence.homeBytes),
+                  absence.homeBytes > 0 ? ", would" : " would", " be exceeded by ",
                   formatBytes(with - absence.limitBytes));
-  return concat(", because with the others as planned no single range of ", formatBytes(absence.needBytes), " of ",
-                memory,
+  return concat(". With the others as planned, no single range of ", formatBytes(absence.needBytes), " of ", memory,
                 " is free throughout its absence and its stays before and after it; in all there are enough "
                 "bytes beside the ",
                 formatBytes(absence.mostInUseBytes), " that the others use at most");
@@ -350,8 +349,8 @@ static std::string backText(const AbsenceFact &absence) {
 }
 
 static std::string droppedText(const AbsenceFact &absence) {
-  return absence.isDropped ? concat("; it leaves ", inQuotes(absence.memory), " without a copy, because ",
-                                    inQuotes(absence.keptIn), " keeps it")
+  return absence.isDropped ? concat(". It leaves ", inQuotes(absence.memory), " without a copy, because ",
+                                    inQuotes(absence.keptIn), " has the same bytes")
                            : std::string();
 }
 

@@ -150,11 +150,11 @@ private:
     for (const PlanDiff::DeviceTime &device : diff.devices)
       writeDevice(device);
     if (!diff.waiting.empty())
-      add("time", "Devices are idle for different times before ", countOf(diff.waiting.size(), "operator"), ": ",
-          some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
+      add("time", "Idle times of devices before ", countOf(diff.waiting.size(), "operator"),
+          " differ: ", some<PlanDiff::Waiting>(diff.waiting, [](const PlanDiff::Waiting &waiting) {
             return concat("before ", inQuotes(waiting.op), " ", inBoth(waiting.waitNs),
-                          ", the largest part of which is taken in ", waiting.waitNs[1] > waiting.waitNs[0] ? "B" : "A",
-                          " by ", commandWithDevice(waiting.longest));
+                          ", of which the largest part in ", waiting.waitNs[1] > waiting.waitNs[0] ? "B" : "A",
+                          " is taken by ", commandWithDevice(waiting.longest));
           }));
   }
 
@@ -165,17 +165,14 @@ private:
           formatDuration(device.computeNs[inA ? 0 : 1]));
       return;
     }
-    std::string parts;
     auto part = [&](const Pair &times, std::string_view what) {
       if (times[0] != times[1])
-        parts += concat(parts.empty() ? "" : "; ", what, " ", inBoth(times));
+        add("time", "Device ", inQuotes(device.device), " ", what, " ", inBoth(times));
     };
     part(device.computeNs, "computes for");
     part(device.copyWaitNs, "waits for copies for");
     part(device.otherWaitNs, "waits for operators of other streams for");
-    part(device.restNs, "has no more operators before the end of the step for");
-    if (!parts.empty())
-      add("time", "Device ", inQuotes(device.device), " ", parts);
+    part(device.restNs, "is idle after its last operator for");
   }
 
   void writePlacement() {
@@ -218,8 +215,9 @@ private:
           bytes = saturatingAdd(bytes, entry.bytes);
         }
       if (!kept.empty())
-        add("memory", inB ? "B" : "A", " keeps ", formatBytes(bytes), " between steps and reads it there, which ",
-            inB ? "A" : "B", " does not: ", some<PlanDiff::Kept>(kept, [](const PlanDiff::Kept &entry) {
+        add("memory", "Only ", inB ? "B" : "A", " keeps ", formatBytes(bytes),
+            " on devices between steps and reads them there: ",
+            some<PlanDiff::Kept>(kept, [](const PlanDiff::Kept &entry) {
               return concat(inQuotes(entry.tensor), " in ", inQuotes(entry.memory), " (", formatBytes(entry.bytes),
                             ")");
             }));

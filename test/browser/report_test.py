@@ -211,8 +211,8 @@ class OnePlan(PageTest):
         self.assertEqual(near, {"Gather_15"})
         text = self.details()
         for part in ("parameter of 323.44 KiB", "read by Gather_15", "copy of " + self.WEIGHT,
-                     "it is not kept in 'accel0' between steps, because it does not fit with the others as planned: at ",
-                     ", and its 323.44 KiB would exceed the limit of ", "; it leaves 'accel0' without a copy, because 'host' keeps it",
+                     "it is not kept in 'accel0' between steps. It does not fit with the others as planned: at ",
+                     ", and with its 323.44 KiB the limit of ", ". It leaves 'accel0' without a copy, because 'host' has the same bytes",
                      "; meanwhile its addresses are used by ", "Operator 'Gather_15' reads it first and starts ",
                      "the addresses that it left or comes to are used, in the order of time, by ", "its home",
                      "accel0 at " + self.weight_bytes(), "The copy starts when the step starts and waits for nothing."):

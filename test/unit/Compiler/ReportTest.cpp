@@ -58,8 +58,8 @@ TEST_CASE("copied tensors say why", "[report]") {
   int streamed = 0;
   for (const auto &[name, text] : why)
     streamed +=
-        text.find("it is not kept in 'accel0' between steps, because it does not fit with the others as planned: "
-                  "at ") != std::string::npos &&
+        text.find("it is not kept in 'accel0' between steps. It does not fit with the others as planned: at ") !=
+            std::string::npos &&
         text.find("; meanwhile its addresses are used by ") != std::string::npos;
   CHECK(streamed >= 1);
 }

@@ -60,8 +60,8 @@ TEST_CASE("a step that waits less for a copy says for which", "[plandiff]") {
   CHECK_THAT(text, Contains("A step takes 148 ns less in B: 622 ns instead of 770 ns."));
   CHECK_THAT(text, Contains("Device 'acc1' waits for copies for 296 ns in A and 148 ns in B."));
   // The copies of w and t take as long; the last is named.
-  CHECK_THAT(text, Contains("time: Devices are idle for different times before 1 operator: before 'd' 148 ns in A and "
-                            "0 ns in B, the largest part of which is taken in A by copy 2 of 2 of 't' from 'host' to "
+  CHECK_THAT(text, Contains("time: Idle times of devices before 1 operator differ: before 'd' 148 ns in A and "
+                            "0 ns in B, of which the largest part in A is taken by copy 2 of 2 of 't' from 'host' to "
                             "'m1'."));
   CHECK_THAT(text, Contains("place: All operators are on devices of the same names."));
   CHECK_THAT(text, Contains("order: The operators run in the same order."));
@@ -140,7 +140,7 @@ TEST_CASE("time spent on another device's operator is not a copy's", "[plandiff]
   CHECK(diff.devices[1].otherWaitNs == Pair{0, 900});
   CHECK(diff.devices[1].copyWaitNs == Pair{0, 74});
   const std::string text = textOf(describe(diff));
-  CHECK_THAT(text, Contains("before 'q' 0 ns in A and 974 ns in B, the largest part of which is taken in B by 'p' on "
+  CHECK_THAT(text, Contains("before 'q' 0 ns in A and 974 ns in B, of which the largest part in B is taken by 'p' on "
                             "'cpu'."));
   CHECK_THAT(text, Contains("memory: Only the machine of B has the memory 'm2'."));
   CHECK_THAT(text, Contains("B copies 2 tensors that A does not"));
@@ -181,7 +181,7 @@ TEST_CASE("limits, and what is kept, copied and run again", "[plandiff]") {
   };
   const std::string swapped = sentencesOf(plan(Way::Keep), plan(Way::Swap));
   CHECK_THAT(swapped, Contains("memory: The limit of 'm1' is 512 B in A and 256 B in B."));
-  CHECK_THAT(swapped, Contains("memory: A keeps 64 B between steps and reads it there, which B does not: 'x' in 'm1' "
+  CHECK_THAT(swapped, Contains("memory: Only A keeps 64 B on devices between steps and reads them there: 'x' in 'm1' "
                                "(64 B)."));
   CHECK_THAT(swapped, Contains("copies: B copies 2 tensors that A does not, 192 B in each step: activation 't' (64 B, "
                                "once in and once out); parameter 'x' (64 B, once in)."));
