@@ -84,8 +84,8 @@ struct SwapParams {
   /// planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps. These
   /// states may leave and return within a step, and need no home either.
   double restingStates = 0;
-  /// planSwapStays, in (0, 1]: the fraction of the memory for tensors between their uses. The rest is for copies that
-  /// run ahead of their readers or behind their writers.
+  /// planSwapStays, in (0, 1]: the fraction of the memory for tensors between their uses, and for each operator's. The
+  /// rest is for copies that run ahead of their readers or behind their writers.
   double presence = 1;
   /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
@@ -104,10 +104,11 @@ struct SwapParams {
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Decides for the whole order when each tensor is in the accelerator's memory, and then packs these stays. Results
-/// overwrite operands that are not read later. Of `params`, reads only `keptStates`, `passes`, `stallWeight` and
-/// `idleWeight`. Here, `stallWeight` is the cost of a copy out relative to that of a copy in, and copies are assumed to
+/// overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`, `restingStates`,
+/// `presence`, `passes`, `stallWeight` and `idleWeight`. Here, `stallWeight` is the cost of a copy out relative to that of a copy in, and copies are assumed to
 /// take 1 + `idleWeight` times as long as alone. Unsupported if operators run on several memories or the machine has
-/// files; Infeasible if the stays cannot be packed.
+/// files; InvalidInput if `presence` is out of range; Infeasible if the stays cannot be packed, or if an operator needs
+/// more than the fraction `presence` of the memory.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.

@@ -214,3 +214,16 @@ TEST_CASE("stays that one operator exceeds are refused", "[swap]") {
   CHECK(plan.error().code == ErrorCode::Infeasible);
   CHECK(plan.error().message.find("use planSwapOffsets") != std::string::npos);
 }
+
+TEST_CASE("a share of the memory that does not exist is refused by plans by stays", "[swap]") {
+  Instance instance;
+  fillTraining(instance, 12);
+  for (double presence : {0.0, -1.0, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    SwapParams params;
+    params.presence = presence;
+    const Expected<Plan> plan = planSwapStays(instance.problem(), params);
+    REQUIRE_FALSE(plan);
+    CHECK(plan.error().code == ErrorCode::InvalidInput);
+    CHECK(plan.error().message.find("parameter 'presence', give a number above 0 and at most 1") != std::string::npos);
+  }
+}
