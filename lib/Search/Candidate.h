@@ -115,7 +115,8 @@ public:
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
 
 private:
-  /// SwapParams::keptStates for states of a share of the largest accelerator memory.
+  /// SwapParams::keptStates for a share of the largest accelerator memory, if all updated states may stay; if only some
+  /// may, fewer of them stay.
   double shareOfStates(double shareOfMemory) const;
   /// The seed with some shares of the states on their devices from step to step.
   std::vector<NamedCandidate> keepingSeeds(const NamedCandidate &seed) const;

@@ -25,8 +25,11 @@ static constexpr int64_t kKeptLayers = 8;
 static constexpr size_t kLeastLayers = 10;
 /// The search of a graph with more than this share of the operators is hardly faster than that of the whole graph.
 static constexpr double kLargestShare = 0.7;
-/// Candidates that are extended to all layers.
+/// Candidates that are extended to all layers; each also with these lengths of its stretches, relative to its own.
 static constexpr size_t kExtended = 4;
+static constexpr std::pair<double, const char *> kStretches[] = {
+    {1.0, "/again"}, {0.5, "/again-shorter"}, {2.0, "/again-longer"}};
+static_assert(kExtended * (1 + std::size(kStretches)) <= PeriodCandidates::kMost);
 
 /// Per memory: capacities of the same shares for the small graph.
 static std::vector<int64_t> scaledCapacities(const SearchState &state, const FoldedGraph &folded) {
@@ -97,7 +100,7 @@ PeriodCandidates candidatesByPeriod(SearchState &state, const PeriodBudget &budg
     // The best length of stretches depends on the number of layers.
     const std::shared_ptr<const RecomputedProblem> recomputed = candidate.genes.recomputed;
     if (recomputed && recomputed->recipe)
-      for (const auto &[factor, change] : {std::pair(1.0, "/again"), {0.5, "/again-shorter"}, {2.0, "/again-longer"}}) {
+      for (const auto &[factor, change] : kStretches) {
         RecomputeRecipe recipe = *recomputed->recipe;
         recipe.stretch *= factor;
         if (std::find(recipes.begin(), recipes.end(), recipe) != recipes.end())

@@ -23,8 +23,9 @@ using namespace search;
 
 /// The search ends after so many rounds in a row that find nothing better.
 static constexpr int kFruitlessRounds = 3;
-/// Plans of the whole graph at the end of a search by period.
-static constexpr int64_t kExtendedPlans = 8;
+/// With a limit of evaluations: the part of them that the plans of the whole graph at the end of a search by period may
+/// have.
+static constexpr int64_t kExtendedPart = 4;
 /// With a limit of evaluations: the part of them that a local search on the whole graph may have.
 static constexpr int64_t kPolishingPart = 8;
 /// The share of the time that a search by period may take.
@@ -96,8 +97,10 @@ static std::vector<ScoredCandidate> searchByPeriod(SearchState &state) {
   PeriodBudget budget;
   int64_t polishing = 0;
   if (state.hasEvaluationLimit()) {
-    polishing = state.evaluationsLeft() / kPolishingPart;
-    budget.evaluations = std::max<int64_t>(1, state.evaluationsLeft() - polishing - kExtendedPlans);
+    const int64_t left = state.evaluationsLeft();
+    polishing = left / kPolishingPart;
+    budget.evaluations =
+        std::max<int64_t>(1, left - polishing - std::min(PeriodCandidates::kMost, left / kExtendedPart));
   }
   if (state.budget.deadline) {
     const auto share = (*state.budget.deadline - Clock::now()) * kPeriodShare;

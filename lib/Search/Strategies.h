@@ -65,7 +65,8 @@ struct PeriodBudget {
   int64_t evaluations = 0, timeNs = 0;
 };
 struct PeriodCandidates {
-  std::vector<NamedCandidate> candidates;
+  static constexpr int64_t kMost = 16;
+  std::vector<NamedCandidate> candidates; ///< At most kMost.
   double share = 0; ///< Operators that were planned, as a part of the graph's.
 };
 /// Candidates with which that search found its fastest plans, extended to all layers. None if the graph has no
