@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <random>
 #include <set>
 
 namespace sluice::bench {
@@ -127,28 +129,53 @@ Expected<std::string> checkGradients(const std::string &artifact, const std::map
     squares += gradient[i] * gradient[i];
     largest = std::max(largest, std::abs(static_cast<double>(before[i])));
   }
-  const double slope = std::sqrt(squares);
-  if (!std::isfinite(at) || !std::isfinite(slope) || slope == 0)
+  const double norm = std::sqrt(squares);
+  if (!std::isfinite(at))
     return "";
-  auto differenceOver = [&](double distance) -> Expected<double> {
-    std::vector<float> up = before, down = before;
-    for (size_t i = 0; i < before.size(); ++i) {
-      up[i] += static_cast<float>(distance * gradient[i] / slope);
-      down[i] -= static_cast<float>(distance * gradient[i] / slope);
-    }
-    SLUICE_ASSIGN_OR_RETURN(const double above, step.loss(up));
-    SLUICE_ASSIGN_OR_RETURN(const double below, step.loss(down));
-    return (above - below) / (2 * distance);
-  };
   const double distance = 1e-2 * std::max(largest, 1e-2);
-  SLUICE_ASSIGN_OR_RETURN(const double wide, differenceOver(distance));
-  SLUICE_ASSIGN_OR_RETURN(const double narrow, differenceOver(distance / 4));
-  // Rounding of the loss and of the weights, in single precision.
-  const double noise = 16 * 6e-8 * (std::abs(at) / distance + largest * std::sqrt(static_cast<double>(before.size())));
-  const bool isSmooth = std::abs(wide - narrow) <= 0.02 * std::max(std::abs(wide), std::abs(narrow)) + noise;
-  if (!isSmooth || std::abs(narrow - slope) <= 0.1 * std::max(std::abs(narrow), slope) + 4 * noise)
+  // Rounding of the loss, and of the weights where the gradient has this norm, in single precision.
+  const double noise = 16 * 6e-8 * (std::abs(at) + (std::isfinite(norm) ? norm : 0) * largest) / distance;
+  // How the loss rises along a direction of length 1. None where it is not smooth.
+  auto riseAlong = [&](const std::vector<double> &direction) -> Expected<std::optional<double>> {
+    auto differenceOver = [&](double length) -> Expected<double> {
+      std::vector<float> up = before, down = before;
+      for (size_t i = 0; i < before.size(); ++i) {
+        up[i] += static_cast<float>(length * direction[i]);
+        down[i] -= static_cast<float>(length * direction[i]);
+      }
+      SLUICE_ASSIGN_OR_RETURN(const double above, step.loss(up));
+      SLUICE_ASSIGN_OR_RETURN(const double below, step.loss(down));
+      return (above - below) / (2 * length);
+    };
+    SLUICE_ASSIGN_OR_RETURN(const double wide, differenceOver(distance));
+    SLUICE_ASSIGN_OR_RETURN(const double narrow, differenceOver(distance / 4));
+    const bool isSmooth = std::abs(wide - narrow) <= 0.02 * std::max(std::abs(wide), std::abs(narrow)) + noise;
+    return isSmooth && std::isfinite(narrow) ? std::optional(narrow) : std::nullopt;
+  };
+  auto differs = [&](double rise, double slope) {
+    return !std::isfinite(slope) ||
+           !(std::abs(rise - slope) <= 0.1 * std::max(std::abs(rise), std::abs(slope)) + 4 * noise);
+  };
+  // Signs of a fixed sequence.
+  std::minstd_rand random(7);
+  std::vector<double> direction(before.size());
+  double slope = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    direction[i] = (random() % 2 ? 1 : -1) / std::sqrt(static_cast<double>(before.size()));
+    slope += direction[i] * gradient[i];
+  }
+  SLUICE_ASSIGN_OR_RETURN(std::optional<double> rise, riseAlong(direction));
+  if (rise && differs(*rise, slope))
+    return concat("the loss rises by ", *rise, " along a random direction, and by ", slope,
+                  " according to the gradient");
+  if (!std::isfinite(norm) || norm == 0)
     return "";
-  return concat("the gradient's norm is ", slope, ", and the loss rises by ", narrow, " along it");
+  for (size_t i = 0; i < before.size(); ++i)
+    direction[i] = gradient[i] / norm;
+  SLUICE_ASSIGN_OR_RETURN(rise, riseAlong(direction));
+  if (rise && differs(*rise, norm))
+    return concat("the gradient's norm is ", norm, ", and the loss rises by ", *rise, " along it");
+  return "";
 }
 
 } // namespace sluice::bench

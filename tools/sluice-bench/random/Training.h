@@ -15,9 +15,10 @@ std::optional<CompilerOptions> trainingOptions(const CompilerOptions &plain, con
 /// The model's inputs, and the input `target` of the loss.
 std::map<std::string, HostTensor> trainingInputs(const Subject &subject, const CompilerOptions &options);
 
-/// Compares the gradients of a compiled training step of stochastic gradient descent with the central difference of
-/// the loss along them. Returns a sentence that says how they differ; empty if they agree, or if nothing follows: where
-/// differences over two distances disagree, the loss is not smooth there.
+/// Compares the gradients of a compiled training step of stochastic gradient descent with central differences of the
+/// loss: along the gradient, and along a random direction, in which a part that the gradient lacks shows. Returns a
+/// sentence that says how they differ; empty if they agree, or if the loss is not finite or not smooth there, which
+/// differences over two distances show by disagreeing.
 Expected<std::string> checkGradients(const std::string &artifact, const std::map<std::string, HostTensor> &inputs,
                                      double learningRate);
 
