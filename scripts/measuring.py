@@ -1,6 +1,8 @@
 """What the scripts that measure plans on emulated devices share: a model, its machine, profile, plans and runs."""
 
+import argparse
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -12,6 +14,49 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def fail(what):
     sys.exit(f"error: {what}")
+
+
+def count(text):
+    """An option's value: a whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
+    return int(text)
+
+
+def list_of(kind):
+    """An option's value: numbers above 0, between commas."""
+    def parse(text):
+        try:
+            numbers = [kind(word) for word in text.split(",")]
+        except ValueError:
+            numbers = [0]
+        if not all(0 < number < float("inf") for number in numbers):
+            raise argparse.ArgumentTypeError(f"'{text}' has to be numbers above 0, separated by commas")
+        return numbers
+    return parse
+
+
+def hash_of(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def keep_settings(folder, settings, option):
+    """Makes the folder for the results of runs with these settings. Fails if it has results of other settings."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "settings.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            kept = json.load(file)
+        others = [key for key in {**kept, **settings} if kept.get(key) != settings.get(key)]
+        if others:
+            fail(f"'{folder}' has results with other settings: {', '.join(sorted(others))}, option '{option}', give "
+                 "another folder")
+    elif os.listdir(folder):
+        fail(f"'{folder}' has files of which settings.json says nothing, option '{option}', give an empty folder")
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(settings, file)
 
 
 def add_program_option(parser):
@@ -109,11 +154,12 @@ class Model:
         result = json.loads(self.call("run", artifact, "--format=json", "--output-dir", out, "--threads", self.threads,
                                       *(["--repeat", repeat] if repeat else ["--steps", steps])))
         copied = (result["bytesIn"], result["bytesOut"])
-        if copied != (result["plannedBytesIn"], result["plannedBytesOut"]):
-            fail(f"{artifact}: the step copied {copied} bytes, which differs from the plan")
+        planned = (result["plannedBytesIn"], result["plannedBytesOut"])
+        if copied != planned:
+            fail(f"{artifact}: the step copied {copied} bytes and the plan {planned}, compile the model again")
         return result.get("medianNs", result["stepNs"]), result.get("leastNs", result["stepNs"]), self.left(out)
 
 
 def alike(left, wanted, name):
     if left != wanted:
-        fail(f"the outputs with plan '{name}' differ from those of the reference run")
+        fail(f"the outputs with plan '{name}' differ from those of the reference run, report this as a bug of Sluice")
