@@ -239,10 +239,13 @@ Value TensorBuilder::splat(Type elementType, double value, ArrayRef<int64_t> dim
   Attribute element;
   if (isa<FloatType>(elementType))
     element = builder.getFloatAttr(elementType, value);
-  else if (isa<IntegerType>(elementType))
-    element = builder.getIntegerAttr(elementType, static_cast<int64_t>(value));
-  else {
+  else if (!isa<IntegerType>(elementType)) {
     whyNot = "its elements are not numbers";
+    return {};
+  } else if (value >= -0x1p63 && value < 0x1p63) {
+    element = builder.getIntegerAttr(elementType, static_cast<int64_t>(value));
+  } else {
+    llvm::raw_string_ostream(whyNot) << "its elements are " << elementType << " and cannot be " << value;
     return {};
   }
   return ConstantOp::create(builder, location, SplatElementsAttr::get(result, element));

@@ -140,6 +140,8 @@ LogicalResult attention(NodeContext &node) {
   if (failed(node.require(3)))
     return failure();
   Value query = node.input(0), key = node.input(1), value = node.input(2);
+  if (!isa<FloatType>(elementTypeOf(query)))
+    return node.invalid("its query must have floating-point elements");
   bool flat = rankOf(query) == 3;
   if (flat) {
     int64_t heads = node.integerOr("q_num_heads", 0), keyHeads = node.integerOr("kv_num_heads", 0);
