@@ -318,14 +318,16 @@ LogicalResult PipelineStages::assignStages(const CutSolution &cuts) {
     Operation *maker = state.next.getDefiningOp();
     if (!maker || !stages.contains(maker))
       return refuse(state.state, ErrorCode::Unsupported)
-             << "has a next value that no operator computes, so a pipeline cannot assign it to a stage, leave out "
-                "option '--state'";
+             << "state '" << state.state.getName()
+             << "' has a next value that no operator computes, so a pipeline cannot assign it to a stage, train the "
+                "model without --pipeline";
     state.stage = stages.lookup(maker);
     for (Operation *reader : state.state.getResult().getUsers())
       if (stages.contains(reader) && stages.lookup(reader) != state.stage)
         return refuse(state.state, ErrorCode::Unsupported)
-               << "is read in stage " << stages.lookup(reader) << " and updated in stage " << state.stage
-               << ", a state that the model updates must be in one stage, give another number of stages";
+               << "state '" << state.state.getName() << "' is read in stage " << stages.lookup(reader)
+               << " and updated in stage " << state.stage
+               << ", and a state that the model updates must be in one stage, give another number of stages";
   }
   return success();
 }

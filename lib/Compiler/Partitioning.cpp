@@ -11,6 +11,7 @@
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Machine/RankMachine.h"
 #include "sluice/Optimize/Parallel.h"
+#include "sluice/Tiling/Groups.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,16 +51,6 @@ PartitionParams partitionParams(const CompilerOptions &options) {
   return params;
 }
 
-Expected<PartitionMachine> stageMachine(const Machine &machine, const PipelineOptions &pipeline) {
-  SLUICE_ASSIGN_OR_RETURN(PartitionMachine all, partitionMachine(machine, pipeline.numRanks()));
-  SLUICE_ASSIGN_OR_RETURN(PartitionMachine group, partitionMachine(machine, pipeline.groupRanks));
-  all.mesh.axes = std::move(group.mesh.axes);
-  // Ranks that share one device exchange data through their shares of its memory.
-  for (MeshAxis &axis : all.mesh.axes)
-    axis.bytesPerSec = std::min(axis.bytesPerSec, all.memoryBytesPerSec);
-  return all;
-}
-
 static Expected<SplitProgram> splitOver(func::FuncOp function, std::string_view name, PartitionMachine machine,
                                         const PartitionParams &params) {
   SLUICE_ASSIGN_OR_RETURN(BridgedProgram bridged, buildTensorProgram(function));
@@ -73,12 +64,12 @@ static Expected<SplitProgram> splitOver(func::FuncOp function, std::string_view 
 
 Expected<SplitProgram> splitStage(func::FuncOp function, std::string_view name, const Machine &machine,
                                   const PipelineOptions &pipeline, PartitionParams params) {
-  SLUICE_ASSIGN_OR_RETURN(PartitionMachine group, stageMachine(machine, pipeline));
+  SLUICE_ASSIGN_OR_RETURN(GroupMachine ranks, groupMachine(machine, pipeline.groups, pipeline.groupRanks));
   // The planner of each rank swaps or computes again what does not fit.
   params.memoryBytes = std::numeric_limits<int64_t>::max();
   // All ranks of the group decide the same tiling, whatever the clock says.
   params.budget.deadline = Budget().deadline;
-  return splitOver(function, name, std::move(group), params);
+  return splitOver(function, name, std::move(ranks.group), params);
 }
 
 Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name, const Machine &machine,

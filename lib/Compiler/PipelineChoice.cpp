@@ -8,6 +8,7 @@
 #include "SplitProgram.h"
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Compiler/Partitioning.h"
+#include "sluice/Machine/FileTier.h"
 #include "sluice/Machine/RankMachine.h"
 #include "sluice/Search/MemoryOption.h"
 #include "sluice/Support/Units.h"
@@ -35,7 +36,7 @@ public:
     for (uint32_t group = 0; group < pipeline.groups; ++group) {
       SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compile(group, Phase::Differentiate));
       if (group == 0) {
-        SLUICE_ASSIGN_OR_RETURN(machine, groupMachine(compilation->machine()));
+        SLUICE_ASSIGN_OR_RETURN(machine, groupMachine(compilation->machine(), pipeline.groups, pipeline.groupRanks));
         SLUICE_ASSIGN_OR_RETURN(capacityBytes, capacityOfRank(compilation->machine()));
       }
       SLUICE_ASSIGN_OR_RETURN(SplitProgram split, splitGroup(*compilation));
@@ -76,13 +77,6 @@ private:
     return splitStage(main, compilation.name(), compilation.machine(), pipeline, partitionParams(options));
   }
 
-  Expected<GroupMachine> groupMachine(const Machine &machine) const {
-    SLUICE_ASSIGN_OR_RETURN(PartitionMachine group, stageMachine(machine, pipeline));
-    // The links between groups are those of the outermost axis, the slowest.
-    SLUICE_ASSIGN_OR_RETURN(const PartitionMachine all, partitionMachine(machine, pipeline.numRanks()));
-    return GroupMachine{std::move(group), all.mesh.axes.front().bytesPerSec, all.mesh.axes.front().latencyNs};
-  }
-
   /// The memory that a rank's device has, with the limits of the options.
   Expected<int64_t> capacityOfRank(const Machine &machine) const {
     const Machine ofRank = machineOfRank(machine, pipeline.numRanks());
@@ -98,6 +92,9 @@ private:
                          "a percentage gives a different limit for each number of stages, and stages=best compares "
                          "several numbers, option '--memory ",
                          limit, "', give bytes, or one number of stages by --pipeline stages=N");
+      if (fileBelowHost(ofRank).valid())
+        return makeError(ErrorCode::Unsupported, "the ranks of a pipeline cannot read weights from a file, machine '",
+                         machine.name, "', leave out a limit of the host's memory, or give a machine without files");
       SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, limit));
     }
     return problem.capacityBytes[ofRank.device(ofRank.computeDevices().front()).memory.index()];
@@ -122,8 +119,9 @@ Expected<PipelineChoice> choosePipeline(const std::string &modelPath, const Comp
     pipeline.stages = pipeline.groups = stages;
     pipeline.groupRanks = ranks / stages;
     Expected<PipelineCandidate> weighed = Weighing(modelPath, options, pipeline).run();
-    // Other errors are not those of one candidate.
-    if (!weighed && weighed.error().code != ErrorCode::Infeasible && weighed.error().code != ErrorCode::InvalidInput)
+    // What cannot be done with one number of stages may be possible with another.
+    if (!weighed && (weighed.error().code == ErrorCode::Interrupted || weighed.error().code == ErrorCode::Internal ||
+                     weighed.error().code == ErrorCode::Io))
       return propagate(weighed);
     if (!weighed) {
       first = first ? first : weighed.error();

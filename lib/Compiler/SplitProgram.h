@@ -22,9 +22,6 @@ struct SplitProgram {
 Expected<SplitProgram> splitProgram(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params);
 
-/// The ranks of one group of a pipeline, as a mesh. Each has the rates that it has among all ranks of the pipeline.
-Expected<PartitionMachine> stageMachine(const Machine &machine, const PipelineOptions &pipeline);
-
 /// Decides how the program of a pipeline's rank is split over the ranks of its group. Memory does not limit the tiling.
 Expected<SplitProgram> splitStage(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
                                   const PipelineOptions &pipeline, PartitionParams params);

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -53,9 +55,11 @@ std::string listOf(const Names &names) {
   return text;
 }
 
+using Pair = std::pair<std::string_view, std::string_view>;
+
 /// "a,b=1,c=2" in order.
-std::vector<std::pair<std::string_view, std::string_view>> splitPairs(std::string_view text) {
-  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+std::vector<Pair> splitPairs(std::string_view text) {
+  std::vector<Pair> pairs;
   while (!text.empty()) {
     size_t comma = std::min(text.find(','), text.size());
     std::string_view part = text.substr(0, comma);
@@ -74,6 +78,16 @@ Status apply(const std::string &option, const Setters &setters, std::string_view
   for (const auto &entry : setters)
     names.push_back(entry.first);
   return makeError(ErrorCode::InvalidInput, "'", key, "' is not known, option '", option, "', use ", listOf(names));
+}
+
+Status applyAll(const std::string &option, const Setters &setters, std::span<const Pair> pairs) {
+  std::set<std::string_view> given;
+  for (const auto &[key, value] : pairs) {
+    if (!given.insert(key).second)
+      return makeError(ErrorCode::InvalidInput, "'", key, "' is given twice, option '", option, "', give it once");
+    SLUICE_RETURN_IF_ERROR(apply(option, setters, key, value));
+  }
+  return {};
 }
 
 Status setLoss(TrainingOptions &options, std::string_view text) {
@@ -125,9 +139,7 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
                      listOf(kOptimizers));
   options.optimizer = name;
   const Setters setters = settersOf(options);
-  for (size_t i = 1; i < pairs.size(); ++i)
-    SLUICE_RETURN_IF_ERROR(apply("--optimizer " + options.optimizer, setters, pairs[i].first, pairs[i].second));
-  return {};
+  return applyAll("--optimizer " + options.optimizer, setters, std::span(pairs).subspan(1));
 }
 
 } // namespace
@@ -165,12 +177,14 @@ Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices) 
          options.schedule = *kind;
          return {};
        }}};
-  for (auto [key, value] : splitPairs(text))
-    SLUICE_RETURN_IF_ERROR(apply("--pipeline", setters, key, value));
+  SLUICE_RETURN_IF_ERROR(applyAll("--pipeline", setters, splitPairs(text)));
   for (auto [name, number] : {std::pair("stages", stages), {"microbatches", microbatches}})
     if (number == 0 && !(isBest && name == std::string_view("stages")))
       return makeError(ErrorCode::InvalidInput, "the number of ", name, " is missing, option '--pipeline', give ", name,
                        "=N");
+  if (devices > kMost)
+    return makeError(ErrorCode::InvalidInput, "a pipeline cannot have ", devices,
+                     " ranks, option '--devices', give at most ", kMost);
   options.microbatches = static_cast<uint32_t>(microbatches);
   if (isBest) {
     options.stages = 0, options.groups = 1, options.groupRanks = static_cast<uint32_t>(devices);
@@ -219,8 +233,7 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
                         "a number of steps from 1 to 2^31 - 1, or ranks")(text);
        }},
   };
-  for (auto [key, value] : splitPairs(train))
-    SLUICE_RETURN_IF_ERROR(apply("--train", setters, key, value));
+  SLUICE_RETURN_IF_ERROR(applyAll("--train", setters, splitPairs(train)));
   if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
     return makeError(ErrorCode::InvalidInput, "loss '", options.loss,
                      "' has no axis of classes, option '--train axis', leave it out");

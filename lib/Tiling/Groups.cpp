@@ -102,6 +102,9 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
   for (const GroupProgram &group : groups)
     runs.emplace_back(group, machine.group);
   const int64_t ranks = machine.group.mesh.numDevices();
+  if (machine.links.size() != groups.size() * groups.size())
+    return makeError(ErrorCode::InvalidInput, groups.size(), " groups of ranks have ", machine.links.size(),
+                     " links, give one from each group to each group");
   auto fail = [](const ProgramOperator &op, const auto &...what) {
     return makeError(ErrorCode::InvalidInput, "message '", op.name, "' ", what...,
                      ", in the programs of groups of ranks, let both ends issue their messages in one order");
@@ -123,8 +126,11 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
       if (sender.messageBytes() != receiver.messageBytes())
         return fail(sender.op(), "has ", sender.messageBytes(), " bytes, and its receiver waits for ",
                     receiver.messageBytes());
-      const double ns = 1e9 * static_cast<double>(sender.messageBytes()) / machine.bytesPerSec +
-                        static_cast<double>(machine.latencyNs);
+      const GroupLink &link = machine.links[g * runs.size() + to];
+      if (!(link.bytesPerSec > 0))
+        return fail(sender.op(), "goes from group ", g, " to group ", to, ", between which two devices have no link");
+      const double ns =
+          1e9 * static_cast<double>(sender.messageBytes()) / link.bytesPerSec + static_cast<double>(link.latencyNs);
       const int64_t end = saturatingAdd(std::max(sender.messageNs(), receiver.messageNs()),
                                         ns < 1e18 ? static_cast<int64_t>(ns) : int64_t(1) << 60);
       sender.endMessage(end);

@@ -121,10 +121,6 @@ Expected<std::optional<PipelineChoice>> chooseStages(const CompileCommandOptions
 
 Status compilePipeline(const CompileCommandOptions &options, const CompilerOptions &resolved,
                        const std::optional<PipelineChoice> &choice) {
-  if (options.printPipeline || options.measured > 0)
-    return makeError(ErrorCode::Unsupported, "option '",
-                     options.printPipeline ? "--print-pipeline" : "--measure-mappings",
-                     "' is for a single program, and a pipeline has a program for each rank, leave the option out");
   if (choice) {
     clearProgress();
     printChoice(*choice);
@@ -142,8 +138,16 @@ Status runCompile(const CompileCommandOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(CompilerOptions resolved,
                           options.measured > 0 ? options.compile.resolveToRun() : options.compile.resolve());
   SLUICE_ASSIGN_OR_RETURN(resolved.package, packageOf(options));
+  const bool isStaged = last == Phase::Link && resolved.training && resolved.training->pipeline;
+  if (isStaged) {
+    if (options.printPipeline || options.measured > 0)
+      return makeError(ErrorCode::Unsupported, "option '",
+                       options.printPipeline ? "--print-pipeline" : "--measure-mappings",
+                       "' is for a single program, and a pipeline has a program for each rank, leave the option out");
+    SLUICE_RETURN_IF_ERROR(checkStagedOptions(resolved));
+  }
   SLUICE_ASSIGN_OR_RETURN(const std::optional<PipelineChoice> choice, chooseStages(options, resolved));
-  if (last == Phase::Link && resolved.training && resolved.training->pipeline)
+  if (isStaged)
     return compilePipeline(options, resolved, choice);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation,
                           Compilation::create(options.model, std::move(resolved)));

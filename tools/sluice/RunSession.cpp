@@ -117,7 +117,8 @@ static std::vector<int64_t> wholeShape(const sluice_tensor_desc &state) {
   return shape;
 }
 
-/// Checks that the file of a pipeline lists exactly the states of a rank's model. What it did not list would be lost.
+/// Checks that the file of a pipeline lists exactly the states of a rank's model, and that groups of its size have all
+/// parts of them. What it did not list would be lost.
 static Status checkStates(const sluice_model &model, const StagesFile &stages, const std::string &directory,
                           uint32_t rank) {
   const std::vector<StateType> &listed = stages.states[rank];
@@ -128,6 +129,14 @@ static Status checkStates(const sluice_model &model, const StagesFile &stages, c
       const Expected<ElementType> element = elementTypeFromOnnx(state.element_type);
       return type.name == state.name && element && *element == type.type && type.shape == wholeShape(state);
     });
+  }
+  for (uint32_t i = 0; areEqual && i < model.num_states; ++i) {
+    const sluice_tensor_desc state = tableEntry(model.states, i);
+    for (uint32_t c = 0; c < state.num_cuts; ++c)
+      if (const sluice_cut &cut = state.cuts[c]; cut.stride > stages.groupRanks || cut.count > stages.groupRanks ||
+                                                 stages.groupRanks % (cut.stride * cut.count) != 0)
+        return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is divided over more ranks than the ",
+                         stages.groupRanks, " of a group, '", stagesFileOf(directory), "', compile the model again");
   }
   if (areEqual)
     return {};

@@ -31,10 +31,7 @@ void forgetPipeline(const std::string &directory) {
   fs::remove(stagesFileOf(directory), ignored);
 }
 
-Status compileStages(const std::string &modelPath, const CompilerOptions &options,
-                     const std::optional<PipelineChoice> &choice, const std::string &directory,
-                     const std::function<void(uint32_t rank, const Compilation &)> &done) {
-  const PipelineOptions &pipeline = *options.training->pipeline;
+Status checkStagedOptions(const CompilerOptions &options) {
   if (options.package.form != PackageForm::Shared)
     return makeError(ErrorCode::Unsupported, "a pipeline is always compiled into a directory, option '--emit', ",
                      "leave it out");
@@ -43,6 +40,13 @@ Status compileStages(const std::string &modelPath, const CompilerOptions &option
         ErrorCode::Unsupported, "option '", options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
         "' is for a single program, and a pipeline has a program for each rank, leave the option out, or print "
         "the program of rank 0 with --compile-to");
+  return {};
+}
+
+Status compileStages(const std::string &modelPath, const CompilerOptions &options,
+                     const std::optional<PipelineChoice> &choice, const std::string &directory,
+                     const std::function<void(uint32_t rank, const Compilation &)> &done) {
+  const PipelineOptions &pipeline = *options.training->pipeline;
   std::optional<OutputDirectory> output;
   StagesFile file{pipeline.stages,
                   pipeline.microbatches,

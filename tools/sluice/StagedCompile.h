@@ -13,6 +13,9 @@
 
 namespace sluice::driver {
 
+/// Fails on options with which a pipeline cannot be compiled.
+Status checkStagedOptions(const CompilerOptions &options);
+
 /// Compiles the program of each rank of options.training->pipeline into a folder of its own below `directory`, one
 /// after the other, and calls `done` after each. stages.json is written last, with the choice that led to the number of
 /// stages. Fails as Compilation does, and if

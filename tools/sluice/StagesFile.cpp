@@ -109,6 +109,10 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
   if (file.numRanks() % file.groupRanks != 0)
     return makeError(ErrorCode::InvalidInput, "the file lists ", file.numRanks(), " ranks in groups of ",
                      file.groupRanks, ", '", path, "', compile the model again");
+  if (const uint32_t groups = file.numRanks() / file.groupRanks; file.stages % groups != 0)
+    return makeError(ErrorCode::InvalidInput, "the file has ", file.stages, " stages for ", groups,
+                     " groups of ranks, and each group must have as many stages as the others, '", path,
+                     "', compile the model again");
   return file;
 }
 

@@ -21,12 +21,21 @@ struct GroupProgram {
   std::vector<PlannedConversion> conversions; ///< PartitionReport::conversions of the tiling.
 };
 
+/// The slowest of the links between the ranks of two groups that exchange messages.
+struct GroupLink {
+  double bytesPerSec = 1e10; ///< 0: two of the ranks have no link.
+  int64_t latencyNs = 0;     ///< Of one message.
+};
+
 /// The ranks, and the links between groups.
 struct GroupMachine {
-  PartitionMachine group; ///< The ranks of one group.
-  double bytesPerSec = 1e10;
-  int64_t latencyNs = 0; ///< Of one message.
+  PartitionMachine group;       ///< The ranks of one group. An axis has the slowest of its links in all groups.
+  std::vector<GroupLink> links; ///< From group i to group j at [i * number of groups + j].
 };
+
+/// The first groups * groupRanks computing devices of a machine, or as many equal shares of its only one. Fails as
+/// partitionMachine does.
+Expected<GroupMachine> groupMachine(const Machine &machine, int64_t groups, int64_t groupRanks);
 
 struct GroupTimeline {
   int64_t makespanNs = 0;
@@ -35,8 +44,8 @@ struct GroupTimeline {
 
 /// Simulates a step of all groups. Each rank has a stream for operators and one for conversions and messages, and each
 /// stream takes its work in the program's order. A message begins when both ends have reached it and the data is
-/// there, and occupies both ends. Fails if the two ends of a message differ in size, if a message has only one end, or
-/// if groups wait for each other forever.
+/// there, and occupies both ends. Fails if the two ends of a message differ in size or have no link, if a
+/// message has only one end, or if groups wait for each other forever.
 Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, const GroupMachine &machine);
 
 } // namespace sluice

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Tiling/Groups.h"
+#include "sluice/Machine/Machine.h"
 
 #include <catch2/catch.hpp>
 
@@ -64,16 +65,15 @@ private:
   std::optional<TensorId> last;
 };
 
-/// 1 flop and many bytes a nanosecond, and messages of 1 byte a nanosecond behind 10 ns.
-GroupMachine machineOf(std::vector<int64_t> axes) {
+/// 1 flop and many bytes a nanosecond, and messages of 1 byte a nanosecond behind 10 ns between all groups.
+GroupMachine machineOf(std::vector<int64_t> axes, size_t groups = 2, GroupLink link = {1e9, 10}) {
   GroupMachine machine;
   for (int64_t size : axes)
     machine.group.mesh.axes.push_back({"axis" + std::to_string(machine.group.mesh.axes.size()), size});
   machine.group.flopsPerSec = 1e9;
   machine.group.memoryBytesPerSec = 1e12;
   machine.group.launchOverheadNs = 0;
-  machine.bytesPerSec = 1e9;
-  machine.latencyNs = 10;
+  machine.links.assign(groups * groups, link);
   return machine;
 }
 
@@ -101,8 +101,7 @@ TEST_CASE("a message begins when both ends have reached it", "[tiling]") {
 
 TEST_CASE("a chain of forward passes has the bubbles of a pipeline", "[tiling]") {
   constexpr int64_t kGroups = 4, kMicrobatches = 6;
-  GroupMachine machine = machineOf({1});
-  machine.bytesPerSec = 1e18, machine.latencyNs = 0;
+  const GroupMachine machine = machineOf({1}, kGroups, {1e18, 0});
   std::vector<GroupProgram> groups;
   for (int64_t group = 0; group < kGroups; ++group) {
     ChainMaker chain({4, 4});
@@ -151,6 +150,62 @@ TEST_CASE("a message between groups of ranks goes in the parts that divide", "[t
   }
   const GroupTimeline timeline = simulateGroups({groupOf(first, machine), groupOf(second, machine)}, machine).value();
   CHECK(timeline.makespanNs >= 10 + rows * 5 * 4 / parts + 2 * (kTaskNs / ranks));
+}
+
+TEST_CASE("a message takes the time of the link between its groups", "[tiling]") {
+  constexpr int64_t kGroups = 3;
+  GroupMachine machine = machineOf({1}, kGroups);
+  auto chainNs = [&] {
+    std::vector<GroupProgram> groups;
+    for (int64_t group = 0; group < kGroups; ++group) {
+      ChainMaker chain({10, 5});
+      if (group > 0)
+        chain.receive(group - 1);
+      chain.task();
+      if (group + 1 < kGroups)
+        chain.send(group + 1);
+      groups.push_back(groupOf(chain, machine));
+    }
+    return simulateGroups(groups, machine);
+  };
+  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 2 * (10 + 200));
+  machine.links[1 * kGroups + 2] = {1e8, 500};
+  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
+  // No message goes from the first group to the last.
+  machine.links[0 * kGroups + 2] = {0, 0};
+  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
+  machine.links[0 * kGroups + 1] = {0, 0};
+  CHECK(chainNs().error().message.find("goes from group 0 to group 1, between which two devices have no link") !=
+        std::string::npos);
+  machine.links.pop_back();
+  CHECK(chainNs().error().message == "3 groups of ranks have 8 links, give one from each group to each group");
+}
+
+TEST_CASE("groups of a machine's devices have the links between their ranks", "[tiling]") {
+  Machine machine = loadMachine("emulated:4").value();
+  const std::vector<DeviceId> devices = machine.computeDevices();
+  auto linkOf = [&](size_t a, size_t b) -> Link & {
+    return machine
+        .links[machine.findLink(machine.device(devices[a]).memory, machine.device(devices[b]).memory).index()];
+  };
+  const int64_t latencyNs = linkOf(0, 1).latencyNs;
+  linkOf(1, 2).latencyNs = 77'000'000;
+  const GroupMachine four = groupMachine(machine, 4, 1).value();
+  CHECK(four.group.mesh.numDevices() == 1);
+  CHECK(four.links[0 * 4 + 1].latencyNs == latencyNs);
+  CHECK(four.links[1 * 4 + 2].latencyNs == 77'000'000);
+  CHECK(four.links[2 * 4 + 3].latencyNs == latencyNs);
+  // Groups {0, 1} and {2, 3}: rank 1 sends to rank 3.
+  const GroupMachine two = groupMachine(machine, 2, 2).value();
+  CHECK(two.links[0 * 2 + 1].latencyNs == latencyNs);
+  CHECK(two.group.mesh.axes[0].latencyNs == latencyNs);
+  // The second group's link slows the axis of both.
+  linkOf(2, 3).latencyNs = 88'000'000;
+  CHECK(groupMachine(machine, 2, 2)->group.mesh.axes[0].latencyNs == 88'000'000);
+  // Shares of one device meet in its memory.
+  const GroupMachine shares = groupMachine(loadMachine("host").value(), 2, 2).value();
+  CHECK(shares.links[1].bytesPerSec == shares.group.memoryBytesPerSec);
+  CHECK(shares.group.mesh.axes[0].bytesPerSec == shares.group.memoryBytesPerSec);
 }
 
 TEST_CASE("groups that wait for each other forever are refused", "[tiling]") {
