@@ -219,7 +219,7 @@ public:
       if (!addOperator(OperatorId(i)))
         return std::nullopt;
     for (uint32_t node = 0; node < model.numTensorNodes; ++node)
-      describeTensor(node);
+      describeTensor(node, 1);
     return std::move(instance);
   }
 
@@ -279,13 +279,17 @@ private:
   }
 
   /// Fills the node of a tensor when the first operator asks for it: that an instance
-  /// has too many entries often shows at its first operator.
-  void describeTensor(uint32_t node) {
+  /// has too many entries often shows at its first operator, which has so many rules.
+  /// False if it has too many.
+  bool describeTensor(uint32_t node, size_t rules) {
     if (!instance.tilings[node].empty())
-      return;
+      return true;
     const uint32_t t = tensorOf[node];
     const ProgramTensor &tensor = model.program.tensors[t];
     const std::vector<std::vector<AxisTiling>> tuples = tensorTuples(node);
+    const size_t strategies = tuples.size() * (isShared[t] ? tuples.size() : 1);
+    if (strategies > request.mostEntries / std::max<size_t>(rules, 1))
+      return false;
     std::vector<std::vector<AxisTiling>> list;
     for (const std::vector<AxisTiling> &held : tuples)
       for (const std::vector<AxisTiling> &copy : isShared[t] ? tuples : std::vector<std::vector<AxisTiling>>{held}) {
@@ -305,6 +309,7 @@ private:
     }
     heldOf[node] = heldNumbers.of(codes);
     instance.tilings[node] = std::move(list);
+    return true;
   }
 
   /// The operator's rules per axis that the mesh allows and the filter accepts.
@@ -396,7 +401,8 @@ private:
     problem.nodes.push_back(std::move(entry));
     instance.isView.push_back(op.flops == 0 && op.operands.size() == 1 && op.results.size() == 1);
     for (const Adjacent &adjacent : adjacentOf(op)) {
-      describeTensor(adjacent.node);
+      if (!describeTensor(adjacent.node, list.size()))
+        return false;
       auto [shared, isNew] = matrixOf.try_emplace({kind, rules, adjacent.slot, heldOf[adjacent.node]},
                                                   static_cast<uint32_t>(problem.matrices.size()));
       problem.edges.push_back({adjacent.node, node, shared->second});

@@ -294,6 +294,8 @@ private:
         if (params.budget.mustStop())
           return tiling;
         auto instance = model.build({{axis}, tiling, kMostEntries, memory, {}, false, sharesCopies});
+        if (!instance && sharesCopies)
+          return tiling;
         if (!instance)
           return tl::unexpected<Error>(tooLarge());
         Expected<TilingSolution> solved = solve(instance->problem);
