@@ -65,9 +65,9 @@ enum sluice_string_function {
   /* text -> text, int64 number of texts that remain (one empty text if none remains): case (0 unchanged, 1 lower,
    * 2 upper), whether the comparison with words to remove distinguishes case, list of words to remove */
   SLUICE_STRING_NORMALIZE = 4,
-  /* text -> parts of each text, int64 number of parts of each text, int64 largest of these numbers: most parts of a
-   * text, delimiter (empty: white space); since minor version 9 also whether a text with more parts is an error.
-   * Otherwise the last part of this text is not divided further. */
+  /* text -> parts of each text, int64 number of parts of each text, int64 largest of these numbers: limit of the parts
+   * of a text, delimiter (empty: white space), and since minor version 9 whether a text with more parts is an error. If
+   * it is no error, the last part is the whole rest of the text. */
   SLUICE_STRING_SPLIT = 5,
   /* This function and the following ones exist since minor version 9. */
   SLUICE_STRING_MATCH = 6,       /* text -> bool, whether the whole text matches: regular expression of RE2 */
@@ -114,7 +114,7 @@ typedef struct sluice_grid {
   uint32_t blocks, threads;
   uint32_t shared_bytes;
   uint32_t num_args;
-  uint32_t waits;          /* non-zero: threads wait for each other */
+  uint32_t waits;          /* non-zero: threads of a block wait for each other, by `barrier` for example */
   sluice_thread_fn thread; /* null if the model was compiled without CPU code for grids */
   /* Device code: PTX as zero-terminated text, or a cubin, by architecture ("sm_80": 80). */
   uint32_t num_images;
@@ -168,9 +168,9 @@ typedef struct sluice_kernel_env {
   int32_t (*launch_blocks)(void *grids, const sluice_grid *grid, int64_t blocks, void **args);
 } sluice_kernel_env;
 
-/* A host kernel. args are pointers to its inputs, then its outputs, then its workspace if it
- * has one. It returns 0, or a non-zero number for a failure at run time, such as one of the
- * following. The step then fails, and its error names the operator. */
+/* A host kernel. args are pointers to its inputs, then its outputs, then its workspace if it has one. It returns 0 on
+ * success. Another number is a failure, for example one of the following: the step then fails, and its error names the
+ * operator. */
 #define SLUICE_KERNEL_ENDLESS 1001   /* a loop would exceed its limit of iterations */
 #define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent found in the data is above its bound */
@@ -306,7 +306,7 @@ typedef struct sluice_bucket_desc {
 typedef struct sluice_expert_desc {
   size_t size;
   uint32_t op;      /* the operator, in sluice_model.op_names */
-  uint32_t mask;    /* the operator's slot with a byte for each expert of the layer, non-zero if the expert is chosen */
+  uint32_t mask;    /* index of the operator's slot that has a byte for each expert of the layer; non-zero: chosen */
   uint32_t group;   /* the number of the group */
   uint32_t element; /* the index of the expert's byte in the mask */
   /* The range of the parameter file with the expert's weights. `offset` and `bytes` are multiples of 4096, except that
@@ -362,13 +362,14 @@ typedef struct sluice_model {
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
-  /* Computes `sluice_tensor_desc.range` for the current values of the symbols, which may be below their upper bounds:
-   * three numbers for each input that has a range, one input after the other. Null if no range depends on symbols.
-   * Since minor version 12. */
+  /* Computes `sluice_tensor_desc.range` for the current values of the symbols; the ranges in the descriptions are those
+   * for the upper bounds. Writes three numbers for each input that has a range, one input after the other. Null if no
+   * range depends on symbols. Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
-  /* Steps with smaller plans than `step`. A step uses the first bucket in which no symbol exceeds its bound; symbols
-   * whose values the step finds are not compared. If there is no such bucket, `step` is used. Tensors that an init has
-   * loaded stay on devices until the init of another bucket runs. Since minor version 12. */
+  /* Buckets, each with a smaller plan than that of `step`. A step uses the first bucket in which no symbol exceeds its
+   * bound; symbols whose values the step itself finds are not compared. If there is no such bucket, `step` is used.
+   * Tensors that the `init` of one bucket has loaded stay on devices until the `init` of another bucket runs. Since
+   * minor version 12. */
   uint32_t num_buckets;
   const sluice_bucket_desc *buckets;
   /* Computes the values of the symbols in the step that follows a step with these values. Lengths of states change, and
@@ -384,10 +385,9 @@ typedef struct sluice_model {
   const sluice_expert_desc *experts;
 } sluice_model;
 
-/* The one exported symbol. Models for GPUs also export SLUICE_GRID_TABLE: the addresses of
- * the descriptors of all their grids, terminated by null. Loaders use the table to decide
- * whether the GPU can run the grids, and the drivers of tests find the grids' host code in
- * it. */
+/* The one exported symbol. Models for GPUs also export SLUICE_GRID_TABLE: the addresses of the descriptors of all their
+ * grids, terminated by null. The runtime uses the table to decide whether the GPU can run the grids, and test drivers
+ * find the grids' CPU code in it. */
 const sluice_model *sluice_model_get(void);
 #define SLUICE_GRID_TABLE "sluice_model_grids"
 

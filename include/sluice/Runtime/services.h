@@ -38,11 +38,10 @@ enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUI
 typedef struct sluice_rank_axis {
   int64_t count, stride;
 } sluice_rank_axis;
-/* The parts of a dimension of `extent` rows, which differ by at most one row. `axes` first
- * divide the dimension, and the ranks of the collective's group divide each of these pieces.
- * If there are n parts in all, part p begins with row floor(extent p / n). The memory of a part
- * has room for the rows of the largest part. A part with fewer rows is followed by a copy of its
- * last row, which is never sent. If `extent` is 0, all parts are equal. */
+/* The parts into which a dimension of `extent` rows is divided; their sizes differ by at most one row. `axes` first
+ * divide the dimension into pieces, and the ranks of the collective's group divide each piece. If there are n parts in
+ * all, part p begins with row floor(extent p / n). The memory of a part has room for the rows of the largest part. A
+ * smaller part is followed by a copy of its last row, which is never sent. If `extent` is 0, all parts are equal. */
 typedef struct sluice_uneven {
   int64_t extent;
   int64_t num_axes; /* axes, other than those of the group, that split the dimension */
@@ -81,8 +80,8 @@ enum sluice_library_function {
   SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
   SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3
 };
-/* A flag that is added to a function's number: the result is added to the contents of its memory. Since minor version
- * 7. */
+/* A flag that is added to a function's number. The function then adds its result to the values that the result's memory
+ * already holds. Since minor version 7. */
 #define SLUICE_LIBRARY_ACCUMULATE 256
 /* The library is absent, and nothing was done. */
 #define SLUICE_LIBRARY_ABSENT (-1)
@@ -99,7 +98,7 @@ typedef struct sluice_product {
   int64_t element_type; /* of all three: float, float16 or bfloat16 */
   int64_t precision;
   int64_t batches, m, n, k;
-  int64_t transpose_lhs, transpose_rhs; /* non-zero: A is [k, m], B is [n, k] */
+  int64_t transpose_lhs, transpose_rhs; /* transpose_lhs non-zero: A is [k, m]; transpose_rhs non-zero: B is [n, k] */
   int64_t lhs_stride, rhs_stride;       /* elements from one batch to the next; 0: all batches share one matrix */
   int64_t workspace_bytes;
 } sluice_product;

@@ -27,12 +27,11 @@ typedef struct sluice_communicator {
   size_t size;
   uint32_t rank, num_ranks;
   void *self;
-  /* For each i: sends send[i] to members[i] and receives receive[i] from it. All
-   * members make the same calls in the same order. This rank is one of the members,
-   * and its own part is copied. Each member must send exactly the number of bytes that the
-   * receiver expects. The call blocks. It returns 0 on
-   * success. If it fails for one member, or a member has failed before, it fails for
-   * all members: it returns non-zero, and `error` returns the reason. */
+  /* For each i: sends send[i] to members[i] and receives receive[i] from it. All members make the same calls in the
+   * same order. This rank is one of the members, and the bytes that it sends to itself are copied. Each member must
+   * send exactly the number of bytes that the receiver expects. The call blocks. It returns 0 on success. If the call
+   * fails for one member, or a member has failed before, it fails for all members: it returns non-zero, and `error`
+   * returns the reason. */
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
                       const int64_t *send_bytes, void *const *receive, const int64_t *receive_bytes);
   const char *(*error)(void *self);
@@ -62,29 +61,34 @@ void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const ch
 
 typedef struct sluice_options {
   size_t size;
-  uint32_t threads; /* for each device; 0: one for each core, or fewer if an emulated device has fewer */
-  uint32_t trace;   /* non-zero: record command times for sluice_trace */
-  uint32_t verify;  /* non-zero: check the hash of the parameter file even if the file is large */
+  /* Threads of each CPU and emulated device. 0: one for each core that the process may use; for an emulated device, at
+   * most the number of its description (sluice_device_desc.threads). */
+  uint32_t threads;
+  uint32_t trace;  /* non-zero: record command times for sluice_trace */
+  uint32_t verify; /* non-zero: check the hash of the parameter file even if the file is large */
   /* Must outlive the session; NULL for a model that runs on a single rank. */
   const sluice_communicator *communicator;
-  /* A directory for unnamed files, or NULL. If the machine of the plan has no memory of kind file, the files hold the
-   * host's arena and the states, so that the system can write them to the disk; with NULL these are in memory. If the
-   * machine has such a memory (sluice compile --memory on a CPU), the files hold the activations that the plan evicts,
-   * and the states are in memory. NULL then stands for TMPDIR; if TMPDIR is not set, for /var/tmp if this directory can
-   * be written, and otherwise for /tmp. */
+  /* A directory for unnamed files, or NULL. There are two cases:
+   *
+   * - The machine of the plan has no memory of kind file. The files hold the host's arena and the states, and the
+   *   operating system can write their pages to the disk. NULL: the arena and the states are in memory.
+   * - The machine has a memory of kind file (sluice compile --memory on a CPU). The files hold the activations that the
+   *   plan evicts, and the states are in memory. NULL: the directory TMPDIR; without TMPDIR, /var/tmp if it can be
+   *   written, and otherwise /tmp. */
   const char *spill_directory;
-  /* A byte that the caller sets to non-zero to stop a running step: the loops of the step end before their next
-   * iteration, and the step fails. The byte must outlive the session. NULL: a step cannot be stopped. */
+  /* A byte that the caller sets to non-zero to stop a running step. The step then fails before the next iteration of a
+   * loop of the model (such as ONNX's Loop), the next copy from or to a file, or the next launch of an expert. Other
+   * commands run to their end. The byte must outlive the session. NULL: a step cannot be stopped. */
   const volatile unsigned char *stop;
 } sluice_options;
 
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and loads the tensors that stay on devices.
- * Refuses a model with another major version or a greater minor version of the ABI, a CPU that lacks a feature, code
- * (model.so) of another hash than the manifest's, and a parameter file of another size or hash. The hash of a parameter
- * file above 64 MiB is checked only if `verify` is set. The parameter file is mapped, and it must not change while the
- * session is open. If the plan's machine has a memory of kind file, each step reads parameters from the file, with
- * direct I/O if the file system supports it, and fails if the file has changed. `options` may be NULL.
- */
+ * Fails if the model has another major version or a greater minor version of the ABI, if the CPU lacks a feature that
+ * the model needs, if the hash of the code (model.so) differs from that in the manifest, or if the size or hash of the
+ * parameter file does. The hash of a parameter file above 64 MiB is checked only if `verify` is set. The parameter file
+ * is mapped and must not change while the session is open. If the plan's machine has a memory of kind file, each step
+ * reads parameters from the file, with direct I/O if the file system supports it, and fails if the file has changed.
+ * `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to
  * 64 bytes. They belong to the caller and must outlive the session. */
@@ -101,9 +105,9 @@ const sluice_model *sluice_describe(const sluice_session *session);
  * dense and row-major, with the current shape (sluice_set_shapes).
  *
  * After a failure the contents of outputs and states are undefined. A session of a single rank can run again. A session
- * of several ranks cannot, because the other ranks may be at another place of the step. If a step fails on a
- * rank, the application must first make this rank leave the group (sluice_local_group_leave, MPI_Abort). Exchanges of
- * the other ranks then fail instead of waiting forever.
+ * of several ranks cannot, because the other ranks may be at another place of the step. If a step fails on a rank, the
+ * application must make this rank leave the group (sluice_local_group_leave, MPI_Abort). Exchanges of the other ranks
+ * then fail. Without this they would wait forever.
  *
  * Elements of tensors of strings are sluice_string. The text of an output belongs to the session, the model or an
  * input, and stays valid until the next step or until the session closes.
@@ -113,20 +117,21 @@ const sluice_model *sluice_describe(const sluice_session *session);
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
- * it may be NULL for an input without dimensions. A model with symbols takes the value of each symbol from the input
- * and dimension that define it. At first these symbols have their upper bounds. The call fails, and changes nothing, if
- * a value is not in its symbol's range, if the extents of an input differ from those that follow from the symbols, if
- * the model has no symbols and a shape differs from the model's, or if a state has no room for another step. Call it
- * only between steps. Since minor version 11. */
+ * it may be NULL for an input without dimensions. In a model with symbols, the value of a symbol is the extent of the
+ * input and dimension that define the symbol. Until the first call, symbols have their upper bounds. The call fails,
+ * and changes nothing, if a value is not in its symbol's range, if the extents of an input differ from those that
+ * follow from the symbols, if the model has no symbols and a shape differs from the model's, or if a state has no room
+ * for another step. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* Writes the current extents of input or output (`port`) number `index` to `shape`, one for each dimension of its
  * description, and its size in bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape
- * in the next step. It changes after a step if it depends on the length of a state that has grown. The current shape of
- * an output is its shape in the last step. Until a step has run after sluice_open, sluice_set_shapes, sluice_reset or
- * sluice_set_length, the shape of an output is that in the next step; extents that the step finds in its data then have
- * their upper bounds. Fails if the index is out of range. Since minor version 11. */
+ * in the next step. The shape of an input changes after a step if it depends on the length of a state that has grown.
+ * The current shape of an output is its shape in the last step. Until a step has run after sluice_open,
+ * sluice_set_shapes, sluice_reset or sluice_set_length, the shape of an output is that in the next step; extents that
+ * the step finds in its data then have their upper bounds. Fails if the index is out of range. Since minor version 11.
+ */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
 /* Copies state number `index` of the model out of the session or into it, dense and
@@ -140,22 +145,23 @@ int32_t sluice_write_state(sluice_session *session, uint32_t index, const void *
  * minor version 13. */
 int32_t sluice_reset(sluice_session *session);
 /* Sets the length of all states whose length is symbol number `symbol` of the model to `length` positions. The contents
- * of the positions stay: a smaller length takes back the last positions, and a larger one adds positions whose contents
- * are undefined until sluice_write_state writes them. Fails, and changes nothing, if the symbol is not the length of a
- * state, or if the length is not in its range. Call it only between steps. Since minor version 17. */
+ * of positions below both the old and the new length stay. A smaller length removes the last positions. A larger length
+ * adds positions, whose contents are undefined until sluice_write_state writes them. Fails, and changes nothing, if the
+ * symbol is not the length of a state, or if the length is not in its range. Call it only between steps. Since minor
+ * version 17. */
 int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t length);
 
 /* Selects how the next token is chosen from the logits. Since minor version 13. */
 typedef struct sluice_sampling {
   size_t size;
   uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
-  double top_p;       /* draw from the fewest logits, greatest first, whose probabilities sum to top_p; 1: from all */
+  double top_p;       /* draw from the smallest set of greatest logits whose probabilities sum to top_p; 1: from all */
   double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;
 
-/* Generates text with a model that computes the logits of the next token and keeps the previous tokens in its states
- * (sluice compile --state). sluice_generator_open, sluice_generator_feed and sluice_generator_next are the loop:
+/* Generates text. The model computes the logits of the next token and keeps what it needs of the previous tokens in its
+ * states (sluice compile --state). sluice_generator_open, sluice_generator_feed and sluice_generator_next are the loop:
  *
  *   sluice_generator *text = sluice_generator_open(session, NULL, NULL);
  *   sluice_generator_feed(text, prompt, count);
@@ -213,9 +219,10 @@ typedef struct sluice_stats {
 void sluice_get_stats(const sluice_session *session, sluice_stats *stats);
 
 /* Statistics of experts since the session was opened. A use is a step's choice of an expert; it is a hit if the expert
- * was already in memory. The first `recorded_uses` uses were recorded. `recorded_hits` of them were hits; `best_hits`
- * is the greatest number of hits that any cache with `slots` slots could have had on them (Belady's rule). All numbers
- * are 0 if the plan has no slots for experts. Since minor version 17. */
+ * was already in memory. The session records the first 262144 uses, in order. `recorded_uses` is the number of uses
+ * recorded, and `recorded_hits` the number of hits among them. `best_hits` is the greatest number of hits that any
+ * cache with `slots` slots could have had on the recorded uses (Belady's rule). All numbers are 0 if the plan has no
+ * slots for experts. Since minor version 17. */
 typedef struct sluice_expert_stats {
   size_t size;
   uint32_t experts, slots;
@@ -223,29 +230,28 @@ typedef struct sluice_expert_stats {
   int64_t bytes_read; /* of the experts that were not in memory */
   int64_t recorded_uses, recorded_hits, best_hits;
 } sluice_expert_stats;
-/* The caller sets stats->size. The time grows with the number of recorded uses, which is at most 262144. */
+/* The caller sets stats->size. The call takes time in proportion to the number of recorded uses. */
 void sluice_get_expert_stats(const sluice_session *session, sluice_expert_stats *stats);
 
 typedef struct sluice_command_time {
   uint32_t command, stream, op, tensor; /* a launch has tensor UINT32_MAX, a copy has op UINT32_MAX */
   int64_t start_ns, end_ns;             /* since the start of the step, by the host's clock */
 } sluice_command_time;
-/* Returns the commands of the last step in issue order, and sets *count to their number. The time of a command begins
- * after its waits for commands of other streams, and includes the time in which the host waits for the GPU. */
+/* Returns the commands of the last step in issue order, and sets *count to their number. A command's time begins when
+ * its waits for commands of other streams are over. On a GPU the time includes the host's wait for the GPU. */
 const sluice_command_time *sluice_trace(const sluice_session *session, size_t *count);
 
-/* The start and end of a command of sluice_trace, measured by events of the GPU. The start is
- * just before the command's first request to the GPU. Both are -1 if the device has no clock of its own, if its driver
- * reports no times, or if a link is throttled. */
+/* The start and end of a command of sluice_trace, measured by events of the GPU. The start is just before the command's
+ * first request to the GPU. Both are -1 if the command's device has no clock of its own, if the GPU's driver reports no
+ * times, or if the command copies over a throttled link. */
 typedef struct sluice_device_time {
   int64_t start_ns, end_ns; /* since the start of the step */
 } sluice_device_time;
 /* Returns the device times of each command of sluice_trace, in the same order. */
 const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count);
 
-/* Returns notes about what was slower than possible, with the reason, one per line; an
- * empty text if there are none. Valid until this thread calls the function again. Call it
- * only between steps. */
+/* Returns one line for each thing that was slower than possible, with the reason; an empty text if there is none. Valid
+ * until this thread calls the function again. Call it only between steps. */
 const char *sluice_notes(const sluice_session *session);
 
 const char *sluice_last_error(void);
