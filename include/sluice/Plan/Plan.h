@@ -3,12 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A plan is an exact program for one step. *Residencies* say where a tensor's
-// bytes are; *commands* run operators and copies. Commands of one stream run in
-// the order listed; across streams only `waits` order them. Nothing else orders
-// anything, so two residencies whose addresses overlap are safe only if every
-// command that touches the earlier one happens before the command that creates
-// the later one. The validator proves that.
+// A plan is an exact program for one step. *Residencies* say where a tensor's bytes are; *commands* run operators and
+// copies. Commands of one stream run in the order listed; across streams only `waits` order them. There is no other
+// order. Two residencies whose addresses overlap are therefore safe only if every command that touches the earlier
+// residency happens before the command that creates the later one. validatePlan() proves this.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLAN_PLAN_H
@@ -119,24 +117,23 @@ struct Plan {
 ///   own; all others are launched once;
 /// - all operators that communicate are on one stream, so that all ranks that run the plan
 ///   reach them in the same order. With Graph::keepsOrder, this is the order of their ids;
-/// - a copy moves one tensor between the two memories of its link. If one end is a file, it is
-///   on a file stream. Otherwise the copy is on a stream of a device whose memory is one of the
-///   ends. A copy from or to the host's memory is on a stream of a device at its other end;
-/// - every residency is written at most once, an initial one never, and every read happens
-///   after the write;
-/// - an initial residency is the home of a tensor that no operator writes, or a parameter or
-///   state that stays in an arena between steps. Only parameters, inputs, states, outputs and
-///   new values of states have a Home residency, at most one each;
+/// - a copy moves one tensor between the two memories of its link. If one end is a file, it is on a file stream.
+///   Otherwise the copy is on a stream of a device whose memory is one of the ends. A copy from or to the host's memory
+///   is on a stream of a device whose memory is the other end;
+/// - every residency is written at most once, an initial residency is never written, and every read happens after the
+///   write;
+/// - an initial residency is the home of a tensor that no operator writes, or the place in an arena where a parameter
+///   or state stays between steps. Only parameters, inputs, states, outputs and new values of states have a Home
+///   residency, at most one each;
 /// - every arena range is within its arena, and every arena within the capacity of its memory.
 ///   If the machine has files, the homes in the host's memory count with the host's arena;
 /// - overlapping ranges are ordered: all commands that touch the earlier one happen before
 ///   the command that creates the later one. That command itself may read the earlier one
 ///   only by an `inPlace` pair of its operator, at the same offset;
-/// - when the step ends, outputs are in their homes. If a state had initial residencies in
-///   arenas, each of their places holds the state's new value. The state's home holds the new
-///   value if there is no such residency, or if the state also has a residency in its home.
-///   The places of all other initial residencies in arenas hold their data again. The next step
-///   may therefore start. During the step, such a place may hold other data;
+/// - when the step ends, all data is where the next step expects it. Outputs are in their homes. The place of each
+///   initial residency in an arena holds its tensor again, or the tensor's new value if the tensor is a state that the
+///   step updates. During the step, such a place may hold other data. The home of an updated state holds the new value
+///   too, unless the state has an initial residency in an arena and no residency in its home;
 /// - the home of a state and the home of its new value are the same place but two residencies.
 ///   All commands that read the old value there happen before the command that writes the new
 ///   value. This command itself may read the old value.

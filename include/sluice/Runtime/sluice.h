@@ -155,7 +155,7 @@ int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t leng
 typedef struct sluice_sampling {
   size_t size;
   uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
-  double top_p;       /* draw from the smallest set of greatest logits whose probabilities sum to top_p; 1: from all */
+  double top_p;       /* draw from the smallest set of greatest logits with total probability >= top_p; 1: from all */
   double temperature; /* divides the logits; 0: take the greatest */
   uint64_t seed;
 } sluice_sampling;

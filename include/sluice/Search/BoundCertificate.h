@@ -70,8 +70,8 @@ inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
 /// The share that stands for the whole time of a segment.
 inline constexpr int64_t kWholeShare = 1'000'000;
 
-/// The lower bound in nanoseconds that the certificate proves. Fails if it proves nothing; the message says why. Shares
-/// no code with the search for bounds. The time is linear in the size of the graph for each cut.
+/// The lower bound in nanoseconds that the certificate proves. Fails, giving the reason, if the certificate proves
+/// nothing. Shares no code with the search for bounds. The time is linear in the size of the graph for each cut.
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
 
 /// Describes the argument: "bytes across 31 cuts of memory 'gpu0'".

@@ -38,13 +38,14 @@ struct BucketTable {
 };
 
 /// The best choices of at most 1, 2, ..., `most` bounds; entry k - 1 has at most k bounds. The best choice has the
-/// smallest expected time, and among the choices with this time the smallest expected memory. The result is exact, by
-/// dynamic programming over the sizes in O(most x sizes^2). Requires at least one size.
+/// smallest expected time. Tie-break: the smallest expected memory. The result is exact, by dynamic programming over
+/// the sizes in O(most x sizes^2). Requires at least one size.
 std::vector<BucketChoice> chooseBuckets(const BucketProblem &problem, size_t most);
 
-/// Reads a file of sizes: integers separated by white space, each as often as it occurs in practice. Returns them in
-/// ascending order. A size must be one of `least`, `least` + `step` and so on to `most`. Fails, naming the line, on
-/// anything else. Also fails on a file without sizes, or with more than BucketProblem::kMostCounts.
+/// Reads a file of sizes: integers separated by white space, where each size is repeated as often as it occurs in
+/// practice. Returns them in ascending order. A size must be one of `least`, `least` + `step` and so on to `most`.
+/// Fails, naming the line, on anything else. Also fails on a file without sizes or with more than
+/// BucketProblem::kMostCounts of them.
 Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least, int64_t most, int64_t step);
 
 } // namespace sluice

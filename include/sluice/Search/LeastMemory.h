@@ -18,8 +18,8 @@ struct TriedBudget {
 };
 
 struct LeastMemoryResult {
-  /// The result for the least limit. Its evaluations are the sum over all limits. Its ideal
-  /// is the ideal of the first limit, which is the baseline of slowdowns.
+  /// The result for the least limit, with two exceptions. `evaluations` is the sum over all limits that were tried.
+  /// `idealNs` is that of the first limit tried, to which slowdowns are relative.
   SearchResult search;
   /// Per memory: the least limit. For limitableMemories(), it is the number of bytes that the
   /// plan uses.

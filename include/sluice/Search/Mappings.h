@@ -9,9 +9,8 @@
 
 namespace sluice {
 
-/// A copy of the machine for placement solvers, which treat a transfer as one step: the
-/// latency of each link includes its event latency on both sides, and the event latency is
-/// 0.
+/// A copy of the machine for placement solvers, for which a transfer has no separate waits before and after it. The
+/// latency of each link therefore includes its event latency twice, and the event latency is 0.
 Machine withWaits(Machine machine);
 
 /// The candidates for HTF-MPR's last step (Albaqsami's thesis, chapter 4): at most `count`

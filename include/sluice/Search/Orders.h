@@ -32,18 +32,18 @@ Schedule memoryAwareOrder(const Graph &graph);
 /// placement's times (HEFT's upward rank without communication).
 Schedule criticalPathOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement);
 
-/// An order in which communication overlaps with computation. Operators that communicate
-/// are issued as early as possible. Readers of their results are issued when they no longer
-/// have to wait, or when nothing else can run. All other operators follow `order`. Operators take
-/// their times on the devices of `placement`, and copies take no time (list scheduling with two
-/// machines for each device; Graham 1966).
+/// An order in which communication overlaps with computation. Operators that communicate are issued as early as
+/// possible. Operators that read results of communication are issued when they no longer have to wait, or when nothing
+/// else can run. All other operators follow `order`. Operators take their times on the devices of `placement`, and
+/// copies take no time (list scheduling with two machines for each device; Graham 1966).
 Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
                           const Schedule &order);
 
-/// The tail of an update has the operators whose results only the update of this state reads, directly or through
-/// others; states whose updates read a common activation have one tail. Each tail runs as a whole as soon as the
-/// operators outside of it allow. All other operators follow `order`. In the backward pass of a recurrent network the
-/// gradient of a weight is thus summed in one go and is in memory for a short time. Linear in the graph's edges.
+/// Runs the *tail* of each state's update without interruption. The tail consists of the operators whose results only
+/// this update reads, directly or through other operators of the tail; states whose updates read a common activation
+/// share a tail. A tail starts as soon as all its operands from outside exist. All other operators follow `order`. For
+/// example, the terms of a weight's gradient in a recurrent network are then summed one right after the other, and the
+/// partial sum is in memory only for a short time. Linear in the graph's edges.
 Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order);
 
 /// The first `point` operators of `head`, then the others in the order of `tail`. The

@@ -50,27 +50,28 @@ struct Repetition {
 };
 
 /// Finds the blocks that cover the most operators, with at least `leastBlocks` of them, and other runs of blocks that
-/// are connected with these layer by layer. Operators of the same place in two blocks have the same kind, costs,
-/// sizes and device; they may compute different things.
-/// `placement` has a device per operator, or is empty. Nothing if the graph is cyclic or has no such blocks. What is
-/// found passes check(). A heuristic: it considers the periods that occur most often. O(n log n) for n operators.
+/// are connected with these layer by layer. Operators at the same position of two blocks have the same kind, costs,
+/// sizes and device. Their computations (Operator::signature) may differ. `placement` has a device per operator, or is
+/// empty. Returns nothing if the graph is cyclic or has no such blocks. The result passes check(). This is a heuristic,
+/// which considers only the periods that occur most often. O(n log n) for n operators.
 std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &costs,
                                          std::span<const DeviceId> placement, size_t leastBlocks);
 
-/// Checks a repetition independently of how it was found: each two blocks that follow each other have equal operators,
-/// and each operand that an operator writes comes from the same place, relative to the block. First blocks may read
-/// something else where a block before them would be. Which parameters, states and inputs a block reads is not
-/// compared. Fails naming the operator that differs.
+/// Checks a repetition independently of findRepetition(). Any two consecutive blocks must have equal operators. If an
+/// operand is the result of an operator, this operator must be at the same place relative to either block. The first
+/// block of a run has no block before it, and may read any other tensor instead of that block's. Which parameters,
+/// states and inputs a block reads is not compared. Fails naming the operator that differs.
 Status check(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
              const Repetition &repetition);
 
 /// A graph with fewer layers, and the way back.
 class FoldedGraph {
 public:
-  /// Keeps `keptLayers` layers, at least 2: half of them at the begin and half at the end. Operators outside of all
-  /// runs lose operands that are left out, and are left out themselves if they have no other operands. Nothing if the
-  /// repetition has no more layers than that, if a run does not have all layers that are left out and one on either
-  /// side, or if a block reads from so many layers before it that these are left out. The repetition passes check().
+  /// Keeps `keptLayers` layers, at least 2: half of them at the beginning and half at the end. Operators outside of all
+  /// runs lose operands that are left out; an operator that loses all operands is left out too. Returns nothing in
+  /// three cases: the repetition has at most `keptLayers` layers; a run lacks one of the layers that are left out, or
+  /// the layer just before or after them; or a block reads a layer so far before it that this layer is left out. The
+  /// repetition passes check().
   static std::optional<FoldedGraph> of(const Graph &graph, const CostTable &costs, const Repetition &repetition,
                                        int64_t keptLayers);
 
@@ -78,9 +79,9 @@ public:
   const CostTable &costs() const { return table; }
   std::vector<DeviceId> placement(std::span<const DeviceId> full) const;
 
-  /// A topological order of the full graph, of one of the folded graph. A layer that is left out follows the one before
-  /// it at the distance at which kept layers follow each other. Here and below, layers that are left out take the
-  /// decisions of the last layer before them.
+  /// Extends a topological order of the folded graph to the full graph. A layer that is left out follows the layer
+  /// before it at the distance at which kept layers follow each other. Here and in expandRecomputation(), a layer that
+  /// is left out gets the decisions of the last kept layer before it.
   std::vector<OperatorId> expandOrder(std::span<const OperatorId> order) const;
   Recomputation expandRecomputation(const Recomputation &recomputation) const;
 

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The joint search over schedules, allocators and eviction policies. It plans every
-// candidate completely and times it by the simulator, after SwapAdvisor (Huang, Jin
-// and Li, ASPLOS 2020). There are two allocators: one chooses any offset, and the
-// other uses SwapAdvisor's pools.
+// The joint search over schedules, allocators and eviction policies. It plans every candidate completely and times it
+// by the simulator, after SwapAdvisor (Huang, Jin and Li, ASPLOS 2020). There are two allocators: one may choose any
+// offset, and the other divides a memory into objects of a few sizes (SwapAdvisor's pools).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_SEARCH_H
@@ -58,9 +57,9 @@ struct SearchParams {
   /// is fastest in the simulation. The search solver `default` then improves this placement by
   /// moving single operators.
   std::string placementSolver = "best";
-  /// With `best`: the plan uses several devices only if its makespan is at most
-  /// (1 - leastGain) times that of the best plan on one device. In [0, 1). The reason is that
-  /// costs have errors, which are greater if devices share cores and caches.
+  /// With `best`: the plan uses several devices only if its makespan is at most (1 - leastGain) times that of the best
+  /// plan on one device. In [0, 1). This margin covers the errors of the costs, which are greater if devices share
+  /// cores and caches.
   double leastGain = 0;
   /// Whether operators may run more than once with the solvers that compute again, `default` and `by-period`.
   bool mayRecompute = true;
@@ -83,8 +82,8 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// Without a makespan: what does not fit. With a makespan: why this faster plan was not
-  /// chosen; empty for slower plans.
+  /// Without a makespan: what does not fit. With a makespan below that of the result: why this plan was not chosen.
+  /// Otherwise empty.
   std::string reason;
 };
 
@@ -97,10 +96,9 @@ struct SearchPoint {
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
-  /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy
-  /// orders. With a single device, where orders hardly change the time, only orders whose liveness
-  /// peak fits the capacities are tried, or the first order if none fits. The makespan is a reference
-  /// and not a bound: another order may be faster.
+  /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy orders. With a single
+  /// device, orders hardly change the time. Only orders whose liveness peak fits the capacities are then tried, or the
+  /// first order if none fits. The value is a reference and not a lower bound: another order may be faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
@@ -155,13 +153,13 @@ struct SearchResult {
 ///  ideal        the plan for unlimited memory; infeasible if it exceeds the capacity
 std::vector<std::string> searchSolverNames();
 
-/// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the
-/// capacities. The makespans of `default` and `greedy` never exceed that of `odswap`. With a
-/// given placement and enough evaluations for the greedy plans and those that compute again, the makespan
-/// of `default` never exceeds that of `greedy`. If the clock allows `default` and `no-recompute` only
-/// few plans of a graph of repeated layers, they begin with a search by period. If the ideal plan fits, it is returned
-/// at once. The search stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how
-/// many bytes are missing, or with Interrupted if it is stopped before it has a plan.
+/// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the capacities. The makespans of
+/// `default` and `greedy` never exceed that of `odswap`. If the placement is given and the evaluations suffice for all
+/// greedy plans, including those with recomputation, the makespan of `default` never exceeds that of `greedy`.
+/// `default` and `no-recompute` begin with the method of `by-period` if the graph has repeated layers and the clock
+/// limit allows only few plans of it. If the ideal plan fits, it is returned at once. The search stops when a plan
+/// meets the lower bound. Fails with Infeasible, naming what does not fit and how many bytes are missing, or with
+/// Interrupted if it is stopped before it has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

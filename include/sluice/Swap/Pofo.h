@@ -10,12 +10,11 @@
 // before the backward pass. The input of a block stays in memory, or it is offloaded and
 // comes back for the backward pass.
 //
-// The blocks, the states of the dynamic program and its fluid model of the link are the
-// paper's. The rematerialization within a block is optimal too, after Beaumont et al.,
-// "Optimal checkpointing for heterogeneous chains" (2019, arXiv 1911.13214), and offloads
-// nothing. Two choices are ours. A block that is computed again may use less memory than
-// there is, so that data can come back in this time. The last block may use the optimal
-// rematerialization in its first forward pass already.
+// The blocks, the states of the dynamic program and its model of the link, in which bytes flow continuously, are the
+// paper's. The rematerialization within a block is optimal too (Beaumont et al., "Optimal checkpointing for
+// heterogeneous chains", 2019, arXiv 1911.13214); nothing is offloaded within a block. Two choices differ from the
+// paper. First, a block that is computed again may be limited to less memory than there is, so that offloaded data can
+// come back meanwhile. Second, the last block may use the optimal rematerialization already in its first forward pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_POFO_H
@@ -78,8 +77,8 @@ struct PofoSchedule {
 struct PofoParams {
   /// Sizes in a rematerialization are rounded up to multiples of memory / memoryParts. Long chains use fewer parts.
   int memoryParts = 500;
-  /// States of the dynamic program that differ by less than this part of the memory count as one. 0 keeps every state
-  /// that may be the best.
+  /// States of the dynamic program whose bytes differ by less than this fraction of the memory count as one state. 0:
+  /// every state that may lead to the best schedule is kept.
   double tolerance = 1.0 / 24;
 };
 

@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rematerialization: a tensor may be dropped and computed again, instead of being
-// kept or swapped. The swap planners do not know of it. The graph gets a second copy
-// of an operator, with results of its own, and late readers read these results (as in
-// XLA's and PyTorch's rematerialization). The plan for this graph is then translated
-// into a plan for the original graph, in which some operators are launched twice.
+// Rematerialization: a tensor may be dropped and computed again, instead of being kept or swapped. The swap planners
+// need no support for this. The graph gets a second copy of an operator, with results of its own, and the later readers
+// (*late* operators) read these results, as in XLA's and PyTorch's rematerialization. The plan for this graph is then
+// translated into a plan for the original graph, in which some operators are launched twice.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_RECOMPUTE_H
@@ -37,20 +36,19 @@ struct Recomputation {
 Recomputation recomputationOf(const Graph &graph, const Plan &plan);
 
 struct RecomputeParams {
-  /// The order is divided into stretches that each produce about this many bytes
-  /// that late readers need. Tensors that pass from one stretch to the next are kept.
+  /// The order is divided into stretches. In each stretch, operators produce about this many bytes that late operators
+  /// need. Tensors that pass from one stretch to the next are kept.
   int64_t stretchBytes = 0;
   /// Nanoseconds of recomputation that are accepted to avoid keeping or copying one
   /// byte.
   double nsPerByte = 0;
 };
 
-/// Chooses the operators to run again, so that operators after the peak of live bytes
-/// in `memory` need fewer tensors from before the peak. Minimizes the time of the second
-/// runs plus nsPerByte for each byte that is still kept. Within a stretch, the minimum is
-/// a minimum cut, as in Zheng and Dathathri's partitioner (PyTorch, functorch's
-/// min_cut_rematerialization_partition). The division into stretches follows Chen, Xu,
-/// Zhang and Guestrin (arXiv 1604.06174). Requires a problem that passes check().
+/// Chooses the operators to run again, so that operators after the peak of live bytes in `memory` read fewer tensors
+/// that were made before the peak. Minimizes the time of the second runs plus nsPerByte for each byte that is still
+/// kept. Within a stretch, the minimum is a minimum cut, as in Zheng and Dathathri's partitioner (PyTorch, functorch's
+/// min_cut_rematerialization_partition). The division into stretches follows Chen, Xu, Zhang and Guestrin (arXiv
+/// 1604.06174). Requires a problem that passes check().
 Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params);
 
 /// A graph that has each operator of a recomputation twice. The original graph's

@@ -26,7 +26,7 @@
 namespace sluice {
 
 enum class EvictionPolicy : uint8_t {
-  CostAware,         ///< Weighs the copies that an eviction causes later against the wait now.
+  CostAware,         ///< Weighs the copies that an eviction causes later against the time that it makes wait now.
   Belady,            ///< Evicts the tensor with the furthest next use.
   EarliestAvailable, ///< Evicts the tensor whose address range becomes free first: when its copy out has ended.
   LeastRecentlyUsed,
@@ -48,7 +48,7 @@ constexpr uint64_t kNumFileDivisions = 5;
 /// The rule by which states are chosen that stay in an accelerator's memory from step to step.
 enum class StateChoice : uint8_t {
   Edges,  ///< Those that are read first or updated last: no other work hides their copies.
-  Spread, ///< Evenly over the order of updates: the link then has as much to do at any time.
+  Spread, ///< Evenly over the order of updates, so that the load of the link is even over the step.
 };
 
 struct SwapParams {
@@ -61,10 +61,9 @@ struct SwapParams {
   double idleWeight = 1.0;
   /// CostAware: a copy that is d operators ahead has the weight d^-distanceExponent.
   double distanceExponent = 0.5;
-  /// If an operator can work in place, its output overwrites an operand without later
-  /// readers. This causes fewer evictions, but the output's address was chosen for another
-  /// tensor. Even if this is false, an operator works in place if its working set would not
-  /// fit without it.
+  /// True: if an operator can work in place, its output overwrites an operand without later readers. This causes fewer
+  /// evictions, but the output then lies at an address that was chosen for the operand. Even if this is false, an
+  /// operator works in place if its working set would otherwise not fit.
   bool inPlace = false;
   /// A tensor that one pass evicts is copied out in the next pass as soon as it is
   /// written, so that the swap-out stream works before the memory is full.
@@ -77,15 +76,15 @@ struct SwapParams {
   /// buffer, which has room for `streamDepth` parameters of the largest size. The faster plan is
   /// returned. 0: no streaming plan is tried.
   int streamDepth = 4;
-  /// In [0, 1]: the fraction of the bytes of states updated in place that stays in an accelerator's memory from step to
-  /// step. These states need no home.
+  /// In [0, 1]: the fraction, in bytes, of the states updated in place that stay in an accelerator's memory from step
+  /// to step. These states need no home.
   double keptStates = 0;
   StateChoice keptChoice = StateChoice::Edges;
-  /// planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps. These
-  /// states may leave and return within a step, and need no home either.
+  /// For planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps.
+  /// Unlike the states of `keptStates`, they may leave and return within a step. They need no home either.
   double restingStates = 0;
-  /// planSwapStays, in (0, 1]: the fraction of the memory for tensors between their uses, and for each operator's. The
-  /// rest is for copies that run ahead of their readers or behind their writers.
+  /// For planSwapStays, in (0, 1]: the fraction of the memory that tensors may occupy between their uses, and that an
+  /// operator may use. The rest is for copies that run ahead of their readers or behind their writers.
   double presence = 1;
   /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
@@ -103,12 +102,13 @@ struct SwapParams {
 /// Infeasible error names the operator, the bytes that it needs and the memory.
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
-/// Decides for the whole order when each tensor is in the accelerator's memory, and then packs these stays. Results
-/// overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`, `restingStates`,
-/// `presence`, `passes`, `stallWeight` and `idleWeight`. Here, `stallWeight` is the cost of a copy out relative to that of a copy in, and copies are assumed to
-/// take 1 + `idleWeight` times as long as alone. Unsupported if operators run on several memories or the machine has
-/// files; InvalidInput if `presence` is out of range; Infeasible if the stays cannot be packed, or if an operator needs
-/// more than the fraction `presence` of the memory.
+/// Decides for the whole order in which intervals (*stays*) each tensor is in the accelerator's memory, and then packs
+/// the stays. Results overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`,
+/// `restingStates`, `presence`, `passes`, `stallWeight` and `idleWeight`. Here, `stallWeight` is the cost of a copy out
+/// relative to that of a copy in, and copies are assumed to take 1 + `idleWeight` times as long as a copy alone on the
+/// link. Unsupported if operators run on several memories or the machine has files; InvalidInput if `presence` is out of
+/// range; Infeasible if the stays cannot be packed, or if an operator needs more than the fraction `presence` of the
+/// memory.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.
@@ -144,10 +144,10 @@ struct PoolParams {
   std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 
-/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a tensor uses a free
-/// object of its class, or evicts one by Belady's rule; ties are broken by earliest
-/// availability. A copy out waits for the last reader. Infeasible if an operator needs more
-/// objects of a class than there are; the error names the operator and the class.
+/// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a tensor uses a free object of its class; if none
+/// is free, a tensor in an object of this class is evicted by Belady's rule. Tie-break: earliest availability. A copy
+/// out waits for the last reader. Infeasible if an operator needs more objects of a class than there are; the error
+/// names the operator and the class.
 Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params = {});
 
 /// The distinct aligned sizes of the tensors and workspaces used in a memory, ascending:
@@ -160,11 +160,10 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
                                     const std::vector<int64_t> &objectBytes,
                                     std::span<const std::pair<int64_t, int64_t>> classOfSize = {});
 
-/// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used
-/// tensor, over a best-fit allocator. The planner plans two steps, of which the first
-/// starts without resident parameters, and returns the second. The copies of the plan start as early as its waits
-/// allow, so a copy in may precede its operator. Fragmentation may make it infeasible, and the error says so.
-/// `inPlace`: see PoolParams.
+/// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used tensor, over a best-fit
+/// allocator. The planner plans two steps, of which the first starts without resident parameters, and returns the
+/// second. The copies of the plan start as early as its waits allow, so a copy in may precede its operator.
+/// Fragmentation may make the plan infeasible, and the error says so. `inPlace`: see PoolParams.
 Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
