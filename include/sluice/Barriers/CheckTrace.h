@@ -18,8 +18,8 @@ namespace sluice {
 /// arrived.
 std::vector<int64_t> progressInconsistencies(const BarrierTrace &trace);
 
-/// The number of updates that are in the true or in the noisy sequence but not in both, if workers have these clocks.
-/// The noisy sequence has the updates that have arrived; the true sequence is explained at BarrierMetrics::sequence.
+/// The sequence inconsistency (BarrierMetrics::sequence) if workers have these clocks, not divided by the number of
+/// workers.
 int64_t sequenceInconsistency(const std::vector<int64_t> &clocks);
 
 /// Recomputes the metrics of a trace of this problem. O(steps * (log steps + sample + different clocks)).

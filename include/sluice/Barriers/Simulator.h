@@ -78,11 +78,11 @@ struct BarrierProblem {
   StepTime stepTime;
   double stragglers = 0; ///< Share of slow workers, in [0, 1]. The slow workers have the lowest numbers.
   double slowness = 1;   ///< Factor on the step times of slow workers, 1 to 1e6.
-  /// If not empty: one for each worker, and stepTime, stragglers and slowness must be those of a problem without
-  /// stragglers. A worker's steps take the recorded times in their order, then the same times again.
+  /// Empty, or one entry for each worker. With entries, a worker's steps take the recorded times in their order, then
+  /// the same times again; `stragglers` must be 0, and stepTime is not used.
   std::vector<RecordedWorker> recorded;
   Exchange exchange;
-  /// Time from a test that a worker does not pass to its next test. If it is 0, the worker tests again when any update
+  /// Time from a test that a worker does not pass to the worker's next test. 0: the worker tests again when any update
   /// arrives, as in the thesis's simulator.
   int64_t retestNs = 0;
   uint64_t seed = 0;
@@ -126,9 +126,10 @@ struct BarrierMetrics {
   double meanLate = 0;
   double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
   int64_t tests = 0;       ///< Number of tests of the barrier, whether passed or not.
-  /// Messages of tests. If views are sampled, each test takes a question to each sampled worker and an answer. If views
-  /// have all other workers, one place knows all clocks and answers when the worker may pass: two messages for each
-  /// step, or for each test if retestNs is not 0. Without views there are no messages.
+  /// Messages of tests. If views are sampled, each test sends a question to each sampled worker and receives an answer.
+  /// If views have all other workers, a coordinator knows all clocks: the worker asks it, and it answers when the
+  /// worker may pass. This takes two messages for each step, or for each test if retestNs is not 0. Without views there
+  /// are no messages.
   int64_t controlMessages = 0;
   int64_t modelMessages = 0; ///< Messages of pushes, and of pulls with their answers.
 };

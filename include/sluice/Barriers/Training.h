@@ -7,13 +7,12 @@
 // parameters and compute the next gradients, push them.
 //
 // Sums of gradients are cut into shards. The shard of a rank is in its *window*, a block of memory that all ranks can
-// access. Under a bulk barrier (BSP) a rank writes its
-// gradients into a slot of its own in each window. The owner of a shard adds the slots in the order of ranks, in the
-// gradients' own type, so the sums have the bits of a single process that accumulates the same gradients. Under other
-// barriers a rank adds its gradients to the shards, which hold the sums of all gradients since the start, in double
-// precision. A pull returns the growth of the sums since the rank's last pull, so every rank applies
-// every gradient once. The
-// order of additions, and which gradients a pull contains, depend on time.
+// access. Under a bulk barrier (BSP) a rank writes its gradients into a slot of its own in each window. The owner of a
+// shard adds the slots in the order of ranks, in the gradients' own type, so the sums have the bits of a single process
+// that accumulates the same gradients. Under other barriers a rank adds its gradients to the shards, which hold the
+// sums of all gradients since the start, in double precision. A pull returns the growth of the sums since the rank's
+// last pull, so every rank applies every gradient once. The order of additions, and which gradients a pull contains,
+// depend on timing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_TRAINING_H
@@ -44,8 +43,7 @@ struct BarrierTraining {
   std::function<bool()> isStopped; ///< If it returns true, waits fail with ErrorCode::Interrupted. May be empty.
 
   int64_t numGradients() const;
-  /// Whether ranks advance in step: each rank compares its clock with all others (view) and may be 0 steps ahead
-  /// (staleness).
+  /// Whether all ranks do the same step at a time (BSP): the view has all other ranks, and the staleness is 0.
   bool isBulk(int64_t numRanks) const;
   /// Number of `double` values in each rank's window.
   int64_t windowDoubles(int64_t numRanks) const;

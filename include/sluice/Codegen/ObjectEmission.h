@@ -26,11 +26,10 @@ struct EmissionParams {
   unsigned threads = 0; ///< 0: one for each core.
 };
 
-/// Compiles a module to relocatable objects (ELF, or WebAssembly for wasm32). All of the module
-/// must be in the LLVM dialect. Code for ELF is position independent. Objects contain no time
-/// stamps and no paths, so equal modules, targets and parameters give equal bytes. Outside the
-/// library into which the objects are linked, only the symbols that callers need are visible:
-/// kModelEntry and the table of grids, or kFreestandingEntries. The module does not change.
+/// Compiles a module to relocatable objects (ELF, or WebAssembly for wasm32). All of the module must be in the LLVM
+/// dialect. Code for ELF is position independent. Objects contain no time stamps and no paths, so equal modules,
+/// targets and parameters give equal bytes. The library into which the objects are linked exports only the symbols that
+/// callers need: kModelEntry and the table of grids, or kFreestandingEntries. The module does not change.
 Expected<std::vector<std::string>> emitObjects(mlir::ModuleOp module, const TargetSpec &target,
                                                const EmissionParams &params = {});
 
@@ -46,13 +45,12 @@ Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpe
 /// Makes an object with read-only data that is aligned to kArenaAlignment. Other objects refer to the data by `name`.
 Expected<std::string> emitParameters(const std::string &name, std::string_view data, const TargetSpec &target);
 
-/// Links objects of `target` into a shared library at `path` with LLVM's linker. If that is not
-/// installed and the target has the host's architecture, it uses GNU's linker. The library is
-/// linked against libc, libm and libgcc_s if it needs them and they are found in the system's
-/// folders or those of Debian's cross compilers. Development files are not needed. If they are
-/// not found, the program that loads the library must have loaded them. The library is written
-/// beside `path` and then renamed. Equal objects give equal bytes. Returns the SHA-256 of the
-/// library in hexadecimal digits. If linking fails, the error quotes the linker.
+/// Links objects of `target` into a shared library at `path` with LLVM's linker. If LLVM's linker is not installed and
+/// the target has the host's architecture, GNU's linker is used. The shared library is linked against libc, libm and
+/// libgcc_s if it needs them and if they are in the system's folders or in those of Debian's cross compilers; their
+/// development files are not needed. A library that is not found must already be loaded by the program that loads the
+/// shared library. The library is written beside `path` and then renamed. Equal objects give equal bytes. Returns the
+/// SHA-256 of the library in hexadecimal digits. If linking fails, the error quotes the linker.
 Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,
                                         const std::string &path);
 

@@ -27,8 +27,8 @@ namespace sluice {
 struct ExportOptions;
 struct Planned;
 
-/// Whether an input with this value may determine shapes, axes, counts, conditions or scales.
-/// This holds for tensors of integers or booleans with few elements, and for short lists of floating-point numbers.
+/// Whether an input with this value may determine shapes, axes, counts, conditions or scales. True for tensors of
+/// integers or booleans with few elements, and for short lists of floating-point numbers.
 bool mayDecideShapes(const HostTensor &tensor);
 
 /// Whether a model's path names a program in the dataflow dialect ('.mlir'), which can be
@@ -106,9 +106,9 @@ public:
   /// after link().
   std::string pipelineText() const;
 
-  /// A program that computes those weights which constant expressions define from little data. A machine that receives
-  /// the parameter file without these weights can run this program to compute them. The results are exactly the bytes
-  /// of the complete file. Absent if these weights have less than 1 MiB in total, or if there are several ranks.
+  /// A program that computes the weights that the model defines by constant expressions of little data. A machine that
+  /// receives the parameter file without these weights can run the program to compute them. The results are exactly the
+  /// bytes of the complete file. Absent if these weights have less than 1 MiB in total, or if there are several ranks.
   Expected<std::optional<WeightProgram>> weightProgram();
 
   /// Writes the imported program as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model and

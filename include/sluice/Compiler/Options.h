@@ -96,15 +96,16 @@ inline constexpr int64_t kRuntimeProcessBytes = int64_t(16) << 20;
 struct CompilerOptions {
   /// The name of a preset, or the path of a machine file.
   std::string machine = "host";
-  /// The device that runs every operator which is not bound to another device. Operators on strings, and operators
-  /// without a kernel for the devices that run grids, are bound to the host. Empty: placement decides.
+  /// The device that runs every operator except those that only the host can run: operators on strings, and operators
+  /// without a kernel for the devices that run grids. Empty: placement decides.
   std::string device;
   /// Number of devices of the machine over which the model is split; each device runs its own parts. From phase
   /// Partition on, the program, its plan and the memory limits are those of one device.
   int64_t devices = 1;
   /// Splits operators that dominate the step into several, on several devices, if the simulated step becomes faster.
   bool splitOperators = false;
-  /// The least gain for which several devices, or split operators, are used: see SearchParams::leastGain.
+  /// The least gain, as a share of the makespan, for which several devices or split operators are used: see
+  /// SearchParams::leastGain.
   double leastGain = 0.05;
   /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
   std::vector<std::string> memory;

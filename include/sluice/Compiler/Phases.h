@@ -85,7 +85,7 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
 /// Otherwise the program is unchanged.
 Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions &options);
 
-/// The plan with which the choice of split operators ended. It was made for a copy of the program.
+/// The plan with which the choice of split operators ended. This plan was made for a copy of the program.
 struct SplitChoice {
   std::vector<std::string> memory; ///< The memory limits of the plan, as texts for the option `--memory`, in bytes.
   SearchResult result;
@@ -122,7 +122,7 @@ struct Fused : Stage {
   Machine measured; ///< The rank's machine with the links that a profile measured.
   BridgedGraph bridge;
   CostTable costs;
-  /// The value of the option `chunks` of dataflow-emit-kernels: loops shorter than these times are not divided. Empty:
+  /// The value of the option `chunks` of dataflow-emit-kernels: the least time of a chunk for each kind of loop. Empty:
   /// the defaults of the pass.
   std::string chunks;
   /// Computes the costs of operators at other sizes, from a graph with the bytes of these sizes.
@@ -164,8 +164,8 @@ std::string boundsText(const std::vector<int64_t> &bounds);
 /// beside "plan.json".
 std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds);
 
-/// The planning problem of a program, with the capacities of options.memory and the operators
-/// that are fixed to a device, by themselves or by options.device.
+/// The planning problem of a program: with the capacities of options.memory, and with the device of each operator that
+/// must run there because of its kind or of options.device.
 Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &options);
 /// Searches for a plan, or follows options.planFile. The resulting plan is valid.
 Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options);

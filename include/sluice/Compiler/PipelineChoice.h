@@ -14,15 +14,15 @@ namespace sluice {
 
 struct PipelineChoice {
   std::vector<PipelineCandidate> candidates; ///< By ascending number of stages.
-  size_t best = 0;                           ///< The fastest one that can run; of equal ones, the one of fewest stages.
+  size_t best = 0; ///< The fastest candidate that can run; of equally fast ones, the one with the fewest stages.
 
   const PipelineCandidate &chosen() const { return candidates[best]; }
 };
 
-/// Weighs all ways to run the training step of a model on the ranks of options.training->pipeline. All candidates have
-/// the same inputs, microbatches and result. A candidate whose ranks need more memory than the limit is planned, and
-/// its step takes the time of the planned copies too. Fails if no candidate can run, and if a memory limit is a
-/// percentage, which would be another limit for each candidate.
+/// Compares all ways to run the training step of a model on the ranks of options.training->pipeline. All candidates
+/// have the same inputs, microbatches and result. If the ranks of a candidate need more memory than the limit, the
+/// candidate is planned, and its time includes the planned copies. Fails if no candidate can run. Also fails if a
+/// memory limit is a percentage, because its value in bytes would differ between candidates.
 Expected<PipelineChoice> choosePipeline(const std::string &modelPath, const CompilerOptions &options);
 
 } // namespace sluice

@@ -34,8 +34,8 @@ struct PipelineOptions {
 struct PipelineCandidate {
   uint32_t stages = 1, groupRanks = 1;
   int64_t stepNs = 0;    ///< Simulated, with the copies that the memory limit costs.
-  int64_t peakBytes = 0; ///< The most that a rank needs at once without a limit.
-  /// Whether a rank needs more than the limit, so that its planner swaps or computes again.
+  int64_t peakBytes = 0; ///< The greatest peak memory of a rank without a limit.
+  /// Whether a rank's peak exceeds the limit, so that its plan swaps tensors or runs operators again.
   bool isLimited = false;
   std::string problem; ///< Why the candidate cannot run; empty if it can.
 };
@@ -49,8 +49,9 @@ struct TrainingOptions {
   int64_t classAxis = -1;                     ///< -1: axis 1 of images, and otherwise the last axis.
   /// The label that softmax-cross-entropy ignores; absent: every label is a class.
   std::optional<int64_t> ignoreIndex;
-  /// Number of steps whose mean gradient makes one update. With kAccumulateRanks, the ranks that train together
-  /// exchange gradients, and each step begins with the update by the mean of these gradients.
+  /// Number of steps for each update; the update uses the mean of their gradients. With kAccumulateRanks, the ranks
+  /// that train together exchange gradients, and each step begins with the update by the mean of the exchanged
+  /// gradients.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
   double learningRate = 0.01;
@@ -67,10 +68,10 @@ struct TrainingOptions {
 };
 
 /// Parses "stages=4,microbatches=8", followed after commas by "schedule=gpipe|1f1b|interleaved" and, for interleaved
-/// schedules, "ranks=N", the number of groups. Without ranks each stage has a group of its own. "stages=best" leaves
-/// the number of stages open. A group has one rank if there is one device; otherwise the groups divide the `devices`
-/// among them. Fails on an option that is unknown, missing or out of range, on numbers that the schedule does not
-/// allow, and if the groups cannot divide the devices.
+/// schedules, "ranks=N", which gives the number of groups. Without "ranks=", each stage has a group of its own.
+/// "stages=best" leaves the number of stages to choosePipeline(). With one device, a group has one rank; with several,
+/// each group has an equal share of the `devices`. Fails on an option that is unknown, missing or out of range, on
+/// numbers that the schedule does not allow, and if the groups cannot divide the devices.
 Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices = 1);
 
 /// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Boosted trees over operators' shapes, trained on a device's measurements in a profile.
-// They learn the factor by which the roofline model errs, because trees cannot extrapolate
-// beyond the sizes of their training data and the roofline model can.
+// Boosted trees over operators' shapes, trained on a device's measurements in a profile. The trees learn the factor by
+// which the roofline model errs, and not the time itself: trees cannot extrapolate beyond the sizes of their training
+// data, and the roofline model can.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_LEARNEDCOSTMODEL_H

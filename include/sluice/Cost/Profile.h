@@ -44,8 +44,8 @@ struct LinkMeasurement {
 /// Sets the measured figures of a link, clamped to the valid range of a link.
 void setMeasured(Link &link, const LinkMeasurement &measured);
 
-/// The limits that a machine's description enforces on a link: "free", or the rates and latency
-/// of a throttled link.
+/// The speed that a machine's description enforces on a link, as text: the rates and latency of a throttled link, and
+/// "free" for other links.
 std::string linkKey(const Link &link);
 
 /// A copy of `bytes` that was alone on its link.

@@ -79,8 +79,8 @@ struct RoomFact {
   int64_t largestBytes = 0; ///< Size of the largest of these ranges.
 };
 
-/// Command B needs command A. A (`command`) had not ended when B's stream became idle; `ns` is the time from then to
-/// A's end.
+/// A command that another command needs and waits for: `command` had not ended when the waiting command's stream became
+/// idle. `ns` is the time from that moment to the end of `command`.
 struct MissingFact {
   CommandFact command;
   int64_t ns = 0;
@@ -156,7 +156,7 @@ struct StayingFact {
   CommandFact reader, readerAfter;
 };
 
-/// The tensors that could each stay in a memory between steps if the others did not.
+/// The tensors of which each could stay in a memory between steps if none of the others stayed.
 struct RivalsFact {
   size_t count = 0;          ///< Number of these tensors.
   size_t together = 0;       ///< Number of those that fit at the same time if they are placed one after the other.
@@ -328,8 +328,8 @@ struct Explanation {
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
 /// Why the streams stall and tensors are copied. Simulates the plan once, then takes at most O(copies x residencies).
-/// It also simulates, for each tensor that could stay in memory, the step in which the tensor stays. It starts with the
-/// tensors whose copies back have the least slack, and stops after simulating a fixed number of commands.
+/// Then simulates, for each tensor that could stay in memory, the step in which this tensor stays. These simulations
+/// begin with the tensors whose copies back have the least slack, and stop after a fixed number of commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Numbers of bytes, operators and tensor sizes of a training graph, as SwapAdvisor (Huang, Jin,
-// Li, ASPLOS'20, Table 1) counts them. That table counts nodes of the framework; one node may
-// consist of several operators of the graph.
+// Numbers of bytes, operators and tensor sizes of a training graph, as Table 1 of SwapAdvisor (Huang, Jin and Li,
+// ASPLOS 2020) counts them. The table counts nodes of the framework; one node may consist of several operators of the
+// graph.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_GRAPH_FOOTPRINT_H

@@ -34,11 +34,11 @@ struct Tensor {
   /// Unaligned size of the data.
   int64_t bytes = 0;
   /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
-  /// in whole blocks of 4 KiB. For a pooled parameter: its share of the bytes of the slots. 0: a step may read the
-  /// whole tensor.
+  /// in whole blocks of 4 KiB. For a pooled parameter (isPooled): its share of the bytes of the slots. 0: a step may
+  /// read the whole tensor.
   int64_t touchedBytes = 0;
-  /// True for a parameter of an expert. It stays in the file. If the data of a step needs it, its operator reads it
-  /// into one of a fixed number of slots in the host's memory.
+  /// True for a parameter of an expert. Such a parameter stays in the file. If the data of a step chooses the expert,
+  /// the expert's operator reads the parameter into one of a fixed number of slots in the host's memory.
   bool isPooled = false;
   /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
@@ -122,9 +122,8 @@ public:
   /// Whether `order` has every operator exactly once, after its predecessors.
   bool isTopological(std::span<const OperatorId> order) const;
 
-  /// Whether the operator may run more than once in a step. It may if it writes only
-  /// activations that are neither outputs nor new values of states. With keepsOrder, an operator
-  /// that communicates may not.
+  /// Whether the operator may run more than once in a step. This is the case if it writes only activations that are
+  /// neither outputs nor new values of states, except for operators that communicate in a graph with keepsOrder.
   bool isRepeatable(OperatorId id) const;
 
   /// Aligned bytes of inputs, outputs and workspace, which must be in one memory at the same

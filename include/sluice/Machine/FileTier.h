@@ -11,7 +11,8 @@
 
 namespace sluice {
 
-/// Addresses, offsets and lengths of direct I/O are multiples of this: the block size of every common disk divides it.
+/// Addresses, offsets and lengths of direct I/O are multiples of this number of bytes. It is a multiple of the block
+/// size of every common disk.
 inline constexpr int64_t kFileBlockBytes = 4096;
 
 /// The name of the memory that attachDisk adds.

@@ -57,7 +57,7 @@ double efficiencyOf(const std::map<std::string, double> &efficiency, std::string
 struct Link {
   MemoryId a, b;
   double bytesPerSec = 1.2e10; ///< From a to b, and back unless reverseBytesPerSec is set.
-  /// Rate of both directions together: from the greater of the two directions' rates to their sum.
+  /// Rate of both directions together: at least the greater of the two directions' rates, and at most their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
   /// Wake-up delay after a cross-stream dependency of which one side is a copy on this link:
@@ -66,8 +66,8 @@ struct Link {
   /// For emulated links: slow copies down to bytesPerSec at run time.
   bool throttle = false;
   double reverseBytesPerSec = 0; ///< From b to a; 0: the rate from a to b.
-  /// Another link, with one memory in common, whose rates the copies of this link also use. An
-  /// SSD behind the bus of the host's memory is an example. Invalid: none.
+  /// Another link, with one memory in common: copies over this link also use the rates of that link. For example,
+  /// copies from an SSD use the bus of the host's memory. Invalid: none.
   LinkId trunk = {};
 
   double rateFrom(MemoryId from) const {
@@ -97,8 +97,8 @@ struct Machine {
   /// to it; and that files come last and are linked to the host's memory or to the memories of all
   /// accelerators that compute.
   Status check() const;
-  /// Checks what running requires beyond planning: exactly the CPUs compute in the host's memory,
-  /// and every other memory except files belongs to a device. Requires a machine that passes check().
+  /// Checks what running requires beyond planning. CPUs compute in the host's memory, and no other devices do. Every
+  /// other memory except files belongs to a device. Requires a machine that passes check().
   Status checkRunnable() const;
   /// Checks a further requirement of compiling: no link joins a GPU's memory and a file.
   Status checkCompilable() const;

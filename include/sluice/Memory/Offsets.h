@@ -88,10 +88,10 @@ struct BestFitParams {
   uint64_t seed = 1;
 };
 
-/// Tries nine packings (four orders with two rules each, and the result of solveOffsetsOwl with
-/// buffers moved to lower offsets where possible) and improves the best of them by a local search. Stops at the lower
-/// bound. With a capacity it may fail with Infeasible. The message has the missing bytes, and says whether no packing
-/// exists (the live bytes exceed the capacity) or none was found.
+/// Tries nine packings (four orders with two rules each, and the result of solveOffsetsOwl with buffers moved to lower
+/// offsets where possible) and improves the best of them by a local search. Stops at the lower bound. With a capacity
+/// it may fail with Infeasible. The message has the missing bytes, and says whether no packing exists (the live bytes
+/// exceed the capacity) or the search found none.
 Expected<OffsetSolution> solveOffsetsBestFit(const OffsetProblem &problem, const BestFitParams &params = {});
 
 struct OffsetProgress {
@@ -109,18 +109,18 @@ struct OffsetParams {
   std::function<void(const OffsetProgress &)> progress;
 };
 
-/// The default solver. It starts with greedy packings in many orders and is never worse than
-/// Owl's. It then splits time into intervals that can be packed separately. In each interval it
-/// searches for a packing whose peak does not exceed a target. The target is the capacity. Without a capacity it is the
-/// lower bound at first, and afterwards a value below the best peak so far. The search alternates, with growing limits,
-/// between exact depth-first searches under several branching rules and an improvement that removes buffers to insert
-/// others. It runs on one thread and can be stopped at any time. With a capacity it may fail with Infeasible; the
-/// message has the missing bytes and says whether this is proven.
+/// The default solver. It starts with greedy packings in many orders; the result is never worse than that of
+/// solveOffsetsOwl. It then splits time into intervals that can be packed separately. In each interval it searches for
+/// a packing whose peak does not exceed a target. With a capacity, the target is the capacity. Without a capacity, the
+/// target is the lower bound at first, and afterwards a value below the best peak so far. The search alternates between
+/// exact depth-first searches under several branching rules and an improvement that removes buffers to insert others.
+/// Their limits grow from turn to turn. It runs on one thread and can be stopped at any time. With a capacity it may
+/// fail with Infeasible; the message has the missing bytes and says whether this is proven.
 Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
-/// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the
-/// start of their lifetimes. A buffer gets the smallest free block that fits; otherwise the
-/// largest free block grows; otherwise a new block is made. Blocks are never split.
+/// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the start of their lifetimes. A
+/// buffer gets the smallest free block that is large enough. If no free block is, the largest free block grows. If no
+/// block is free, a new block is made. Blocks are never split.
 Expected<OffsetSolution> solveOffsetsOwl(const OffsetProblem &problem);
 
 } // namespace sluice

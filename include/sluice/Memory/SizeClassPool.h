@@ -42,10 +42,9 @@ int32_t classOf(const PoolConfig &pool, int64_t bytes);
 /// same amount. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
-/// Raises CNT to `minimumCounts` (per class; empty: 1), and then lowers it until the pool fits.
-/// With K classes, each round removes (excess / K) / size objects, rounded up, from each class,
-/// but not below `minimumCounts`. Fails with Infeasible, naming the bytes by which the least pool
-/// exceeds the capacity.
+/// Raises CNT to `minimumCounts` (per class; empty: 1), and then lowers it until the pool fits. With K classes, each
+/// round removes (excess / K) / size objects, rounded up, from each class, but not below `minimumCounts`. Fails with
+/// Infeasible, giving the bytes by which the pool with `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
 /// Makes one child: CLS and CNT (written for each size instead of each class) of `head` for the first `point` sizes,
@@ -53,9 +52,9 @@ Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int
 /// at least 1). Both parents must have the same sizes. The child may exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
-/// Each entry of CLS is equal to its predecessor or one more. With the given probability, an entry
-/// changes from one of these cases to the other, and all following classes shift by one. CNT is
-/// recomputed so that each size keeps about its number of objects.
+/// Each entry of CLS is equal to its predecessor or one more. With the given probability, an entry changes from one of
+/// these two cases to the other, and all later entries change by one. CNT is recomputed so that each size keeps about
+/// its number of objects.
 void mutateClasses(PoolConfig &pool, double probability, Rng &rng);
 /// Redraws each count with this probability from a normal distribution around its value. The
 /// standard deviation is `relativeSigma` times the value, but at least one object.

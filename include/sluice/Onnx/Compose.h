@@ -38,8 +38,8 @@ std::string lockPath(const std::string &pipeline);
 /// Reads a pipeline and joins its *services* (the models and graphs that it lists, each with an id) into one model. A
 /// value, initializer, node or function NAME of service S is named "S.NAME" in the model; inputs and outputs have the
 /// names that the pipeline gives them. The model has the newest opset of its services. A service with an older opset is
-/// converted if it uses an operator whose definition differs between the two opsets. Data stays in the services' files,
-/// which the model keeps mapped.
+/// converted to the newest opset if it uses an operator whose definition differs between the two. Data stays in the
+/// services' files, which the model keeps mapped.
 ///
 /// Fails on a link whose ends differ in element type, rank, extents or denotation, naming both ends; on a cycle of
 /// services, naming them; on files outside the pipeline's directory; on a file that differs from the lock file, with

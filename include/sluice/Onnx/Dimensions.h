@@ -59,9 +59,9 @@ struct SymbolUse {
 std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 
 /// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}),
-/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). If the list gives no least size, the least size is
-/// `step`. Fails on a missing name, on a size that is not a non-negative integer, on an empty range, on buckets that do
-/// not ascend, and on a size between two steps.
+/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). A list of sizes has no least size; the least size is
+/// then `step`. Fails on a missing name, on a size that is not a non-negative integer, on an empty range, on buckets
+/// that do not ascend, and on a size between two steps.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
 /// Parses the text of an option `--dim` and adds it. The text is one that parseDimBinding accepts, "state.1=input.0"
 /// (another dimension), or "total=past+sequence" (a sum of dimensions and numbers).
@@ -82,10 +82,10 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Determines the sizes of all dimensions. Ranges in `bindings` are ignored: they do not give a dimension its size. A
-/// dimension without a size whose name is a sum of other names and numbers, such as "past + 1", has the sum of their
-/// sizes. Fails, naming the dimension, if a dimension has no size, has two different sizes, or is not in the model.
-/// Fails, naming the input, if the shape of its data differs from the declared rank or sizes.
+/// Determines the size of each dimension of the inputs. Ignores the ranges in `bindings`. A dimension without a size
+/// whose name is a sum of other names and numbers, such as "past + 1", has the sum of their sizes. Fails, naming the
+/// dimension, if a dimension has no size, has two different sizes, or is not in the model. Fails, naming the input, if
+/// the shape of its data differs from the declared rank or sizes.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice

@@ -37,14 +37,14 @@ struct ImportOptions {
   /// normalization uses the statistics of the batch and updates the running ones (results with the attribute
   /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
-  /// Inputs whose data is known, by name; the program is specialised to this data. An input that determines
-  /// shapes needs this if the importer finds no bounds of the extents. An input that determines axes needs this if the
-  /// importer cannot import the operator once for each choice of axes. The arguments remain and are not read. Their
-  /// attribute `dataflow.fixed` has the value.
+  /// Inputs whose data is known, by name; the program is specialised to this data. Two kinds of inputs must be here:
+  /// inputs that determine shapes, if the importer finds no bounds of the extents, and inputs that determine axes, if
+  /// the importer cannot import the operator once for each choice of axes. The arguments of the function remain, but
+  /// are not read. Their attribute `dataflow.fixed` has the value.
   std::map<std::string, HostTensor> fixedInputs;
-  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds it. A loop that stacks tensors
-  /// needs the limit if its number of iterations depends on data and nothing else bounds this number: its stacks have
-  /// room for the number of iterations that the limit allows.
+  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds the limit. A loop that stacks
+  /// tensors needs the limit if its number of iterations depends on data and nothing else bounds this number: the
+  /// stacks have room for as many iterations as the limit allows.
   int64_t maxIterations = 0;
   /// Unrolls loops of known length, up to 100,000 nodes in total, and recurrences over sequences of at most 2,048
   /// elements. Set it for devices that cannot run loops.
@@ -70,11 +70,12 @@ struct ImportOptions {
 /// operators have the names of their nodes. Initializers of more than a few hundred bytes are resources that refer to
 /// the mapped file.
 ///
-/// The importer computes everything that follows from shapes, so no shape arithmetic is left. Control flow that is
-/// known and short becomes part of the program; other branches and loops become dataflow.if and dataflow.loop. A
-/// sequence among inputs or outputs becomes one argument or result for each element, such as "x[0]". If an output has
-/// an extent that depends on data, there are two cases: the step finds the extent (ImportOptions::findsExtents), or the
-/// output has room for the largest result and a further result "y:extent0" has the valid extent.
+/// The importer computes everything that follows from shapes, so no shape arithmetic is left. Branches with a known
+/// condition and short loops of known length become part of the program; other branches and loops become dataflow.if
+/// and dataflow.loop. A sequence among inputs or outputs becomes one argument or result for each element, such as
+/// "x[0]". If an output has an extent that depends on data, there are two cases: the step finds the extent
+/// (ImportOptions::findsExtents), or the output has room for the largest result and a further result "y:extent0" has
+/// the valid extent.
 ///
 /// Fails on unknown operators, versions, types and attributes, with one error that lists all nodes concerned; on
 /// dimensions without a size; and on a node whose operands do not fit its operator. The context must have the dataflow

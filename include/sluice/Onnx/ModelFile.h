@@ -33,9 +33,9 @@ class TensorProto;
 
 namespace sluice {
 
-/// The opsets of the default domain that the importer supports. Its table of converters (Import/OperatorTable.cpp) has
-/// all supported operators from opset 7 on. It has an operator from an older opset on if the older versions of the
-/// operator have the same or nearly the same meaning.
+/// The opsets of the default domain that the importer supports. The importer's table of converters
+/// (Import/OperatorTable.cpp) has all supported operators from opset 7 on. An operator whose older versions have the
+/// same or nearly the same meaning is supported from an older opset on.
 inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 

@@ -39,7 +39,7 @@ struct CutSolution {
   int64_t bytes = 0;          ///< Bytes that cross all cuts, in one direction.
 };
 
-/// Finds the least possible pace, and among all cuts whose pace is within the slack, the one that the fewest bytes
+/// Finds the least possible pace. Among all cuts whose pace is within the slack, returns those that the fewest bytes
 /// cross. Both steps are exact dynamic programs, O(stages x operators^2). Tie-break: the last stage begins as early as
 /// possible, then the stage before it, and so on. Fails if there are fewer operators than stages, if sums exceed 2^60,
 /// or if stages x operators^2 exceeds 10^11.

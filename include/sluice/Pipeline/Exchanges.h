@@ -49,8 +49,8 @@ struct PipelineExchange {
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);
 
-/// Checks that every transfer happens once or once for each microbatch, as its TransferTime says, that data is made
-/// before it is sent and received before it is read, and, by simulating the programs, that no group waits forever.
+/// Checks that every transfer happens once, or once for each microbatch, as its TransferTime says, and that data is
+/// made before it is sent and received before it is read. Simulates the programs to check that no group waits forever.
 Status validateExchanges(const PipelineSchedule &schedule, const std::vector<PipelineTransfer> &transfers,
                          const std::vector<PipelineExchange> &exchanges);
 

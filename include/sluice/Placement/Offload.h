@@ -92,15 +92,14 @@ std::vector<std::string> offloadSolverNames();
 /// solver. Fails on a problem that does not pass check() and on an unknown solver.
 Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const OffloadParams &params = {});
 
-/// Checks a solution independently of the solvers: sizes, colours, supported nodes, no cycle
-/// among the sets, and the latency to a relative 1e-9. Names the first rule that is broken.
+/// Checks a solution independently of the solvers: sizes, colours, supported nodes, no cycle among the sets, and the
+/// latency up to a relative error of 1e-9. The message names the first broken rule.
 Status validateOffload(const OffloadProblem &problem, const OffloadSolution &solution);
 
-/// A lower bound of the latency of all solutions. For one path through the graph, the cheapest
-/// assignment of its nodes is computed: each accelerator is used at most once, runs all nodes
-/// between its first and its last node on the path, and moves data in and out. The latency of the
-/// whole graph is not less than that of any path. The bound is the greatest value over some long
-/// paths.
+/// A lower bound of the latency of all solutions. The bound of one path through the graph is the cost of the cheapest
+/// assignment of the path's nodes. In an assignment, each accelerator is used at most once, runs all nodes between its
+/// first and its last node on the path, and moves data in and out. The latency of the whole graph is not less than that
+/// of any path. The bound is the greatest value over some long paths.
 double offloadLowerBound(const OffloadProblem &problem);
 
 /// The format of the paper's instances: { maxSizePerFPGA, maxFPGAs, maxCPUs,

@@ -30,8 +30,8 @@ struct PlacementProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
-  /// Per operator: the device on which it must run. An invalid id: the solver chooses the device.
-  /// Empty: the solver chooses all devices.
+  /// Per operator: the device on which it must run. If the id is invalid, the solver chooses the operator's device. If
+  /// the vector is empty, the solver chooses all devices.
   std::vector<DeviceId> pinned;
   /// Per memory: upper limit of placementBytes. Empty: no limit.
   std::vector<int64_t> capacityBytes = {};
@@ -84,15 +84,15 @@ struct PlacementParams {
 ///                 slots (Topcuoglu, Hariri and Wu 2002, section 4.1)
 ///  heft-no-comm   HEFT without communication and without insertion (Albaqsami's
 ///                 thesis, chapter 7)
-///  heft-lookahead HEFT that also considers where an operator's readers would end
+///  heft-lookahead HEFT that also considers when an operator's readers could end
 ///                 (Bittencourt, Sakellariou and Madeira 2010)
 ///  cpop           critical path on one processor (Topcuoglu, section 4.2)
 ///  peft           optimistic cost table (Arabnejad and Barbosa 2014)
-///  m-etf          takes the pair of a ready operator and a device with room that has
-///                 the earliest start (Baechi: Jeon et al. 2020, section 3.2)
-///  m-sct          m-etf that keeps favourite children on their parent's device
-///                 (section 3.3), matched greedily instead of by the paper's
-///                 linear program
+///  m-etf          of all pairs of a ready operator and a device with room, takes the
+///                 pair with the earliest start (Baechi: Jeon et al. 2020, section 3.2)
+///  m-sct          as m-etf, but the favourite child of an operator goes to the
+///                 operator's device (Baechi, section 3.3). Favourite children are
+///                 chosen greedily instead of by the paper's linear program
 ///  dp-split       contiguous runs of a topological order, one for each device;
 ///                 minimizes the largest load (after Tarnawski et al. 2020, section 5)
 ///  single-device  all operators on the device with the least sum of times
@@ -113,9 +113,8 @@ std::vector<std::string> placementSolverNames();
 /// missing bytes. HEFT takes O(operators x devices x log) time for bounded degrees.
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params);
 
-/// Checks a solution independently of the solvers, and names the first rule that is broken.
-/// In addition to the rules of the problem, operators must not start before their data can have
-/// arrived, and all times must be those of the simulator.
+/// Checks a solution independently of the solvers, and names the first rule that is broken. In addition to the rules of
+/// the problem, no operator may start before its data can have arrived, and all times must be those of the simulator.
 Status validatePlacement(const PlacementProblem &problem, const PlacementSolution &solution);
 
 /// The program that a placement and a topological order define, with unlimited memories.
@@ -129,10 +128,9 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
 Plan planOfPlacement(const PlacementProblem &problem, std::span<const DeviceId> placement,
                      std::span<const OperatorId> order);
 
-/// Bytes of each memory that a placement needs if parameters never move. This is the sum of
-/// the aligned bytes of the parameters and states that are read there, each once, and of
-/// each device's largest working set of other tensors. In the host's memory parameters and
-/// states are at home and do not count.
+/// Bytes of each memory that a placement needs if parameters never move. This is the sum of the aligned bytes of the
+/// parameters and states that are read there, each once, and of each device's largest working set of other tensors.
+/// Parameters and states that are read in the host's memory have their homes there and do not count.
 std::vector<int64_t> placementBytes(const PlacementProblem &problem, std::span<const DeviceId> placement);
 
 /// A lower bound of the makespan of all placements and orders. It is the greater of two

@@ -51,19 +51,17 @@ struct ServingStats {
   int64_t switches = 0;      ///< Requests that followed a request of another model.
 };
 
-/// Simulates the queue request by request. The same seed gives requests of the same models in
-/// the same order, whatever the rate and the times of the models are. The times between arrivals
-/// are then also the same, except for a factor that depends on the rate. Alternatives are
-/// therefore compared on the same requests.
+/// Simulates the queue request by request. The sequence of requested models depends only on the seed and the number of
+/// models, and not on the rate or the times of the models. The times between arrivals are the same too, up to a factor
+/// that depends on the rate. With one seed, alternatives are therefore compared on the same requests.
 Expected<ServingStats> simulateServing(const ServingProblem &problem, const ServingParams &params = {});
 
 /// The fraction of time in which the device has to work. At 1 and above the queue grows
 /// without limit, and latencies depend only on the length of the run.
 double offeredLoad(const ServingProblem &problem);
-/// The mean wait by the formula of Pollaczek and Khinchine for M/G/1 queues. The formula is
-/// exact if all models have the same times. In this case, the wait of a request is independent of
-/// the models of this request and of the previous one, which determine whether the request is
-/// cold. Infinite at an offered load of 1 and above.
+/// The mean wait by the formula of Pollaczek and Khinchine for M/G/1 queues. The formula is exact if all models have
+/// the same times: the models of a request and of the previous request, which determine whether the request is cold,
+/// are then independent of its wait. Infinite at an offered load of 1 and above.
 double expectedWaitNs(const ServingProblem &problem);
 
 } // namespace sluice

@@ -26,20 +26,20 @@ struct KernelTuning {
   TunedAlgorithm algorithm = TunedAlgorithm::Any;
   int64_t rows = 0;       ///< Rows of a register tile; for a direct convolution, neighbouring output pixels.
   int64_t vectors = 0;    ///< Columns of a register tile, in vectors.
-  int64_t rowBlock = 0;   ///< Rows (pixels, Winograd's tiles) of a work item.
+  int64_t rowBlock = 0;   ///< Rows (pixels, or tiles of Winograd's algorithm) that one thread computes at a time.
   int64_t depthBlock = 0; ///< For matrix products: terms of a sum that are added before the next panel is read.
   int64_t chunkNs = 0;    ///< Least estimated time of a chunk of the parallel loop.
 
   auto operator<=>(const KernelTuning &) const = default;
 };
 
-/// The kinds of loops: what a loop computes with. The compiler estimates the rate of a loop from its kind.
-/// For each kind, `sluice tune` measures a threshold: the least estimated time of a loop for which two threads are
+/// The kinds of loops, by what a loop computes with. The compiler estimates the rate of a loop from its kind. For each
+/// kind, `sluice tune` measures a threshold: the least estimated time of a loop for which two threads are
 /// faster than one.
 inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vectors", "products", "byte-products",
                                                                "tile-products"};
 
-/// If this is the least time of a chunk, no loop is divided.
+/// The greatest value of KernelTuning::chunkNs, with which no loop is divided.
 inline constexpr int64_t kMostChunkNs = int64_t(1) << 40;
 
 /// A number of KernelTuning: its name in files and in the attribute, and the largest value that kernels support. If the

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The readers of machine and profile files and the verifier of compiled programs share these
-// limits, so the verifier accepts all rates that the readers accept.
+// The readers of machine and profile files and the verifier of compiled programs all use these limits. The verifier
+// therefore accepts every rate that a reader accepts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_RATES_H

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Destructors remove temporary files, but a process can end without running them: by a signal, or if memory runs out in
-// code without exceptions. The handlers of these cases find the temporary files in a table of their paths and remove
-// them.
+// Destructors remove temporary files, but a process can end without running destructors: by a signal, or if memory runs
+// out in code without exceptions. The handlers of these cases find the temporary files in a table of their paths and
+// remove them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_TEMPORARIES_H

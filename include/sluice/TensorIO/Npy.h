@@ -11,13 +11,11 @@
 
 namespace sluice {
 
-/// Reads the NPY format, versions 1 to 3 (numpy.lib.format), with little-endian f2, f4, f8,
-/// i1 to i8, u1 to u8 and b1 in C order. A file in Fortran order with more than one dimension
-/// is refused. NPY has no bfloat16; two-byte voids (V2), as numpy with ml_dtypes writes them,
-/// stand for it in both directions. Other types that NPY lacks are only written: integers of 4
-/// and 2 bits as i1 or u1, floats of 8 and 4 bits as V1. Booleans other than 0 are read as 1.
-/// Fails on malformed files, and if the size of the data differs from that of the shape.
-/// `origin` names the text in errors.
+/// Reads the NPY format, versions 1 to 3 (numpy.lib.format), with little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1
+/// in C order. A file in Fortran order with more than one dimension is refused. NPY has no bfloat16: it is read and
+/// written as two-byte voids (V2), as numpy with ml_dtypes does. Other types that NPY lacks can only be written:
+/// integers of 4 and 2 bits as i1 or u1, floats of 8 and 4 bits as V1. Booleans other than 0 are read as 1. Fails on
+/// malformed files, and if the size of the data differs from that of the shape. `origin` names the text in errors.
 Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin);
 /// The tensor gets the file's name without `.npy`.
 Expected<HostTensor> readNpy(const std::string &path);

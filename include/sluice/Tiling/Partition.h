@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Data, model and hybrid parallelism as one search (Wang, Huang and Li: "Unifying
-// Data, Model and Hybrid Parallelism in Deep Learning via Tensor Tiling", 2018; called
-// SoyBean below). A partition gives every tensor a tiling and every operator a rule. The
-// search minimizes the cost of the conversions between these tilings.
+// Data, model and hybrid parallelism as one search (Wang, Huang and Li: "Unifying Data, Model and Hybrid Parallelism in
+// Deep Learning via Tensor Tiling", 2018; called SoyBean below). A partition gives every tensor a tiling and every
+// operator a rule (TilingRule.h). A tensor is converted where its tiling and the tiling that a rule needs differ. The
+// search minimizes the cost of these conversions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_PARTITION_H
@@ -62,9 +62,9 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// A sum over the axes, the outermost first. Each axis adds its ghost bytes within one part of the outer axes,
-  /// multiplied by the number of these parts. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where cut k is the
-  /// outermost.)
+  /// A sum over the axes, the outermost first. Each axis adds the ghost bytes that it causes within one part of the
+  /// outer axes, multiplied by the number of these parts. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where cut k
+  /// is the outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
@@ -104,13 +104,13 @@ struct PartitionSolution {
   PartitionReport report;
   /// The sum of the conversions' costs over operators, counted as if operators shared no conversion.
   int64_t chargedCost = 0;
-  /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. The proof covers
-  /// only the rules that the solver considers. If costs are in bytes, the solver considers for each operator only the
-  /// combinations of rules that divide it along as many axes as possible.
+  /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. The proof covers only the
+  /// rules that the solver considers: if costs are in bytes, these are for each operator the combinations of rules that
+  /// divide the operator along as many axes as possible.
   bool proven = false;
   std::string solver;
-  /// For `data-parallel` and `model-parallel`: the operators that would read a share of the batch, or a part of a
-  /// weight, but have no rule for it; they read the whole tensor.
+  /// For `data-parallel` and `model-parallel`: the operators that have no rule with which they could read only a share
+  /// of the batch, or only a part of a weight. They read the whole tensor.
   std::vector<std::string> gathering;
   std::vector<PartitionBaseline> baselines; ///< For `best`: the results of the other solvers.
 };
@@ -122,8 +122,9 @@ struct PartitionSolution {
 ///                  axes one by one. With n operators, only the best 40,000 / (n + 1) starts are used,
 ///                  but at least two. From each start it solves one axis at a time with the others
 ///                  fixed, until no axis improves or four rounds are over. It returns the best of all
-///                  these tilings that is within the memory limit. The makespan decides for PartitionCost::Time, and
-///                  otherwise first the least repeated work, then chargedCost.
+///                  these tilings that is within the memory limit: for PartitionCost::Time, the one with
+///                  the least makespan; otherwise the one with the least repeated work, and among
+///                  equals the one with the least chargedCost.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
 ///                  the graph, or by solveTiling if levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.

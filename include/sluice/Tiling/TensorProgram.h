@@ -48,8 +48,8 @@ struct ProgramOperator {
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
   std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
   /// Set if the operator is a message. A message with an operand sends it to this rank; a message without an operand
-  /// receives its result from this rank. Both ends are split over meshes of the same axes, and run by messageRules, so
-  /// that they have the same parts.
+  /// receives its result from this rank. The programs of both ends are split over meshes of the same axes, and both
+  /// ends run by messageRules(), so they have the same parts.
   std::optional<int64_t> peer = {};
 };
 
@@ -75,8 +75,8 @@ struct MeshAxis {
   int64_t latencyNs = 10'000; ///< Latency of one message.
 };
 
-/// The arrangement of devices in one or more axes. The first axis is the outermost one: its
-/// links are the slowest, and the numbers of its devices are the furthest apart.
+/// The arrangement of devices in one or more axes. The first axis is the outermost one: its links are the slowest, and
+/// neighbours along it have the device numbers that are furthest apart.
 struct Mesh {
   std::vector<MeshAxis> axes;
 

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The choice of tilings as an abstract problem. A node is a tensor or an operator, and its
-// strategies are the tilings of the tensor or the rules of the operator. An edge has a cost for
-// each pair of strategies of its two nodes: the cost of a conversion. Nodes that are live at the
-// same time must fit the memory of a device. This is the problem of the ASPLOS 2025 contest on
-// intra-operator parallelism (Moffitt and Fegade). Without the memory limit it is energy
-// minimization of a pairwise Markov random field.
+// The choice of tilings as an abstract problem. A node is a tensor or an operator. The strategies of a tensor are its
+// tilings. The strategies of an operator are the ways to run it on parts of its tensors (its rules, see TilingRule.h).
+// An edge has a cost for each pair of strategies of its two nodes: the cost of a conversion. Nodes that are live at the
+// same time must fit the memory of a device. This is the problem of the ASPLOS 2025 contest on intra-operator
+// parallelism (Moffitt and Fegade). Without the memory limit it is energy minimization of a pairwise Markov random
+// field.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILING_H
@@ -78,8 +78,8 @@ struct TilingParams {
   /// without a deadline mean a default limit, which decreases with the size of the problem.
   Budget budget = {};
   uint64_t seed = 1;
-  /// The search ends when the bound proves that no solution is better by more than this fraction of
-  /// the cost, in [0, 1).
+  /// In [0, 1). The search ends when the bound proves that no solution is better by more than this fraction of the
+  /// cost.
   double gap = 0;
   int threads = 1; ///< The result does not depend on it, unless the clock stops the search.
 };
@@ -87,14 +87,15 @@ struct TilingParams {
 /// The names that solveTiling accepts, the default first.
 ///  best    First, nodes are joined if an edge allows exactly one partner for each of their
 ///          strategies. If tables of 2^22 entries suffice, variable elimination (Dechter 1999)
-///          finds the optimum without the memory limit; if this optimum exceeds the limit,
-///          branch and bound continues from there. Otherwise a search through large
-///          neighbourhoods improves several starts. Each neighbourhood is solved by elimination
-///          with multipliers for the memory (Polyak's subgradient step). Bounds come from
-///          sequential tree-reweighted message passing (Kolmogorov, PAMI 2006)
-///  greedy  The baseline: each node takes its cheapest strategy given those of the nodes
-///          before it. While the memory is exceeded, the change that costs least for each
-///          saved byte is made
+///          finds the optimum without the memory limit. If this optimum exceeds the limit, or
+///          if larger tables are needed, a search through large neighbourhoods improves several
+///          starts. In the first of these two cases, branch and bound follows. Each
+///          neighbourhood is solved by elimination with multipliers for the memory (Polyak's
+///          subgradient step). Bounds come from sequential tree-reweighted message passing
+///          (Kolmogorov, PAMI 2006)
+///  greedy  The baseline: each node takes the strategy that is cheapest with the strategies of
+///          the nodes before it. While the memory limit is exceeded, the strategy of one node
+///          changes: the change that costs least for each byte that it saves
 std::vector<std::string> tilingSolverNames();
 
 /// Fails if the problem does not pass check(), the solver is unknown, no choice fits the memory

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator
-// runs by one rule. With the tilings that a rule has for its operands and results, the
-// operator computes without communication (the aligned tilings of SoyBean, section 4.2).
-// Halos are fetched before the operator runs, and partial results are reduced after it.
+// Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator runs by one rule. A rule
+// has a tiling for each operand and result. With these tilings, the operator computes without communication (the
+// aligned tilings of SoyBean, section 4.2). Before the operator runs, it gets elements of neighbouring parts (halos);
+// after it, partial results are reduced.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILINGRULE_H
@@ -24,9 +24,9 @@ namespace sluice {
 /// The reduction that combines partial results.
 enum class PartialKind : uint8_t { Sum, Max, Min };
 
-/// The first element of part `part` if an extent is divided into `parts` parts. The extents of parts differ by at
-/// most 1. For example, an extent of 10 in 3 parts has parts of 3, 3 and 4. Parts nest: of k n parts, the parts k p to
-/// k p + k - 1 together are part p of n parts.
+/// The first element of part `part` if an extent is divided into `parts` parts. The extents of parts differ by at most
+/// 1. For example, an extent of 10 in 3 parts has parts of 3, 3 and 4. Parts nest: if an extent is divided into k n
+/// parts, then the parts k p to k p + k - 1 together are part p of a division into n parts.
 constexpr int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
   return extent / parts * part + extent % parts * part / parts;
 }
@@ -46,9 +46,9 @@ struct AxisTiling {
   Kind kind = Kind::Replicated;
   uint32_t dim = 0;
   PartialKind reduction = PartialKind::Sum;
-  /// Split: the dimension consists of this many equal blocks, and a part has its share of each, one behind the other.
-  /// With one block a part is contiguous. With more blocks it is strided, and parts are equal. For example, if the
-  /// columns 0 to 5 are 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
+  /// Split: the dimension consists of this many equal blocks. A part has a share of each block, and these shares follow
+  /// each other. With one block a part is contiguous. With more blocks it is strided, and parts are equal. For example,
+  /// if the columns 0 to 5 are 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
   uint32_t blocks = 1;
 
   static AxisTiling replicated() { return {}; }
@@ -62,7 +62,7 @@ struct AxisTiling {
   bool operator==(const AxisTiling &) const = default;
 };
 
-/// The elements of the neighbouring parts that a part of an operand needs, along the split dimension.
+/// The elements that a device needs from the neighbouring parts of an operand, along the split dimension.
 struct Halo {
   enum class Fill : uint8_t { Zero, Lowest };
   int64_t low = 0, high = 0; ///< Number of elements from the previous and the next part; at most a whole part.
