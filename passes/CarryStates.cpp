@@ -66,8 +66,8 @@ public:
 
 private:
   template <typename... Ts>
-  Status bad(StringRef text, const Ts &...what) const {
-    return makeError(ErrorCode::InvalidInput, what..., ", option '--state ", excerpt(text.str()), "'");
+  Status bad(StringRef text, const std::string &what, const Ts &...advice) const {
+    return makeError(ErrorCode::InvalidInput, what, ", option '--state ", excerpt(text.str()), "', ", advice...);
   }
   Status addPairs(StringRef text);
   Status addPair(StringRef text, unsigned input, StringRef output);
@@ -105,13 +105,12 @@ Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
     }
     for (const Pair &pair : pairs)
       if (pair.input == input || pair.output == i)
-        return bad(
-            text, namesOf({input, i}),
-            " are a pair, and another --state already names one of the two, name each input and each output once");
+        return bad(text, concat(namesOf({input, i}), " are a pair, and another --state already names one of the two"),
+                   "name each input and each output once");
     pairs.push_back({input, i});
     return {};
   }
-  return bad(text, "the model has no output '", excerpt(output.str()), "', use one of ", excerpt(known));
+  return bad(text, concat("the model has no output '", excerpt(output.str()), "'"), "use one of ", excerpt(known));
 }
 
 /// A name may hold an equals sign: the first one counts whose left side is an input.
@@ -133,61 +132,59 @@ Status Carrier::addPairs(StringRef text) {
       return {};
   }
   if (!hasEquals)
-    return bad(text, "the text does not name an input and an output, write PAST=PRESENT");
+    return bad(text, "the text does not name an input and an output", "write PAST=PRESENT");
   std::string known;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (const StringAttr name = inputName(function, i))
       known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
-  return bad(text,
-             "no input of the model fits this text (both sides of '=' need the same number of stars), use one of ",
-             excerpt(known));
+  return bad(text, "no input of the model fits this text (both sides of '=' need the same number of stars)",
+             "use one of ", excerpt(known));
 }
 
 /// Sets the dimension along which a state grows; none of a state that does not.
 Status Carrier::checkTypes(const Pair &pair, std::optional<int64_t> &dim) const {
   const Value past = body.getArgument(pair.input), present = body.getTerminator()->getOperand(pair.output);
   const Extents now = extentsOf(past), next = extentsOf(present);
-  auto fail = [&](const auto &...what) {
-    return makeError(ErrorCode::InvalidInput, namesOf(pair), " ", what..., ", option '--state'");
+  auto fail = [&](const std::string &what, const auto &...advice) {
+    return makeError(ErrorCode::InvalidInput, namesOf(pair), " ", what, ", option '--state', ", advice...);
   };
   if (func::FuncOp(function).getArgAttr(pair.input, DataflowDialect::FixedAttrHelper::getNameStr()))
-    return fail("cannot become a state, because option '--fix' gives this input one value for all steps, leave out "
-                "--fix or --state for this input");
+    return fail("cannot become a state, because option '--fix' gives this input one value for all steps",
+                "leave out --fix or --state for this input");
   if (elementOf(past) != elementOf(present) || now.size() != next.size()) {
     std::string types;
     llvm::raw_string_ostream(types) << elementOf(past) << " in " << now.size() << " dimensions and "
                                     << elementOf(present) << " in " << next.size();
-    return fail("hold ", types, ", pair tensors of the same element type and rank");
+    return fail("hold " + types, "pair tensors of the same element type and rank");
   }
   if (isString(elementOf(past)))
-    return fail("hold text, which states do not support, pair tensors of numbers");
+    return fail("hold text, which states do not support", "pair tensors of numbers");
   for (size_t d = 0; d < now.size(); ++d) {
     if (now[d] == next[d] && now[d].isConstant())
       continue;
     if (now[d] == next[d])
-      return fail("have the same range of sizes in dimension ", d,
-                  ", and a state needs one size in a dimension that a step does not change, give this dimension one "
-                  "size by --dim");
+      return fail(concat("have the same range of sizes in dimension ", d,
+                         ", and a state needs one size in a dimension that a step does not change"),
+                  "give this dimension one size by --dim");
     if (dim)
-      return fail(
-          "differ in dimensions ", *dim, " and ", d,
-          ", and a state can grow along one dimension only, give one of these dimensions the same size in both");
+      return fail(concat("differ in dimensions ", *dim, " and ", d, ", and a state can grow along one dimension only"),
+                  "give one of these dimensions the same size in both");
     dim = static_cast<int64_t>(d);
   }
   if (!dim)
     return {};
   const Extent &length = now[*dim];
   if (length.isConstant() || !isa<AffineSymbolExpr>(length.expr()))
-    return fail("have at most ", length.most(), " elements before and ", next[*dim].most(),
-                " after a step in dimension ", *dim,
-                ", and a state that grows needs a range in this dimension, give a range by --dim NAME=0..MOST");
+    return fail(concat("have at most ", length.most(), " elements before and ", next[*dim].most(),
+                       " after a step in dimension ", *dim, ", and a state that grows needs a range in this dimension"),
+                "give a range by --dim NAME=0..MOST");
   const auto symbol = cast<AffineSymbolExpr>(length.expr()).getPosition();
   if (length.symbols().isFound(symbol) || length.symbols().getLeast()[symbol] != 0 ||
       length.symbols().getSteps()[symbol] != 1)
-    return fail("grow along dimension ", *dim,
-                ", and the range of this dimension must start at 0 and have steps of 1 (it starts at ",
-                length.symbols().getLeast()[symbol], "), give the range by --dim ",
-                length.symbols().getNames()[symbol].str(), "=0..", length.most());
+    return fail(concat("grow along dimension ", *dim,
+                       ", and the range of this dimension must start at 0 and have steps of 1 (it starts at ",
+                       length.symbols().getLeast()[symbol], ")"),
+                "give the range by --dim ", length.symbols().getNames()[symbol].str(), "=0..", length.most());
   return {};
 }
 

@@ -62,8 +62,8 @@ LogicalResult PipelineStages::findResults() {
   }
   if (symbolsOf(function.getOperation()))
     return refuse(function, ErrorCode::Unsupported) << "the model has dimensions with a range, and a pipeline divides "
-                                                       "steps of one size, give each dimension one size, "
-                                                       "option '--dim'";
+                                                       "steps of one size, option '--dim', give each "
+                                                       "dimension one size";
   Block &block = function.getBody().front();
   llvm::StringMap<StateOp> byName;
   for (StateOp state : block.getOps<StateOp>())

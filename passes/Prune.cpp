@@ -25,10 +25,10 @@ namespace sluice {
 static Expected<std::vector<float>> readWeights(MatmulOp layer, int64_t rows, int64_t columns) {
   auto constant = layer.getRhs().getDefiningOp<ConstantOp>();
   if (!constant)
-    return makeError(ErrorCode::InvalidInput, "its weights must be constants");
+    return makeError(ErrorCode::InvalidInput, "the weights are not constants, leave this layer out of --layers");
   std::vector<float> stored(static_cast<size_t>(rows * columns)), weights(stored.size());
   if (failed(copyConstant(constant.getValue(), reinterpret_cast<char *>(stored.data()))))
-    return makeError(ErrorCode::InvalidInput, "the data of its weights is missing");
+    return makeError(ErrorCode::InvalidInput, "the data of the weights is missing, supply the model's external data");
   if (!layer.getTransposeRhs())
     return stored;
   for (int64_t i = 0; i < rows; ++i)

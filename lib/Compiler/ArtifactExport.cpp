@@ -67,8 +67,8 @@ static ImportOptions asImported(func::FuncOp function, const ModelFile &model) {
 static Expected<OwningOpRef<ModuleOp>> withWeights(MLIRContext &context, ProgramFile &file, const std::string &path) {
   Expected<ModelFile> model = openModel(path);
   if (!model)
-    return makeError(model.error().code, model.error().message, ", the weights of the compiled model are in '", path,
-                     "', give that file with --model or leave the weights out with --no-weights");
+    return makeError(model.error().code, "the weights of the compiled model cannot be read: ", model.error().message,
+                     ", give the model's file with --model or leave the weights out with --no-weights");
   func::FuncOp function = *file.module->getOps<func::FuncOp>().begin();
   ImportOptions importing = asImported(function, *model);
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *model, importing);

@@ -48,7 +48,7 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
   return makeError(ErrorCode::InvalidInput,
                    wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
                                   : concat("dimension '", wanted, "' has no range"),
-                   ", option '--buckets', choose the sizes of ", symbols.size() > 1 ? "one of " : "", known,
+                   ", option '--buckets', name ", symbols.size() > 1 ? "one of " : "", known,
                    ", as in --buckets NAME=auto:4");
 }
 

@@ -57,14 +57,14 @@ static Expected<std::string> convChoice(const Machine &machine, const TargetSpec
   auto kindOf = [&](DeviceId id) { return machine.device(id).kind; };
   const bool hasGrids = llvm::any_of(devices, [&](DeviceId id) { return runsGrids(kindOf(id), target); });
   if (options.convChoice == ConvChoice::Winograd && hasGrids)
-    return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' has GPUs or other devices that run grids, for which Winograd's algorithm has no kernels, give "
-                     "a machine of CPUs only or leave out option '--conv-algorithm winograd'");
-  if (options.convChoice == ConvChoice::Winograd && options.training)
     return makeError(
-        ErrorCode::InvalidInput,
-        "a training step changes the weights that Winograd's algorithm transforms ahead of time, leave out "
-        "option '--conv-algorithm winograd' or '--train'");
+        ErrorCode::InvalidInput, "machine '", machine.name,
+        "' has GPUs or other devices that run grids, for which Winograd's algorithm has no kernels, option "
+        "'--conv-algorithm winograd', give a machine of CPUs only or leave the option out");
+  if (options.convChoice == ConvChoice::Winograd && options.training)
+    return makeError(ErrorCode::InvalidInput,
+                     "a training step changes the weights that Winograd's algorithm transforms ahead of time, option "
+                     "'--conv-algorithm winograd', leave out this option or '--train'");
   // An accelerator would copy up to four times the weights into its memory.
   const bool isCpus = llvm::all_of(devices, [&](DeviceId id) { return kindOf(id) == DeviceKind::Cpu; });
   if (options.convChoice == ConvChoice::Auto && (!isCpus || options.training))
@@ -93,8 +93,8 @@ static Expected<Pipeline> fusionPasses(const Partitioned &program, const Compile
   Pipeline passes;
   if (options.gpuLibraries == GpuLibraries::On && !isGpus)
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
-                     "' also has non-GPU compute devices, give a machine on which only GPUs compute or leave out "
-                     "option '--gpu-libraries on'");
+                     "' has compute devices other than GPUs, option '--gpu-libraries on', give a machine on which only "
+                     "GPUs compute or leave the option out");
   if (options.gpuLibraries != GpuLibraries::Off && isGpus) {
     Pipeline::Options choice = {{"choice", gpuLibrariesNames()[static_cast<size_t>(options.gpuLibraries)]}};
     Pipeline::Maker make;

@@ -52,25 +52,23 @@ static Status checkTarget(TargetSpec &target, const Machine &machine, const Comp
     target.architectures = {70, 80, 90};
   if (options.matmulPrecision == dataflow::MatmulPrecision::F32)
     return {};
-  auto fail = [&](auto... what) {
-    return makeError(ErrorCode::InvalidInput, what..., ", option '--matmul-precision ",
-                     matmulPrecisionName(options.matmulPrecision), "'");
+  auto fail = [&](const std::string &what, const auto &...advice) {
+    return makeError(ErrorCode::InvalidInput, what, ", option '--matmul-precision ",
+                     matmulPrecisionName(options.matmulPrecision), "', ", advice...);
   };
   constexpr unsigned kTensorCores = 80;
   if (target.architectures.empty() && !target.emulatesGrids &&
       options.matmulPrecision == dataflow::MatmulPrecision::BF16) {
     if (target.halfProducts == "none")
-      return fail("target '", target.name,
-                  "' has no instructions that multiply bf16, give cpu:native on a CPU with AVX512-BF16 or leave the "
-                  "precision out");
+      return fail(concat("target '", target.name, "' has no instructions that multiply bf16"),
+                  "give cpu:native on a CPU with AVX512-BF16 or leave the option out");
     return {};
   }
   if (target.architectures.empty() && !target.emulatesGrids)
-    return fail(
-        "machine '", machine.name,
-        "' has no GPU that could compute with this precision, give a machine with a GPU or leave the precision out");
+    return fail(concat("machine '", machine.name, "' has no GPU that could compute with this precision"),
+                "give a machine with a GPU or leave the option out");
   if (!target.architectures.empty() && target.architectures.back() < kTensorCores)
-    return fail("no target has tensor cores for this precision, give cuda:sm_", kTensorCores, " or newer");
+    return fail("no target has tensor cores for this precision", "give --target cuda:sm_", kTensorCores, " or newer");
   return {};
 }
 

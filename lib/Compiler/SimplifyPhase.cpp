@@ -18,7 +18,7 @@ Status Stage::run(const Pipeline &pipeline) {
   const FirstError said(module->getContext());
   if (failed(dataflow::verifyAtPoints(*module)))
     return makeError(ErrorCode::Internal, "a compiler pass loses the extents of tensors whose sizes have a range: ",
-                     said.messageOr("no reason is given"), ", give sizes instead of ranges, option '--dim'");
+                     said.messageOr("no reason is given"), ", option '--dim', give sizes instead of ranges");
   return {};
 }
 
@@ -64,7 +64,8 @@ static Status checkPipeline(const CompilerOptions &options) {
     return refuse("updates the weights after its microbatches and so cannot have option '--train accumulate=",
                   options.training->accumulate, "'");
   if (options.devices > 1 && options.devices != options.training->pipeline->numRanks())
-    return refuse("has ", options.training->pipeline->numRanks(), " ranks, option '--devices ", options.devices, "'");
+    return refuse("of ", options.training->pipeline->numRanks(), " ranks cannot be divided over ", options.devices,
+                  " devices, option '--devices ", options.devices, "'");
   if (options.splitOperators)
     return refuse("does not split operators, option '--split-operators'");
   if (!options.planFile.empty())
@@ -80,7 +81,7 @@ Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions 
   if (llvm::none_of(weights, [](dataflow::StateOp state) { return state.getTrainable(); }))
     return makeError(ErrorCode::InvalidInput, "model '", simplified.origin->modelPath, "' has no weights to train",
                      training.trainable.empty() ? "" : concat(", no name matches '", training.trainable, "'"),
-                     ", give a regular expression that matches whole names of initializers, option '--trainable'");
+                     ", option '--trainable', give a regular expression that matches whole names of initializers");
   if (training.accumulate == kAccumulateRanks && options.devices > 1)
     return makeError(ErrorCode::InvalidInput,
                      "'--train accumulate=ranks' is for copies of the whole model, and the model is split over ",

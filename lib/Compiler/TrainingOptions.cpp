@@ -148,7 +148,7 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
 static Status checkBest(const PipelineOptions &options, int64_t ranks, int64_t devices) {
   if (devices < 2)
     return makeError(ErrorCode::InvalidInput, "stages cannot be divided over a single device, option '--pipeline ",
-                     "stages=best', give the number of devices, option '--devices'");
+                     "stages=best', give the number of devices by --devices");
   if (ranks > 0 || options.schedule == PipelineKind::Interleaved)
     return makeError(ErrorCode::InvalidInput,
                      "stages=best compares only pipelines in which each group of ranks has one stage, ",
@@ -199,7 +199,7 @@ Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices) 
     return makeError(made.error().code, "option '--pipeline': ", made.error().message);
   if (options.groups == 1 && devices == 1)
     return makeError(ErrorCode::InvalidInput, "a single rank is no pipeline, option '--pipeline', give 2 or more ",
-                     "stages, or the number of devices over which the stage is tiled, option '--devices'");
+                     "stages, or several devices over which the single stage is tiled by --devices");
   if (devices > 1 && devices % options.groups != 0)
     return makeError(ErrorCode::InvalidInput, devices, " devices cannot be divided among ", options.groups,
                      " groups of ranks, option '--devices', give a multiple of ", options.groups);

@@ -158,14 +158,19 @@ static std::string differingPart(const std::string &text, const std::string &oth
   return "..." + text.substr(differs - kBefore, kShown - 3);
 }
 
-Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
-                   const std::string &where) {
+std::string tuningDifference(const Tuning &tuning, const std::string &origin, const std::string &device) {
   for (auto [what, theirs, ours] : {std::tuple("with compiler and processor", &tuning.origin, &origin),
                                     std::tuple("on device", &tuning.device, &device)})
     if (*theirs != *ours)
-      return makeError(ErrorCode::InvalidInput, "the tuning was measured ", what, " '", differingPart(*theirs, *ours),
-                       "' instead of '", differingPart(*ours, *theirs), "', '", where,
-                       "', run 'sluice tune' here or leave the file out");
+      return concat(what, " '", differingPart(*theirs, *ours), "' instead of '", differingPart(*ours, *theirs), "'");
+  return "";
+}
+
+Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
+                   const std::string &where) {
+  if (const std::string difference = tuningDifference(tuning, origin, device); !difference.empty())
+    return makeError(ErrorCode::InvalidInput, "the tuning was measured ", difference, ", '", where,
+                     "', run 'sluice tune' here or leave the file out");
   return {};
 }
 

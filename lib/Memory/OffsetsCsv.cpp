@@ -103,7 +103,7 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
     return makeError(ErrorCode::InvalidInput, "the header is missing, ", origin,
                      ", begin the file with 'id,lower,upper,size'");
   if (Status status = check(problem); !status)
-    return makeError(status.error().code, status.error().message, ", ", origin, ", correct the buffer");
+    return makeError(status.error().code, origin, ": ", status.error().message);
   return problem;
 }
 

@@ -118,7 +118,8 @@ Expected<FileHandle> openDirectoryOf(const std::string &path) {
 Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view location, const FileMention &mention) {
   auto refuse = [&](const auto &...why) {
     return makeError(ErrorCode::InvalidInput, mention.kind, " '", excerpt(location), "' of ", mention.owner, " ",
-                     why..., ", keep it in a regular file below the ", mention.home, "'s own directory");
+                     why..., mention.hasAdvice ? ", keep it in" : " and must be in", " a regular file below the ",
+                     mention.home, "'s own directory");
   };
   if (location.empty())
     return refuse("has no file name");
@@ -164,8 +165,7 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
     if (!S_ISREG(info.st_mode))
       return refuse("is not a regular file");
     if (info.st_nlink != 1)
-      return refuse("has ", info.st_nlink,
-                    " hard links, so it may belong to another directory, copy it to a file of its own");
+      return refuse("has ", info.st_nlink, " hard links, so the file may belong to another directory");
     return OpenedFile{std::move(next), static_cast<size_t>(info.st_size)};
   }
 }

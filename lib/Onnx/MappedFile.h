@@ -56,11 +56,13 @@ struct OpenedFile {
 /// Opens a regular file by a path the user named: links are followed.
 Expected<OpenedFile> openRegularFile(const std::string &path);
 
-/// How errors name a file that another file mentions, and where it has to be.
+/// How errors name a file that another file mentions, and where this file has to be.
 struct FileMention {
   std::string_view kind;  ///< "external data".
   std::string_view owner; ///< "tensor 'w'".
   std::string_view home;  ///< "model": the file must be below the model's directory.
+  /// True: the error ends with advice. False: the caller adds the place and the advice.
+  bool hasAdvice = true;
 };
 /// Opens a regular file by a path that another file mentions: relative to `root`, component by component, through no
 /// symbolic link, to a file with one name.

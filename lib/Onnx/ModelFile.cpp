@@ -200,10 +200,10 @@ Expected<std::shared_ptr<const MappedFile>> ModelFile::State::externalFile(const
   if (auto found = externalFiles.find(location); found != externalFiles.end())
     return found->second;
   if (externalFiles.size() >= kExternalFileLimit)
-    return makeError(ErrorCode::Unsupported, "model '", path, "' keeps its weights in more than ", kExternalFileLimit,
-                     " files, store them in fewer");
+    return makeError(ErrorCode::Unsupported, "the weights are in more than ", kExternalFileLimit,
+                     " files of external data");
   Expected<OpenedFile> file =
-      openBeneath(root, location, {"external data", concat("tensor '", excerpt(who), "'"), "model"});
+      openBeneath(root, location, {"external data", concat("tensor '", excerpt(who), "'"), "model", false});
   if (!file && file.error().code == ErrorCode::NotFound) {
     missing.push_back({location, who});
     return externalFiles[location] = nullptr;

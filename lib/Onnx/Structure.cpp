@@ -153,7 +153,7 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     if (!seen.insert(attribute.name()).second)
       return makeError(ErrorCode::InvalidInput, "node ", described, " has the attribute '", excerpt(attribute.name()),
-                       "' twice, remove one");
+                       "' twice");
     SLUICE_RETURN_IF_ERROR(checkTensors(attribute));
     if (attribute.has_g())
       SLUICE_RETURN_IF_ERROR(checkGraph(attribute.g(), scope));
@@ -166,12 +166,11 @@ Status StructureChecker::checkAttributes(const ::onnx::NodeProto &node, const st
 Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope *outer) {
   Scope scope{outer, {}};
   auto twice = [](std::string_view what, std::string_view name) {
-    return makeError(ErrorCode::InvalidInput, "the ", what, " '", excerpt(name),
-                     "' is defined twice, give each a name of its own");
+    return makeError(ErrorCode::InvalidInput, "the ", what, " '", excerpt(name), "' is defined twice");
   };
   for (const ::onnx::ValueInfoProto &input : graph.input()) {
     if (input.name().empty())
-      return makeError(ErrorCode::InvalidInput, "an input of a graph has no name, give each one a name");
+      return makeError(ErrorCode::InvalidInput, "an input of a graph has no name");
     if (!scope.names.insert(input.name()).second)
       return twice("graph input", input.name());
   }
@@ -179,7 +178,7 @@ Status StructureChecker::checkGraph(const ::onnx::GraphProto &graph, const Scope
   std::unordered_set<std::string_view> initializers;
   for (const ::onnx::TensorProto &initializer : graph.initializer()) {
     if (initializer.name().empty())
-      return makeError(ErrorCode::InvalidInput, "an initializer of the model has no name, give each one a name");
+      return makeError(ErrorCode::InvalidInput, "an initializer of the model has no name");
     if (!initializers.insert(initializer.name()).second)
       return twice("initializer", initializer.name());
     SLUICE_RETURN_IF_ERROR(checkTensor(initializer));

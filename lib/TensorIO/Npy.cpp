@@ -153,8 +153,8 @@ Expected<ElementType> typeOfDescr(std::string_view descr, std::string_view origi
     for (const TypeCode &code : kCodes)
       if (code.code == descr.substr(1))
         return code.type;
-  return makeError(ErrorCode::Unsupported, "NPY type '", descr, "', in '", origin,
-                   "', is not supported, convert the array to a little-endian floating-point, integer or boolean type");
+  return makeError(ErrorCode::Unsupported, "NPY type '", descr, "' is not supported, in '", origin,
+                   "', convert the array to a little-endian floating-point, integer or boolean type");
 }
 
 } // namespace
@@ -168,8 +168,8 @@ Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin) {
     return truncated();
   unsigned version = static_cast<uint8_t>(text[6]);
   if (version < 1 || version > 3)
-    return makeError(ErrorCode::Unsupported, "NPY version ", version, ", in '", origin,
-                     "', is not supported, save the array with version 1, 2 or 3");
+    return makeError(ErrorCode::Unsupported, "NPY version ", version, " is not supported, in '", origin,
+                     "', save the array with version 1, 2 or 3");
   size_t lengthBytes = version == 1 ? 2 : 4, start = 8 + lengthBytes, length = 0;
   if (text.size() < start)
     return truncated();

@@ -6,12 +6,12 @@
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=hn%%0ah=kn 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=kn 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=k=hn 2>&1 | FileCheck %s --check-prefix=SIZE
-// PAIR: the text does not name an input and an output, write PAST=PRESENT, option '--state h'
-// INPUT: no input of the model fits this text (both sides of '=' need the same number of stars), use one of 'h', 'k', option '--state g=hn'
+// PAIR: the text does not name an input and an output, option '--state h', write PAST=PRESENT
+// INPUT: no input of the model fits this text (both sides of '=' need the same number of stars), option '--state g=hn', use one of 'h', 'k'
 // STARS: no input of the model fits this text (both sides of '=' need the same number of stars)
-// OUTPUT: the model has no output 'gn', use one of 'hn', 'kn', option '--state h=gn'
-// TWICE: input 'h' and output 'kn' are a pair, and another --state already names one of the two, name each input and each output once, option '--state h=kn'
-// TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, pair tensors of the same element type and rank, option '--state'
+// OUTPUT: the model has no output 'gn', option '--state h=gn', use one of 'hn', 'kn'
+// TWICE: input 'h' and output 'kn' are a pair, and another --state already names one of the two, option '--state h=kn', name each input and each output once
+// TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, option '--state', pair tensors of the same element type and rank
 // SIZE: input 'k' and output 'hn' hold i64 in 1 dimensions and f32 in 1
 
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=five=six 2>&1 | FileCheck %s --check-prefix=NUMBERS
@@ -19,10 +19,10 @@
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=some=more 2>&1 | FileCheck %s --check-prefix=LEAST
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=batch=same 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: %fails sluice-opt %t/grows.mlir --dataflow-carry-states=states=one=one_more%%0atwo=two_more 2>&1 | FileCheck %s --check-prefix=DIFFERENT
-// NUMBERS: input 'five' and output 'six' have at most 5 elements before and 6 after a step in dimension 0, and a state that grows needs a range in this dimension, give a range by --dim NAME=0..MOST
-// BOTH: input 'five' and output 'both' differ in dimensions 0 and 1, and a state can grow along one dimension only, give one of these dimensions the same size in both
-// LEAST: grow along dimension 0, and the range of this dimension must start at 0 and have steps of 1 (it starts at 1), give the range by --dim some=0..7
-// RANGE: input 'batch' and output 'same' have the same range of sizes in dimension 0, and a state needs one size in a dimension that a step does not change, give this dimension one size by --dim
+// NUMBERS: input 'five' and output 'six' have at most 5 elements before and 6 after a step in dimension 0, and a state that grows needs a range in this dimension, option '--state', give a range by --dim NAME=0..MOST
+// BOTH: input 'five' and output 'both' differ in dimensions 0 and 1, and a state can grow along one dimension only, option '--state', give one of these dimensions the same size in both
+// LEAST: grow along dimension 0, and the range of this dimension must start at 0 and have steps of 1 (it starts at 1), option '--state', give the range by --dim some=0..7
+// RANGE: input 'batch' and output 'same' have the same range of sizes in dimension 0, and a state needs one size in a dimension that a step does not change, option '--state', give this dimension one size by --dim
 // DIFFERENT: input 'two' and output 'two_more' and input 'one' and output 'one_more' grow by different numbers of positions along dimensions of the same name, option '--state', leave one of the two pairs out
 
 //--- fixed.mlir

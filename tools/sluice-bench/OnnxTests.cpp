@@ -51,7 +51,8 @@ Expected<std::vector<OnnxTest>> findOnnxTests(const std::string &directory) {
   for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error))
     consider(at->path());
   if (error)
-    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message());
+    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message(),
+                     ", check its permissions");
   if (tests.empty())
     return makeError(ErrorCode::NotFound, "no tests below directory '", directory,
                      "', give a directory with folders of model.onnx and test_data_set_0");

@@ -54,7 +54,8 @@ Expected<Child> start(const std::function<Expected<std::string>(size_t)> &body, 
   if (process < 0) {
     close(ends[0]);
     close(ends[1]);
-    return makeError(ErrorCode::Io, "cannot start a process: ", std::strerror(errno));
+    return makeError(ErrorCode::Io, "cannot start a process for a test, ", std::strerror(errno),
+                     ", free memory, end other programs or raise 'ulimit -u'");
   }
   if (process == 0)
     runChild(ends[1], body, index);

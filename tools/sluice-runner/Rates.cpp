@@ -42,7 +42,8 @@ Status measureCopies(Card &card, const RatesOptions &options, Json &json) {
   const size_t part = std::min<size_t>(bytes, size_t(256) << 20);
   void *host = nullptr;
   if (CuResult result = card.cu.hostAlloc(&host, part, 0))
-    return makeError(ErrorCode::InvalidInput, "cannot pin ", part, " bytes of memory: ", card.cu.explain(result));
+    return makeError(ErrorCode::InvalidInput, "cannot pin ", part, " bytes of memory: ", card.cu.explain(result),
+                     ", free memory or end other programs");
   Expected<double> in = card.seconds(options.repeat, [&] { return card.cu.copyIn(a, host, part, nullptr); });
   Expected<double> out = card.seconds(options.repeat, [&] { return card.cu.copyOut(host, a, part, nullptr); });
   card.cu.hostFree(host);

@@ -297,7 +297,8 @@ public:
     if (descriptor >= 0)
       ::close(descriptor);
     if (file.data == MAP_FAILED)
-      return makeError(ErrorCode::Io, "cannot change '", path, "', ", std::strerror(problem));
+      return makeError(ErrorCode::Io, "cannot change '", path, "', ", std::strerror(problem),
+                       ", check its permissions");
     return file;
   }
   MappedFile(MappedFile &&other) noexcept : data(std::exchange(other.data, MAP_FAILED)), bytes(other.bytes) {}

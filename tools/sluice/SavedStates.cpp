@@ -330,11 +330,12 @@ Expected<SavedStates> loadStates(const std::string &folder, const ModelIdentity 
   SLUICE_ASSIGN_OR_RETURN(const StatesList list, readList(folder));
   constexpr size_t kShown = 12;
   if (list.model.digest != model.digest && !isCompatible)
-    return makeError(ErrorCode::InvalidInput, "the states in '", folder, "' are of compiled model '",
-                     excerpt(list.model.name), "' with digest ", excerpt(list.model.digest.substr(0, kShown)),
-                     ", and the model to run is '", model.name, "' with digest ", model.digest.substr(0, kShown),
-                     ", option '--from-states', give states of this model, or give --compatible-states if only options "
-                     "of compilation differ");
+    return makeError(
+        ErrorCode::InvalidInput, "the states in '", folder, "' are of compiled model '", excerpt(list.model.name),
+        "' with digest ", excerpt(list.model.digest.substr(0, kShown)), ", and the model to run is '", model.name,
+        "' with digest ", model.digest.substr(0, kShown),
+        ", option '--from-states', give states of the model to run, or --compatible-states if only options "
+        "of compilation differ");
   SavedStates saved;
   saved.progress = list.progress;
   for (const StateType &type : wanted) {

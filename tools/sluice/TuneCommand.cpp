@@ -130,9 +130,9 @@ Expected<Tuning> readEarlier(const TuneOptions &options, const Tuning &fresh) {
         ErrorCode::InvalidInput, "file '", options.output, "' exists but is not a valid tuning file (",
         earlier.error().message,
         "), so no measurement can be added, option '-o', give another file, or --again to replace this file");
-  if (Status same = checkTuning(*earlier, fresh.origin, fresh.device, options.output); !same)
-    return makeError(ErrorCode::InvalidInput, "the file has the tuning of another machine or compiler, '",
-                     options.output, "', give another file with -o, or --again to replace it: ", same.error().message);
+  if (const std::string difference = tuningDifference(*earlier, fresh.origin, fresh.device); !difference.empty())
+    return makeError(ErrorCode::InvalidInput, "file '", options.output, "' has a tuning that was measured ", difference,
+                     ", option '-o', give another file, or --again to replace this file");
   return earlier;
 }
 

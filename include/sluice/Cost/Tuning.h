@@ -54,6 +54,9 @@ Json tuningToJson(const Tuning &tuning);
 Expected<Tuning> tuningFromJson(const JsonReader &reader);
 Expected<Tuning> readTuning(const std::string &path);
 
+/// How a tuning was measured otherwise than with this origin and on this device: "on device 'cpu/2t' instead of
+/// 'cpu/8t'". Empty if there is no difference.
+std::string tuningDifference(const Tuning &tuning, const std::string &origin, const std::string &device);
 /// Fails unless the tuning is of this origin and device. `where` names the file in errors.
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
                    const std::string &where);

@@ -47,9 +47,8 @@ Expected<Composition> composePipeline(const std::string &path, PinMode pins) {
     SLUICE_RETURN_IF_ERROR(checkPins(lock, path, hashes));
 
   SLUICE_ASSIGN_OR_RETURN(Wiring wiring, wire(pipeline, services));
-  PortTypes types(services);
-  if (Status joined = joinTypes(wiring, services, types); !joined)
-    return makeError(joined.error().code, joined.error().message, ", in '", path, "'");
+  PortTypes types(services, path);
+  SLUICE_RETURN_IF_ERROR(joinTypes(wiring, services, types));
   SLUICE_ASSIGN_OR_RETURN(auto opsets, unifyOpsets(services));
   std::map<int, OutsideData> outside;
   ::onnx::ModelProto merged = mergeServices(pipeline, services, wiring, types, opsets, outside);

@@ -28,7 +28,8 @@ static std::string elementText(const ::onnx::TypeProto &type) {
   }
 }
 
-PortTypes::PortTypes(const std::vector<Service> &services) : services(services) {
+PortTypes::PortTypes(const std::vector<Service> &services, const std::string &pipeline)
+    : services(services), pipeline(pipeline) {
   for (size_t s = 0; s < services.size(); ++s)
     for (const std::vector<Port> *ports : {&services[s].inputs, &services[s].outputs})
       for (const Port &port : *ports)
@@ -65,8 +66,8 @@ std::string PortTypes::describe(const End &end, size_t axis) const {
 Status PortTypes::joinDims(const End &a, const End &b, size_t axis) {
   auto differ = [&] {
     return makeError(ErrorCode::InvalidInput, a.text, " and ", b.text, " differ in dimension ", axis, ", ",
-                     describe(a, axis), " against ", describe(b, axis),
-                     ", link ports of the same shape, or put nodes between them");
+                     describe(a, axis), " against ", describe(b, axis), ", in '", pipeline,
+                     "', link ports of the same shape, or put nodes between them");
   };
   const DeclaredDim &left = (*a.port->declared.dims)[axis], &right = (*b.port->declared.dims)[axis];
   if (left.value >= 0 && right.value >= 0)
@@ -103,7 +104,8 @@ Status PortTypes::joinDenotations(const End &a, const End &b) const {
     if (left.empty() || right.empty() || left == right)
       return Status();
     return Status(makeError(ErrorCode::InvalidInput, a.text, " and ", b.text, " differ in the denotation", what, ", '",
-                            excerpt(left), "' against '", excerpt(right), "', link ports of the same meaning"));
+                            excerpt(left), "' against '", excerpt(right), "', in '", pipeline,
+                            "', link ports of the same meaning"));
   };
   const ::onnx::TypeProto &left = a.port->type, &right = b.port->type;
   SLUICE_RETURN_IF_ERROR(check(left.denotation(), right.denotation(), ""));
@@ -120,12 +122,13 @@ Status PortTypes::join(PortIndex a, bool aIsInput, PortIndex b, bool bIsInput) {
   const std::string of = elementText(left.port->type), to = elementText(right.port->type);
   if (!of.empty() && !to.empty() && of != to)
     return makeError(ErrorCode::InvalidInput, left.text, " and ", right.text, " differ in type, ", of, " against ", to,
-                     ", link ports of the same type, or put a Cast between them");
+                     ", in '", pipeline, "', link ports of the same type, or put a Cast between them");
   const auto &leftDims = left.port->declared.dims, &rightDims = right.port->declared.dims;
   if (leftDims && rightDims) {
     if (leftDims->size() != rightDims->size())
       return makeError(ErrorCode::InvalidInput, left.text, " and ", right.text, " differ in rank, ", leftDims->size(),
-                       " against ", rightDims->size(), ", link ports of the same rank, or put a Reshape between them");
+                       " against ", rightDims->size(), ", in '", pipeline,
+                       "', link ports of the same rank, or put a Reshape between them");
     for (size_t axis = 0; axis < leftDims->size(); ++axis)
       SLUICE_RETURN_IF_ERROR(joinDims(left, right, axis));
   }

@@ -16,7 +16,8 @@ namespace sluice::compose {
 /// several services one (union-find).
 class PortTypes {
 public:
-  explicit PortTypes(const std::vector<Service> &services);
+  /// `pipeline` is the path of the pipeline, for errors; it must outlive the object.
+  PortTypes(const std::vector<Service> &services, const std::string &pipeline);
 
   /// Two ports hold the same value. Fails naming both where their types or denotations differ, or where one dimension
   /// would have two extents.
@@ -52,6 +53,7 @@ private:
   Status joinDenotations(const End &a, const End &b) const;
 
   const std::vector<Service> &services;
+  const std::string &pipeline;
   std::vector<Dim> dims;
   std::map<std::pair<size_t, std::string>, size_t> index;
 };

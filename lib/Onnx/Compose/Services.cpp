@@ -24,7 +24,8 @@ Expected<ModelFile> openFile(const Pipeline &pipeline, const PipelineService &se
   Expected<ModelFile> model =
       ModelFile::open((std::filesystem::path(pipeline.path).parent_path() / service.model).string());
   if (!model)
-    return makeError(model.error().code, model.error().message, ", of ", owner, " in '", pipeline.path, "'");
+    return makeError(model.error().code, owner, " of pipeline '", pipeline.path,
+                     "' cannot be opened: ", model.error().message);
   return model;
 }
 

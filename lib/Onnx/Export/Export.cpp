@@ -26,7 +26,7 @@ Expected<std::unique_ptr<ProgramWriter>> writeProgram(ModuleOp module) {
   for (Type type : functions[0].front().getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type); !tensor || !elementTypeToOnnx(tensor.getElementType()))
       return makeError(ErrorCode::InvalidInput, "an argument of function '", functions[0].getSymName().str(),
-                       "' is not a tensor of an ONNX type, the function is not a program of the dataflow dialect");
+                       "' is not a tensor of an ONNX type, give a program of the dataflow dialect");
   for (int64_t opset = kExportOpset;;) {
     auto writer = std::make_unique<ProgramWriter>(functions[0], opset);
     SLUICE_RETURN_IF_ERROR(writer->run());

@@ -598,7 +598,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
         return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ", size,
                          " in dimension ", axis, ", and option '--dim' gives '", excerpt(dim.symbol), "' the sizes ",
                          least, " to ", most, step == 1 ? "" : concat(" by ", step),
-                         ", make one of them fit the other");
+                         ", give data of one of these sizes or change the range");
       hasRange = true;
     }
     if (!hasRange)
@@ -607,7 +607,7 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
       if (auto [known, added] = dims.values.emplace(symbol, size); !added && known->second != size)
         return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(symbol), "' is ", known->second,
                          " by option '--dim' or another input, and ", size, " by the data of input '",
-                         excerpt(input.name), "', make one of them fit the other");
+                         excerpt(input.name), "', give the same size in both places");
     dims.inputShapes.erase(shape);
   }
   return {};

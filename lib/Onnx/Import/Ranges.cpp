@@ -76,7 +76,7 @@ private:
 Status Generalizer::differ(Operation *op, size_t other, const std::string &what) const {
   return makeError(ErrorCode::Unsupported, "node '", excerpt(nodeName(op->getLoc())), "' is imported differently for ",
                    describePoint(symbols, points[other]), " and for ", describePoint(symbols, points[0]), ": ", what,
-                   ", give smaller ranges, or single sizes, option '--dim'");
+                   ", option '--dim', give smaller ranges or single sizes");
 }
 
 std::optional<Extent> Generalizer::fit(ArrayRef<int64_t> values) {
@@ -116,8 +116,8 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     const auto *larger = llvm::find_if(sizes, [&](int64_t size) { return size > sizes[0]; });
     if (larger != sizes.end())
       return differ(op, larger - sizes.begin(),
-                    concat("dimension ", dim, " of its result has ", *larger,
-                           " elements, and with the largest sizes only ", sizes[0]));
+                    concat("dimension ", dim, " of its result has ", *larger, " and ", sizes[0],
+                           " elements, and the largest sizes must give the largest number"));
     std::optional<Extent> extent = fit(sizes);
     if (!extent)
       return differ(op, other - sizes.begin(),
@@ -415,7 +415,7 @@ Status Generalizer::run() {
   if (failed(mlir::verify(function)))
     return makeError(ErrorCode::Unsupported,
                      "the model cannot be compiled for these ranges: ", said.messageOr("its types do not fit together"),
-                     ", give single sizes, option '--dim'");
+                     ", option '--dim', give single sizes");
   return {};
 }
 
