@@ -105,6 +105,15 @@ std::string Pipeline::text() const {
   return "builtin.module(" + text + (inFunctions ? "))" : ")");
 }
 
+/// The name of the node at a location; empty if there is none. The location of a module or function has the name of
+/// the model's graph, which is not a node.
+static std::string nodeOf(ModuleOp module, mlir::LocationAttr where) {
+  auto isAt = [&](mlir::Operation *op) { return mlir::LocationAttr(op->getLoc()) == where; };
+  if (!where || isAt(module) || llvm::any_of(module.getOps<func::FuncOp>(), isAt))
+    return "";
+  return dataflow::nodeName(where);
+}
+
 Status Pipeline::run(ModuleOp module) const {
   registerCompilerPasses();
   MLIRContext *context = module.getContext();
@@ -136,10 +145,10 @@ Status Pipeline::run(ModuleOp module) const {
   }
   if (succeeded(manager.run(module)))
     return {};
-  const mlir::LocationAttr where = problem.where();
-  const std::string node = where ? dataflow::nodeName(where) : "";
-  return makeError(problem.code(), problem.messageOr("a pass failed"),
-                   node.empty() ? "" : concat(", node '", node, "'"));
+  const std::string message = problem.messageOr("a pass failed"), node = nodeOf(module, problem.where());
+  if (node.empty() || message.find("'" + node + "'") != std::string::npos)
+    return makeError(problem.code(), message);
+  return makeError(problem.code(), "node '", node, "': ", message);
 }
 
 } // namespace sluice

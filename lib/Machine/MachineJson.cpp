@@ -84,7 +84,7 @@ static Expected<int64_t> quantity(const JsonReader &reader, std::string_view key
     return member.asInteger();
   Expected<int64_t> value = parse(*member.asString());
   if (!value)
-    return makeError(ErrorCode::InvalidInput, value.error().message, ", at '", member.where(), "'");
+    return makeError(ErrorCode::InvalidInput, "member '", member.where(), "' is invalid: ", value.error().message);
   return value;
 }
 
@@ -117,7 +117,7 @@ static Expected<MemoryId> memoryNamed(const Machine &machine, const JsonReader &
   SLUICE_ASSIGN_OR_RETURN(std::string name, reader.asString());
   Expected<MemoryId> id = machine.findMemory(name);
   if (!id)
-    return makeError(ErrorCode::InvalidInput, id.error().message, ", at '", reader.where(), "'");
+    return makeError(ErrorCode::InvalidInput, "member '", reader.where(), "' is invalid: ", id.error().message);
   return id;
 }
 

@@ -149,7 +149,7 @@ Expected<OpenedFile> openBeneath(const FileHandle &root, std::string_view locati
         return refuse("passes through the symbolic link '", component, "'");
       if (errno == ENOENT)
         return makeError(ErrorCode::NotFound, mention.kind, " file '", component, "' of ", mention.owner,
-                         " does not exist beside the ", mention.home);
+                         " does not exist beside the ", mention.home, ", add the file or correct its path");
       // With O_DIRECTORY a symbolic link reports ENOTDIR, as a plain file in the middle of a path does.
       return refuse("cannot be opened at '", component, "': ", std::strerror(errno));
     }

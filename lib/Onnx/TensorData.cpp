@@ -247,7 +247,7 @@ Expected<HostTensor> hostTensor(std::shared_ptr<const ::onnx::TensorProto> proto
     return makeError(data.error().code, data.error().message, ", in '", path, "', give another file");
   Expected<ElementType> type = elementTypeFromOnnx(data->elementType);
   if (!type)
-    return makeError(type.error().code, type.error().message, ", in '", path, "', give another file");
+    return makeError(type.error().code, "'", path, "' cannot be read: ", type.error().message);
   return HostTensor{proto->name(), *type, data->dims, unpackedBytes(*data)};
 }
 

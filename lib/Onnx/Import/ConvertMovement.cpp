@@ -266,10 +266,12 @@ LogicalResult split(NodeContext &node) {
   if (*given) {
     sizes = **given;
   } else {
-    if (node.integerOr("num_outputs", parts) != parts || (node.opset < 18 && extent % parts != 0))
+    if (const int64_t count = node.integerOr("num_outputs", parts); count != parts)
+      return node.invalid("its num_outputs is " + Twine(count) + " and it has " + Twine(parts) +
+                          " outputs, both numbers must be equal");
+    if (node.opset < 18 && extent % parts != 0)
       return node.invalid("the extent of the split axis, " + Twine(extent) +
-                          ", must be a multiple of the number of outputs, " + Twine(parts) +
-                          ", and num_outputs, if given, must equal this number");
+                          ", must be a multiple of the number of outputs, " + Twine(parts));
     // The last part may be smaller.
     int64_t size = (extent + parts - 1) / parts, left = extent;
     for (int64_t i = 0; i < parts; ++i, left -= sizes.back())
