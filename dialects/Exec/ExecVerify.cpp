@@ -177,7 +177,7 @@ LogicalResult BodyVerifier::addArenaSlot(SlotOp op, Slot &slot) {
   int64_t at = op.getAt(), bytes = op.getBytes(), arena = arenaBytes(memory);
   if (at < 0 || at % kArenaAlignment || bytes < 0 || bytes > arena || at > arena - bytes)
     return op.emitOpError() << "C4: bytes [" << at << ", " << at << " + " << bytes << ") must start at a multiple of "
-                            << kArenaAlignment << " and end within the arena's " << arena;
+                            << kArenaAlignment << " and end within the arena's " << arena << " bytes";
   slot.memory = memory;
   slot.area = memory;
   slot.begin = at;
@@ -190,7 +190,7 @@ LogicalResult BodyVerifier::addHome(HomeOp op, Slot &slot) {
   auto within = [&](int64_t limit, StringRef what) -> LogicalResult {
     if (position < 0 || bytes < 0 || bytes > limit || position > limit - bytes)
       return op.emitOpError() << "C5: bytes [" << position << ", " << position << " + " << bytes
-                              << ") are not within the " << what << "'s " << limit;
+                              << ") are not within the " << what << "'s " << limit << " bytes";
     slot.begin = position;
     slot.end = position + bytes;
     return success();
@@ -364,7 +364,8 @@ LogicalResult BodyVerifier::checkCopy(Operation *op, Value source, Value destina
     return op->emitOpError() << "C9: copies " << nameOf(from) << " to " << nameOf(to)
                              << ", which is a slot of another tensor";
   if (bytes < 0 || bytes > from.end - from.begin || bytes > to.end - to.begin)
-    return op->emitOpError() << "C9: copies " << bytes << " bytes, more than one of the slots has";
+    return op->emitOpError() << "C9: copies " << bytes
+                             << " bytes, which is more than the size of its source or destination slot";
   LinkOp link = known.links[known.numbers[linkName]];
   uint32_t first = known.numbers[link.getFirstAttr()], second = known.numbers[link.getSecondAttr()];
   if (!((first == from.memory && second == to.memory) || (first == to.memory && second == from.memory)))
@@ -550,7 +551,7 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
         bytes > INT64_MAX - kBlock)
       return expert.emitOpError() << "C18: bytes [" << position << ", " << position << " + " << bytes
                                   << ") must start at a multiple of " << kBlock
-                                  << " and end within the parameter file's " << most;
+                                  << " and end within the parameter file's " << most << " bytes";
   }
   MemoryOp host = known.memories.front();
   const auto slots = static_cast<int64_t>(*program.getExpertSlots());
@@ -561,7 +562,7 @@ LogicalResult verifyExperts(ProgramOp program, const Declarations &known) {
   if (slots > room / program.getExpertSlotBytes())
     return program.emitOpError() << "C18: " << slots << " slots of " << program.getExpertSlotBytes()
                                  << " bytes do not fit into the host's memory in addition to the arena of "
-                                 << host.getArena() << ", give fewer slots";
+                                 << host.getArena() << " bytes, give fewer slots";
   return success();
 }
 

@@ -235,7 +235,7 @@ Status BarrierTraining::check(int64_t numRanks) const {
                      " ns, barrier '", barrierText(barrier), "', give at least 1 ns");
   if (barrier.sample && *barrier.sample > numRanks - 1)
     return makeError(ErrorCode::InvalidInput, "a sample of ", *barrier.sample, " ranks is larger than the ",
-                     numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller one");
+                     numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller sample");
   return {};
 }
 

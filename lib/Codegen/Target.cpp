@@ -85,8 +85,8 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
                      "', give cpu:native, cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, ",
                      portableCpuNames());
 #if !defined(__x86_64__)
-  return makeError(ErrorCode::Unsupported, "target 'native' on a host that is not x86-64, give one of ",
-                   portableCpuNames());
+  return makeError(ErrorCode::Unsupported,
+                   "target 'native' is not supported on a host that is not x86-64, give one of ", portableCpuNames());
 #endif
   auto host = llvm::sys::getHostCPUFeatures();
   auto has = [&](const char *feature) { return host.lookup(feature); };

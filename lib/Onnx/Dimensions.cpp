@@ -116,14 +116,14 @@ Status addDimBinding(std::string_view text, DimBindings &bindings) {
     if (std::vector<std::string> terms = termsOf(text.substr(equals + 1)); !terms.empty()) {
       if (std::find(terms.begin(), terms.end(), name) != terms.end())
         return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is the sum of itself and others, in '", text,
-                         "', write a sum of others");
+                         "', write a sum of other dimensions");
       bindings.sums[name] = std::move(terms);
       return {};
     }
     bindings.ties[name] = text.substr(equals + 1);
     if (bindings.ties.contains(bindings.tiedTo(name)))
       return makeError(ErrorCode::InvalidInput, "dimension '", name, "' is tied to itself, in '", text,
-                       "', tie it to one that has a size or a range");
+                       "', tie it to a dimension that has a size or a range");
     return {};
   }
   SLUICE_ASSIGN_OR_RETURN(auto binding, parseDimBinding(text));

@@ -18,8 +18,8 @@ bool isGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 #if defined(SLUICE_NO_GZIP)
 Expected<std::string> gunzip(std::string_view, std::string_view origin, int64_t) {
-  return makeError(ErrorCode::Unsupported, "this program was built without zlib, '", origin,
-                   "' is compressed, unpack it first");
+  return makeError(ErrorCode::Unsupported, "'", origin,
+                   "' is compressed, and this program was built without zlib, unpack the file first");
 }
 #else
 Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, int64_t maxBytes) {

@@ -95,7 +95,7 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
     return 0;
   if (tooLarge)
     return makeError(ErrorCode::InvalidInput, "tensor of shape ", formatShape(shape),
-                     " has more than 2^62 bytes, give a smaller one");
+                     " has more than 2^62 bytes, give a smaller tensor");
   return bytes;
 }
 
@@ -105,11 +105,11 @@ Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<
   try {
     tensor.bytes.resize(static_cast<size_t>(bytes));
   } catch (const std::bad_alloc &) {
-    return makeError(ErrorCode::Io, "no memory for ", bytes, " bytes, of tensor '", tensor.name,
-                     "', give a smaller one");
+    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes, tensor '", tensor.name,
+                     "', free memory or give a smaller tensor");
   } catch (const std::length_error &) {
-    return makeError(ErrorCode::Io, "no memory for ", bytes, " bytes, of tensor '", tensor.name,
-                     "', give a smaller one");
+    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes, tensor '", tensor.name,
+                     "', free memory or give a smaller tensor");
   }
   return tensor;
 }

@@ -109,8 +109,9 @@ Status PipelineReader::readService(const JsonReader &reader) {
   }
   if (reader.has("opset")) {
     if (reader.has("model"))
-      return makeError(ErrorCode::InvalidInput, "service '", service.id, "' takes the opset from the model, at '",
-                       reader.where(), "', remove 'opset'");
+      return makeError(ErrorCode::InvalidInput, "service '", service.id,
+                       "' has both a model, which states the opset, and an 'opset', at '", reader.where(),
+                       "', remove 'opset'");
     SLUICE_ASSIGN_OR_RETURN(service.opset, reader.integer("opset"));
   }
   if (reader.has("denotations"))
@@ -144,7 +145,7 @@ Status PipelineReader::checkName(const std::string &name, const JsonReader &read
   if (findService(std::string_view(name).substr(0, name.find('.'))) && name.find('.') != std::string::npos)
     return makeError(ErrorCode::InvalidInput, "the name '", excerpt(name),
                      "' begins with the id of a service and a dot, as ports do, at '", reader.where(),
-                     "', give another one");
+                     "', give another name");
   if (!names.insert(name).second)
     return makeError(ErrorCode::InvalidInput, "'", excerpt(name),
                      "' names both an input and an output of the pipeline, at '", reader.where(),

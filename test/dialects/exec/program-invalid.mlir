@@ -603,7 +603,7 @@ exec.program @p parameters 256 state 64 {
   exec.step {
     %w = exec.home parameter 0 bytes 64 tensor "w"
     %x = exec.slot @accel0 at 0 bytes 64 tensor "w"
-    // expected-error @+1 {{C9: copies 65 bytes, more than one of the slots has}}
+    // expected-error @+1 {{C9: copies 65 bytes, which is more than the size of its source or destination slot}}
     %e0 = exec.swap_in %w to %x bytes 65 via @bus on @in
   }
 }

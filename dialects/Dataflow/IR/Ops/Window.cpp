@@ -36,7 +36,8 @@ LogicalResult PoolOp::verify() {
            << " and " << getDilations().size() << " entries for tensors of " << in.size() << " and " << out.size()
            << " dimensions, give tensors of one rank and two entries fewer";
   if (auto value = findTooLarge({getKernel(), getStrides(), getPadsLow(), getPadsHigh(), getDilations()}))
-    return emitOpError("kernel, strides, pads or dilations do not fit 32 bits: ") << *value << ", give a smaller one";
+    return emitOpError("kernel, strides, pads or dilations do not fit 32 bits: ")
+           << *value << ", give a smaller number";
   if (product(getKernel()).isSaturated())
     return emitOpError("has windows of more elements than 64 bits can count");
   if (typeOf(getInput()).getElementType() != getType().getElementType())
@@ -143,7 +144,7 @@ LogicalResult ConvTransposeOp::verify() {
            << " entries for tensors of " << in.size() << ", " << weight.size() << " and " << out.size()
            << " dimensions, give tensors of one rank and two entries fewer";
   if (auto value = findTooLarge({getStrides(), getPadsLow(), getDilations()}))
-    return emitOpError("strides, pads_low or dilations do not fit 32 bits: ") << *value << ", give a smaller one";
+    return emitOpError("strides, pads_low or dilations do not fit 32 bits: ") << *value << ", give a smaller number";
   int64_t groups = getGroups();
   if (groups < 1 || in[1] % groups || weight[0] != in[1] || out[1] != weight[1] * groups || out[0] != in[0])
     return emitOpError(
