@@ -20,7 +20,8 @@ namespace sluice {
 struct GridTargets {
   std::vector<unsigned> architectures;
   bool hostCode = false;
-  /// If the code of a grid differs between architectures, its host code does the same as the code of this architecture.
+  /// If the code of a grid differs between architectures, the host code of the grid computes what the code for this
+  /// architecture computes.
   unsigned hostArchitecture = 90;
 };
 

@@ -82,8 +82,8 @@ public:
   /// Opens and imports the model, and reads the machine. It writes no files. If it
   /// fails, the error holds the diagnostic.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
-  /// Like create, for a model whose inputs' values are known. If the model cannot be compiled for all values, it is
-  /// compiled for the values of as few small inputs as possible, and refuses other values at run time.
+  /// Like create, with known values of the inputs. If the model cannot be compiled for all values, the values of some
+  /// small inputs are fixed, of as few as possible; a step with other values of these inputs fails.
   /// options().fixedInputs has these inputs.
   static Expected<std::unique_ptr<Compilation>> createFor(const std::string &modelPath, CompilerOptions options,
                                                           const std::map<std::string, HostTensor> &values);
@@ -123,7 +123,8 @@ public:
   /// Inputs and outputs of the program. With training, from Differentiate on, they are those of a training step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
-  /// The states of the program, in its order. If ranks hold parts of a state, it is the whole state.
+  /// The states of the program, in the program's order. A state whose parts are on several ranks is listed once, with
+  /// its whole shape.
   std::vector<ModelPort> states() const;
 
   // Valid from phase Simplify on.

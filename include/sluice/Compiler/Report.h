@@ -43,7 +43,8 @@ struct ReportExtras {
 };
 
 /// The data of the page: operators, tensors, residencies and commands with simulated times, bytes over time per memory,
-/// the reasons of stalls and copies, and places in the drawing. The same data follows for the other plan.
+/// the reasons of stalls and copies, and places in the drawing. If there is another plan (ReportExtras::against), its
+/// data follows in the same form.
 Json reportData(const PlanFile &file, const ReportExtras &extras = {});
 
 /// A complete HTML page that contains its style, script and data. Names are escaped, so the

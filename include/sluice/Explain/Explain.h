@@ -107,8 +107,9 @@ struct Timing {
 struct DeviceChoice {
   std::string device;
   int64_t timeNs = 0;
-  /// The copies that the operator would need on this device and that no other operator needs, if all other operators
-  /// stay on their devices: their bytes, and their time one after the other. Parameters and states do not count.
+  /// Bytes and time of the copies that the operator would need on this device, if all other operators stay on their
+  /// devices. Copies that another operator also needs, and copies of parameters and states, do not count. The time is
+  /// that of the copies one after the other.
   int64_t crossingBytes = 0, crossingNs = 0;
 };
 

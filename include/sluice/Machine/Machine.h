@@ -48,8 +48,8 @@ struct Device {
   double speed = 1.0;
 };
 
-/// The entry of the kind. If there is none, the entry of the name before its last dot ("conv" for "conv.pointwise"),
-/// and so on; 1 if none of them has an entry.
+/// The entry of `kind`. If there is none, the entry of the text before the last dot of `kind` ("conv" for
+/// "conv.pointwise"), and so on. 1 if none of these texts has an entry.
 double efficiencyOf(const std::map<std::string, double> &efficiency, std::string_view kind);
 
 /// A link between two memories. Both directions can move data at the same time, each at

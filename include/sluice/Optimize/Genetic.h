@@ -3,13 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Generations are synchronous. Each pair of parents draws from a random generator that is
-// forked by the numbers of the generation, the island and the pair. Each mutant of a seed
-// in the first populations draws from one that is forked by the mutant's number. A budget
-// in evaluations therefore gives the same result on any number of threads. Selection
-// follows SwapAdvisor (Huang et al., ASPLOS 2020, section 4.3). In addition, the
-// best individual so far always survives; the paper's weak selection pressure does not
-// ensure this.
+// Generations are synchronous. Each pair of parents draws from a random generator that is forked by the numbers of the
+// generation, the island and the pair. Each mutant of a seed in the first populations draws from a generator that is
+// forked by the mutant's number. A budget in evaluations therefore gives the same result on any number of threads.
+// Selection follows SwapAdvisor (Huang et al., ASPLOS 2020, section 4.3). In addition, the best individual so far
+// always survives; the paper's weak selection pressure does not ensure this.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_GENETIC_H

@@ -38,8 +38,8 @@ struct Residency {
   Segment segment = Segment::Arena;
   int64_t offset = 0; ///< Multiple of kArenaAlignment.
   int64_t bytes = 0;  ///< Size of the address range; at least that of the tensor.
-  /// True if the data is in this place before the first command of the step: in a home, or in an
-  /// arena if a parameter or state stays there between steps.
+  /// True if the data is in this place before the first command of the step. The place is then a home, or an arena in
+  /// which a parameter or state stays between steps.
   bool initial = false;
 };
 

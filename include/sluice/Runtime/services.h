@@ -12,11 +12,10 @@
 
 #include <stdint.h>
 
-/* Collective operations of several ranks. An axis of a mesh of ranks is a count and a
- * stride. A group consists of the ranks that differ only along some axes, in the order of
- * their coordinates, with the first axis the slowest. A tensor that is split or joined along
- * a dimension has the layout [outer][group][inner bytes], where rank i has or receives part
- * i. */
+/* Collective operations of several ranks. An axis of a mesh of ranks is a count and a stride. A group consists of the
+ * ranks that differ only along some axes, in the order of their coordinates, with the first axis the slowest. A tensor
+ * that is split or joined along a dimension has the layout [outer][rank of the group][inner bytes]; rank i of the group
+ * has or receives part i. */
 enum sluice_collective_kind {
   SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: all operands combined element by element */
   SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: all operands joined */

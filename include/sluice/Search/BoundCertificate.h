@@ -41,7 +41,7 @@ enum class BoundArgument : uint8_t {
 };
 
 /// The prices of a segment, which is the part of a step between two cuts. A price is the time that the bound counts for
-/// work, or for a copied byte, in this segment (docs/formats/verify-plan.md).
+/// a unit of work, or for a copied byte, in this segment (docs/formats/verify-plan.md).
 struct SegmentPrices {
   struct Work {
     DeviceId device;

@@ -27,9 +27,9 @@ struct CollectiveStep {
   Halo halo = {};
   int64_t ownBytes = 0; ///< Bytes of the largest part that a device has before the collective.
   /// Bytes that all devices together send. In a group of g devices, each device sends (g - 1) / g of the bytes of the
-  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce. If parts are uneven, each
-  /// device's real extent counts in the dimensions that the collective cuts or joins, and the extent of the largest
-  /// part counts in all other dimensions.
+  /// whole tensor in an all-gather or reduce-scatter, and twice as many in an all-reduce. If parts are uneven, there
+  /// are two rules: in the dimensions that the collective cuts or joins, each device's real extent counts; in all other
+  /// dimensions, the extent of the largest part counts.
   int64_t bytes = 0;
 };
 

@@ -38,10 +38,10 @@ bool splitsAlone(const TilingRule &rule);
 /// than 2 or that TilingRule::dividesEvenly rejects.
 Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit> &splits);
 
-/// Returns `first`, and a split into equally many parts for each operator of `group` that can
-/// be split along with it. Such an operator reads or writes a tensor that is already split, and
-/// its part i touches only part i of this tensor. `group` is ascending and contains the operator
-/// of `first`. The result is ascending, and passes checkSplits if `first` does.
+/// Returns `first`, and splits of further operators of `group` into equally many parts. An operator is split if it
+/// reads or writes a tensor that is already split, and part i of the operator touches only part i of this tensor.
+/// `group` is ascending and contains the operator of `first`. The result is ascending, and passes checkSplits if
+/// `first` does.
 std::vector<OperatorSplit> spreadSplit(const TensorProgram &program, const std::vector<OperatorId> &group,
                                        const OperatorSplit &first);
 
