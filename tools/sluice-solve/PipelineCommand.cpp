@@ -136,7 +136,8 @@ void addPipelineCommand(CLI::App &app, Action &action, const std::atomic<bool> &
       for (const std::string &text : texts) {
         const Expected<int64_t> ns = parseDuration(text);
         if (!ns || *ns < 1)
-          throw CLI::ValidationError(name, ns ? concat("'", text, "' is not a positive time") : ns.error().message);
+          throw CLI::ValidationError(name, ns ? concat("'", text, "' is not a positive time, give a time such as 5ms")
+                                              : ns.error().message);
         times.push_back(*ns);
       }
     };

@@ -992,8 +992,8 @@ void addRunCommand(CLI::App &app, Action &action) {
     auto take = [name, &ns](const std::string &text) {
       Expected<int64_t> parsed = parseDuration(text);
       if (!parsed || *parsed < 1)
-        throw CLI::ValidationError(name,
-                                   parsed ? concat("'", text, "' is not a positive time") : parsed.error().message);
+        throw CLI::ValidationError(name, parsed ? concat("'", text, "' is not a positive time, give a time such as 5ms")
+                                                : parsed.error().message);
       ns = *parsed;
     };
     command->add_option_function<std::string>(name, take, description)->type_name("TIME")->needs(barrier);

@@ -117,11 +117,11 @@ const sluice_model *sluice_describe(const sluice_session *session);
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
- * it may be NULL for an input without dimensions. In a model with symbols, the value of a symbol is the extent of the
- * input and dimension that define the symbol. Until the first call, symbols have their upper bounds. The call fails,
- * and changes nothing, if a value is not in its symbol's range, if the extents of an input differ from those that
- * follow from the symbols, if the model has no symbols and a shape differs from the model's, or if a state has no room
- * for another step. Call it only between steps. Since minor version 11. */
+ * it may be NULL for an input without dimensions. A symbol that a dimension of an input defines takes the extent of
+ * this dimension as its value. Until the first call, such symbols have their upper bounds. The call fails, and changes
+ * nothing, if a value is not in its symbol's range, if the extents of an input differ from those that follow from the
+ * symbols, if the model has no symbols and a shape differs from the model's, or if a state has no room for another
+ * step. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };

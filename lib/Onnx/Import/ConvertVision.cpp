@@ -61,8 +61,8 @@ LogicalResult affineGrid(NodeContext &node) {
   Value theta = node.input(0);
   const int64_t spatial = elementCount(node.input(1).getType()) - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
-    return node.invalid("its theta must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
-                        ", because its size has " + Twine(spatial) + " spatial dimensions");
+    return node.invalid("its input 'theta' must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
+                        ", because its input 'size' has " + Twine(spatial) + " spatial dimensions");
   StepIntegers integer(node);
   StepReals real(node);
   // Images and channels say nothing about the grid.
@@ -76,7 +76,7 @@ LogicalResult affineGrid(NodeContext &node) {
   Dims extents;
   for (const NodeContext::Size &one : ArrayRef(*size).drop_front(2)) {
     if (one.room < (one.count ? 0 : 1))
-      return node.invalid("each entry of its size must be positive");
+      return node.invalid("each entry of its input 'size' must be positive");
     extents.push_back(one.room);
   }
   Dims column(extents);
