@@ -104,11 +104,13 @@ struct Prune : sluice::impl::PrunePassBase<Prune> {
       known += concat(known.empty() ? "" : ", ", name);
     }
     if (chosen.empty())
-      return refuse({ErrorCode::NotFound,
-                     concat("no layer's name matches '", layers.getValue(), "', ",
-                            known.empty() ? "the model has no fully connected layers of constant weights"
-                                          : concat("there are ", known)),
-                     {}});
+      return refuse(
+          {ErrorCode::NotFound,
+           concat("no layer's name matches '", layers.getValue(), "', ",
+                  known.empty()
+                      ? "the model has no fully connected layers of constant weights, leave pruning out"
+                      : concat("the layers are ", known, ", give a regular expression that matches whole names")),
+           {}});
     SmallVector<Attribute> report;
     for (MatmulOp layer : chosen) {
       Expected<Attribute> entry = prune(layer);

@@ -36,9 +36,8 @@ Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module) {
     auto at = dyn_cast_if_present<FileLineColLoc>(problem.where());
-    return makeError(ErrorCode::InvalidInput, problem.messageOr("no program"),
-                     at ? concat(", line ", at.getLine()) : "", ", '", path,
-                     "', give a module of the dataflow dialect");
+    return makeError(ErrorCode::InvalidInput, at ? concat("line ", at.getLine(), " of ") : "", "'", path,
+                     "': ", problem.messageOr("the file has no program, give a module of the dataflow dialect"));
   }
   auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
   if (!llvm::hasSingleElement(*module->getBody()) || functions.size() != 1 || functions.front().isExternal())

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --dataflow-prune="parts=4 layers=fc" -split-input-file -verify-diagnostics
 
-// expected-error @unknown {{no layer's name matches 'fc', there are head}}
+// expected-error @unknown {{no layer's name matches 'fc', the layers are head, give a regular expression that matches whole names}}
 func.func @names(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %w = dataflow.constant dense<1.0> : tensor<4x4xf32>
   %y = dataflow.matmul %x, %w : tensor<3x4xf32>, tensor<4x4xf32> loc("head")

@@ -75,7 +75,8 @@ Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &inte
   if (options.forwardNs.size() != options.backwardNs.size() || options.forwardNs.size() == 1)
     return makeError(
         ErrorCode::InvalidInput, options.forwardNs.size(), " forward times and ", options.backwardNs.size(),
-        " backward times, options '--forward' and '--backward', give the same number of each, two or more");
+        " backward times are given, options '--forward' and '--backward', give as many forward as backward times, two "
+        "or more");
   const std::vector<PipelineRow> all = rowsOf(options);
   SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";

@@ -98,15 +98,16 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
                      "' ", why, ", convert one of the models with onnx.version_converter");
   };
   if (const int64_t known = newestKnown(versions.domain); versions.to > known)
-    return refuse(*changed, known ? concat("may differ between them: definitions up to ", known, " are known")
-                                  : std::string("may differ between them"));
+    return refuse(*changed,
+                  known ? concat("may differ between these versions: definitions up to version ", known, " are known")
+                        : std::string("may differ between these versions"));
   if (!versions.domain.empty())
-    return refuse(*changed, "differs between them");
+    return refuse(*changed, "differs between these versions");
   if (const auto nested = findChanged(service.model.graph(), versions, /*isNested=*/false, /*onlyNested=*/true))
-    return refuse(*nested, "differs between them and is in a subgraph, which is not converted");
+    return refuse(*nested, "differs between these versions and is in a subgraph, which is not converted");
   auto graph = convert(service, versions.to);
   if (!graph)
-    return refuse(*changed, concat("differs between them: ", graph.error().message));
+    return refuse(*changed, concat("differs between these versions: ", graph.error().message));
   service.converted = std::move(*graph);
   return {};
 }

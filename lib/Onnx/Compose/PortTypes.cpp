@@ -54,13 +54,13 @@ size_t PortTypes::root(size_t dim) const {
   return dim;
 }
 
-/// "3", or "'N', which is 3 at 'service.port'".
+/// "3", or "3 (the size of 'N' at 'service.port')".
 std::string PortTypes::describe(const End &end, size_t axis) const {
   const DeclaredDim &dim = (*end.port->declared.dims)[axis];
   if (dim.value >= 0)
     return concat(dim.value);
   const Dim &known = dims[root(index.at({end.service, dim.symbol}))];
-  return concat("'", excerpt(dim.symbol), "', which is ", known.extent.value_or(-1), " at ", known.extentFrom);
+  return concat(known.extent.value_or(-1), " (the size of '", excerpt(dim.symbol), "' at ", known.extentFrom, ")");
 }
 
 Status PortTypes::joinDims(const End &a, const End &b, size_t axis) {
