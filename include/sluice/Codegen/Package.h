@@ -31,8 +31,8 @@ struct PackageOptions {
   PackageForm form = PackageForm::Shared;
   /// True for a package that needs no runtime, and nothing of a C library except memcpy, memmove and memset. Its code
   /// has the parameters, a static arena, and functions for initialization, a step and messages. The field must be true
-  /// for Wasm, may be true for Object, and must be false for other forms. With true, the form Object consists of NAME.o
-  /// and model.h.
+  /// for Wasm, may be true for Object, and must be false for other forms. If it is true, the form Object consists of
+  /// NAME.o and model.h.
   bool isFreestanding = false;
   /// The directory of libsluice_standalone.a for the target, which executables and images link. Empty: the directory in
   /// the build or the installation of this program.

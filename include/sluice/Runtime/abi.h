@@ -169,8 +169,8 @@ typedef struct sluice_kernel_env {
 } sluice_kernel_env;
 
 /* A host kernel. args are pointers to its inputs, then its outputs, then its workspace if it has one. It returns 0 on
- * success. Another number is a failure, for example one of the following: the step then fails, and its error names the
- * operator. */
+ * success. Any other number is a failure, such as one of the numbers below. The step then fails, and its error names
+ * the operator. */
 #define SLUICE_KERNEL_ENDLESS 1001   /* a loop would exceed its limit of iterations */
 #define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent found in the data is above its bound */

@@ -26,7 +26,7 @@
 namespace sluice {
 
 enum class EvictionPolicy : uint8_t {
-  CostAware,         ///< Weighs the copies that an eviction causes later against the time that it makes wait now.
+  CostAware,         ///< Weighs the copies that an eviction causes later against the waiting time that it causes now.
   Belady,            ///< Evicts the tensor with the furthest next use.
   EarliestAvailable, ///< Evicts the tensor whose address range becomes free first: when its copy out has ended.
   LeastRecentlyUsed,
