@@ -32,6 +32,11 @@ static void nameThePorts(func::FuncOp function) {
 }
 
 Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::string &path) {
+  // A pipe would hang the open.
+  std::error_code error;
+  if (const auto type = std::filesystem::status(path, error).type();
+      type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::socket)
+    return makeError(ErrorCode::InvalidInput, "'", path, "' is not a regular file, give a file with IR");
   const FirstError problem(&context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module) {

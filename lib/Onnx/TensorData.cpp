@@ -49,7 +49,7 @@ Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string
       return makeError(ErrorCode::InvalidInput, what, " has the negative dimension ", dim);
     empty |= dim == 0;
     if (__builtin_mul_overflow(bound, dim ? dim : 1, &bound) || bound > INT64_MAX / 16)
-      return makeError(ErrorCode::InvalidInput, what, " has more elements than 64 bits can count");
+      return makeError(ErrorCode::InvalidInput, what, " has more than 2^59 elements");
   }
   return empty ? 0 : bound;
 }

@@ -15,7 +15,7 @@ RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.g
 ArrayRef<int64_t> shapeOf(Value value) { return tensorType(value).getShape(); }
 Type elementTypeOf(Value value) { return tensorType(value).getElementType(); }
 
-Type elementTypeFromOnnx(MLIRContext *context, int32_t onnxType) {
+Type elementTypeFromOnnx(MLIRContext *context, int64_t onnxType) {
   auto integer = [&](unsigned width, IntegerType::SignednessSemantics sign = IntegerType::Signless) {
     return IntegerType::get(context, width, sign);
   };

@@ -25,7 +25,7 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
 mlir::Type elementTypeOf(mlir::Value value);
 /// The dialect's type for an ONNX element type; null where the dialect has no such type.
-mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int32_t onnxType);
+mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int64_t onnxType);
 /// The inverse of elementTypeFromOnnx; onnxtype::Undefined where ONNX has no such type.
 int32_t elementTypeToOnnx(mlir::Type elementType);
 

@@ -47,10 +47,11 @@ auto BackingFile::cannot(const char *what, int64_t offset, int64_t bytes, const 
 }
 
 Result<std::unique_ptr<BackingFile>> BackingFile::open(const std::string &path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Non-blocking, so that a pipe without a writer cannot hang the open.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info = {};
-  if (fd < 0 || fstat(fd, &info) != 0) {
-    const std::string why = std::strerror(errno);
+  if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    const std::string why = info.st_mode == 0 ? std::strerror(errno) : "it is not a regular file";
     if (fd >= 0)
       close(fd);
     return failure("cannot read '", path, "': ", why, ", give a directory that sluice compile wrote");

@@ -27,7 +27,8 @@ constexpr size_t kMaxManifestBytes = size_t(16) << 20;
 
 class File {
 public:
-  explicit File(const std::string &path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  // Non-blocking, so that a pipe without a writer cannot hang the open.
+  explicit File(const std::string &path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {
     if (fd >= 0)
       close(fd);

@@ -163,9 +163,12 @@ static tl::unexpected<Error> ioError(std::string_view what, const std::string &p
 }
 
 Expected<std::string> readFile(const std::string &path, int64_t maxBytes) {
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe without a writer is empty, and does not hang the open; of one with a writer all is read.
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0)
     return ioError("cannot open", path);
+  if (::fcntl(file.fd, F_SETFL, 0) != 0)
+    return ioError("cannot read", path);
   struct stat info;
   if (::fstat(file.fd, &info) != 0)
     return ioError("cannot read", path);

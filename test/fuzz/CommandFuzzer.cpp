@@ -70,8 +70,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<char *> pointers;
   for (std::string &argument : arguments)
     pointers.push_back(argument.data());
-  const int code = driver::runTool(
-      app, [&] { return acts && action ? action() : Status(); }, static_cast<int>(pointers.size()), pointers.data());
+  auto act = [&] {
+    Status status = acts && action ? action() : Status();
+    if (!status && status.error().code == ErrorCode::Internal)
+      std::abort();
+    return status;
+  };
+  const int code = driver::runTool(app, act, static_cast<int>(pointers.size()), pointers.data());
   if (code < 0 || code > 2)
     std::abort();
   if (acts)

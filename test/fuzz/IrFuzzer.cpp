@@ -109,6 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t number = 0;
   if (line.consume_front("// options: "))
     std::from_chars(line.begin(), line.end(), number);
-  (void)fuzz::compileToObjects(fuzz::fileWith("fuzz.mlir", text), fuzz::optionsOf(number));
+  if (const Status compiled = fuzz::compileToObjects(fuzz::fileWith("fuzz.mlir", text), fuzz::optionsOf(number));
+      !compiled)
+    fuzz::abortOnBug(compiled.error());
   return 0;
 }

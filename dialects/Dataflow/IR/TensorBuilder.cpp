@@ -21,8 +21,11 @@ RankedTensorType TensorBuilder::type(Type elementType, ArrayRef<int64_t> dims) {
   // Bytes and sums of a few such counts stay within 64 bits.
   int64_t bound = 1;
   for (int64_t extent : dims)
-    if (extent < 0 || llvm::MulOverflow(bound, std::max<int64_t>(extent, 1), bound) || bound > INT64_MAX / 16) {
-      whyNot = "its result has more elements than 64 bits can count";
+    if (extent < 0) {
+      llvm::raw_string_ostream(whyNot) << "its result has the negative extent " << extent;
+      return nullptr;
+    } else if (llvm::MulOverflow(bound, std::max<int64_t>(extent, 1), bound) || bound > INT64_MAX / 16) {
+      whyNot = "its result has more than 2^59 elements";
       return nullptr;
     }
   return RankedTensorType::get(dims, elementType);

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Opsets.h"
 
+#include "lib/Onnx/Schemas.h"
 #include "sluice/Support/Text.h"
 
 #include <onnx/defs/schema.h>
@@ -26,15 +27,8 @@ struct Versions {
   int64_t from = 0, to = 0;
 };
 
-/// The newest version of a domain that the ONNX library has definitions of; 0: none.
-int64_t newestKnown(const std::string &domain) {
-  const auto &ranges = ::onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-  auto found = ranges.find(domain);
-  return found == ranges.end() ? 0 : found->second.second;
-}
-
 bool hasChanged(const std::string &type, const Versions &versions) {
-  if (versions.to > newestKnown(versions.domain))
+  if (versions.to > newestKnownVersion(versions.domain))
     return true;
   const auto *before = ::onnx::OpSchemaRegistry::Schema(type, static_cast<int>(versions.from), versions.domain);
   const auto *after = ::onnx::OpSchemaRegistry::Schema(type, static_cast<int>(versions.to), versions.domain);
@@ -97,7 +91,7 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
                      versions.domain.empty() ? "ai.onnx" : excerpt(versions.domain), "', and '", excerpt(node.type),
                      "' ", why, ", convert one of the models with onnx.version_converter");
   };
-  if (const int64_t known = newestKnown(versions.domain); versions.to > known)
+  if (const int64_t known = newestKnownVersion(versions.domain); versions.to > known)
     return refuse(*changed,
                   known ? concat("may differ between these versions: definitions up to version ", known, " are known")
                         : std::string("may differ between these versions"));

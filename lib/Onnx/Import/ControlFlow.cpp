@@ -158,6 +158,10 @@ Status GraphImporter::importLoop(const ::onnx::NodeProto &node, ArrayRef<Value> 
     for (int i = 0; i < stacked; ++i)
       stacks[i].push_back(results[1 + carried + i]);
     ++unrolledNodes; // An empty body ends too.
+    // The program has a growing sequence once for each iteration.
+    constexpr int64_t kElementsOfNode = 64;
+    for (Value value : state)
+      unrolledNodes += isList(value) ? static_cast<int64_t>(elementsOf(value).size()) / kElementsOfNode : 0;
   }
   for (SmallVector<Value> &stack : stacks) {
     if (stack.empty()) {

@@ -16,7 +16,11 @@ using namespace sluice::dataflow;
 namespace sluice::onnximport {
 
 Value splitHeads(NodeContext &node, Value x, int64_t heads) {
-  if (!x || heads < 1 || rankOf(x) != 3 || shapeOf(x)[2] % heads != 0) {
+  if (x && heads < 1) {
+    (void)node.invalid("its number of heads is " + Twine(heads) + " and must be at least 1");
+    return {};
+  }
+  if (!x || rankOf(x) != 3 || shapeOf(x)[2] % heads != 0) {
     (void)node.invalid("an operand must have 3 dimensions, the last one a multiple of the " + Twine(heads) + " heads");
     return {};
   }
@@ -189,7 +193,7 @@ LogicalResult attention(NodeContext &node) {
   Value biased = *bias ? node.add(capped, *bias) : capped;
   Type precision = type;
   if (int64_t number = node.integerOr("softmax_precision", 0))
-    precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
+    precision = elementTypeFromOnnx(node.context(), number);
   if (!precision || !isa<FloatType>(precision) || !biased)
     return node.invalid(
         "its softmax_precision must be a floating-point type, and its mask must broadcast to the scores");
@@ -230,7 +234,7 @@ LogicalResult flexAttention(NodeContext &node) {
   Value scores = node.matmul(scaledQuery, scaledKey, false, true);
   Type precision = type.isF64() ? type : Float32Type::get(node.context());
   if (int64_t number = node.integerOr("softmax_precision", 0))
-    precision = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
+    precision = elementTypeFromOnnx(node.context(), number);
   if (!precision || !isa<FloatType>(precision))
     return node.invalid("its softmax_precision must be a floating-point type");
   auto modified = [&](StringRef name, Value x) -> FailureOr<Value> {

@@ -240,7 +240,7 @@ LogicalResult eyeLike(NodeContext &node) {
     return node.invalid("its input must be a matrix");
   Type type = elementTypeOf(x);
   if (node.find("dtype"))
-    type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", 0)));
+    type = elementTypeFromOnnx(node.context(), node.integerOr("dtype", 0));
   if (!type)
     return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
                             " of ONNX, which is not supported here");

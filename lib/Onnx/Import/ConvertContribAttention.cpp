@@ -463,8 +463,14 @@ FailureOr<Grouped> readGrouped(NodeContext &node) {
   const int64_t heads = node.integerOr("num_heads", 0), keyHeads = node.integerOr("kv_num_heads", 0);
   Value query = node.input(0);
   // More heads than elements would overflow their sum.
-  if (rankOf(query) != 3 || heads < 1 || heads > shapeOf(query)[2] || keyHeads < 1 || heads % keyHeads != 0)
-    return node.invalid("its query must have 3 dimensions, and its num_heads must be a multiple of its kv_num_heads");
+  if (rankOf(query) != 3)
+    return node.invalid("its query must have 3 dimensions and has " + Twine(rankOf(query)));
+  if (heads < 1 || heads > shapeOf(query)[2])
+    return node.invalid("its num_heads is " + Twine(heads) + " and must be from 1 to the last extent of its query, " +
+                        Twine(shapeOf(query)[2]));
+  if (keyHeads < 1 || heads % keyHeads != 0)
+    return node.invalid("its num_heads, " + Twine(heads) + ", must be a multiple of its kv_num_heads, " +
+                        Twine(keyHeads));
   Grouped read;
   if (!node.has(1)) {
     const int64_t size = shapeOf(query)[2] / (heads + 2 * keyHeads);

@@ -195,7 +195,7 @@ LogicalResult castTo(NodeContext &node, Type type) {
 LogicalResult cast(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  auto to = static_cast<int32_t>(node.integerOr("to", 0));
+  const int64_t to = node.integerOr("to", 0);
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
     return node.unsupported("it casts to element type " + Twine(to) + " of ONNX, which is not supported");
@@ -211,7 +211,7 @@ LogicalResult castLike(NodeContext &node) {
 LogicalResult bitCast(NodeContext &node) {
   if (failed(node.require(1)))
     return failure();
-  auto to = static_cast<int32_t>(node.integerOr("to", 0));
+  const int64_t to = node.integerOr("to", 0);
   Type type = elementTypeFromOnnx(node.context(), to);
   if (!type)
     return node.unsupported("it casts to element type " + Twine(to) + " of ONNX, which is not supported");

@@ -195,6 +195,8 @@ LogicalResult gemm(NodeContext &node) {
   const bool transposeA = node.integerOr("transA", 0) != 0, transposeB = node.integerOr("transB", 0) != 0;
   Type type = elementTypeOf(node.input(0));
   double alpha = node.numberOr("alpha", 1), beta = node.numberOr("beta", 1);
+  if (isa<IntegerType>(type) && (alpha != std::floor(alpha) || beta != std::floor(beta)))
+    return node.unsupported("its operands are integers, and 'alpha' or 'beta' is no whole number");
   Value product, addend = node.input(2);
   if (!transposeA)
     product =
@@ -300,7 +302,10 @@ FailureOr<SmallVector<std::string>> einsumTerms(NodeContext &node) {
   SmallVector<std::string> terms;
   for (auto [i, text] : llvm::enumerate(texts)) {
     size_t rank = static_cast<size_t>(rankOf(node.input(i))), shown = text.size() - (text.contains("...") ? 3 : 0);
-    if (shown > rank || (shown < rank && !text.contains("...")) || rank - shown > kMostHidden)
+    if (shown <= rank && rank - shown > kMostHidden)
+      return node.unsupported("'...' of its equation stands for " + Twine(rank - shown) + " dimensions, at most " +
+                              Twine(kMostHidden) + " are supported");
+    if (shown > rank || (shown < rank && !text.contains("...")))
       return node.invalid("a term of its equation has " + Twine(shown) + " letters, and the operand has " +
                           Twine(rank) + " dimensions");
     FailureOr<std::string> letters = spelled(text, rank - shown);
@@ -345,8 +350,8 @@ FailureOr<Term> diagonals(NodeContext &node, Term term) {
       continue;
     Dims shape(shapeOf(term.x)), order, kept;
     if (shape[i] != shape[other])
-      return node.invalid(Twine("the extents of '") + Twine(term.letters[i]) +
-                          "' of its equation differ between operands");
+      return node.invalid(Twine("the letter '") + Twine(term.letters[i]) + "' of its equation stands for the extents " +
+                          Twine(shape[i]) + " and " + Twine(shape[other]) + " of one operand");
     std::string letters;
     for (size_t d = 0; d < shape.size(); ++d)
       if (d != i && d != other) {

@@ -36,6 +36,11 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
   Value picked = node.create<GatherElementsOp>({logProbability, node.reshape(target, column)}, node.integer("axis", 1));
   Value loss = node.unary(UnaryKind::neg, node.reshape(picked, shapeOf(target)));
   Value factor;
+  if (weight && shapeOf(weight) != ArrayRef<int64_t>(shapeOf(logProbability)[1])) {
+    (void)node.invalid("its weight must have one element for each of the " + Twine(shapeOf(logProbability)[1]) +
+                       " classes");
+    return {};
+  }
   if (weight)
     factor = node.create<GatherOp>({weight, target}, node.integer("axis", 0));
   if (ignored) {

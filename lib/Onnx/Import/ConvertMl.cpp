@@ -139,9 +139,9 @@ LogicalResult tfIdfVectorizer(NodeContext &node) {
   if (grams != static_cast<int64_t>(places->size()))
     return node.invalid("it has " + Twine(places->size()) + " ngram_indexes for " + Twine(grams) +
                         " n-grams, one for each is needed");
-  int64_t columns = *llvm::max_element(*places) + 1;
-  if (*llvm::min_element(*places) < 0 || columns > kMost * kMost)
+  if (*llvm::min_element(*places) < 0 || *llvm::max_element(*places) >= kMost * kMost)
     return node.invalid("its ngram_indexes are out of range");
+  const int64_t columns = *llvm::max_element(*places) + 1;
   Value all = node.concat(counts, 1);
   std::string mode = node.stringOr("mode", "");
   if (mode == "IDF" || mode == "TFIDF") {

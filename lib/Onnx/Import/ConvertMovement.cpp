@@ -293,7 +293,7 @@ LogicalResult split(NodeContext &node) {
   return node.results(results);
 }
 
-/// numpy's basic slicing.
+/// numpy's basic slicing, but for starts of negative steps.
 LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int64_t> ends,
                       std::optional<Dims> givenAxes, std::optional<Dims> givenSteps) {
   Value x = node.input(0);
@@ -320,7 +320,8 @@ LogicalResult sliceBy(NodeContext &node, ArrayRef<int64_t> starts, ArrayRef<int6
       start = std::clamp<int64_t>(start, 0, extent);
       span = std::clamp<int64_t>(end, 0, extent) - start;
     } else {
-      start = std::clamp<int64_t>(start, -1, extent - 1);
+      // Other than numpy's, a start before the first element is the first element.
+      start = extent > 0 ? std::clamp<int64_t>(start, 0, extent - 1) : -1;
       span = start - std::clamp<int64_t>(end, -1, extent - 1);
     }
     dims[axis] = span <= 0 ? 0 : (span - 1) / std::abs(step) + 1;
@@ -385,7 +386,9 @@ LogicalResult padBy(NodeContext &node, ArrayRef<int64_t> pads, ArrayRef<int64_t>
       continue;
     int64_t most = *mode == PadMode::reflect ? extent - 1 : limit;
     if (extent == 0 || std::max(before, after) > most)
-      return node.unsupported("its " + node.stringOr("mode", "constant") + " padding is larger than its input");
+      return node.unsupported("its padding of " + Twine(std::max(before, after)) + " elements in mode '" +
+                              node.stringOr("mode", "constant") + "' exceeds the " + Twine(extent == 0 ? 0 : most) +
+                              " that dimension " + Twine(axis) + " allows");
   }
   if (!node.keepsAll() && ArrayRef<int64_t>(dims) == shapeOf(x) &&
       llvm::all_of(low, [](int64_t one) { return one == 0; }))
@@ -522,6 +525,8 @@ LogicalResult reverseSequence(NodeContext &node) {
   if (*batch == *time || shapeOf(lengths) != ArrayRef<int64_t>(shapeOf(x)[*batch]))
     return node.invalid("its sequence_lens must have one length for each element of the batch, and its batch_axis and "
                         "time_axis must differ");
+  if (failed(node.limit(lengths, AllowedIndices{0, shapeOf(x)[*time], std::nullopt})))
+    return failure();
   Dims along(rankOf(x), 1);
   along[*batch] = shapeOf(x)[*batch];
   Type index = node.mlir().getI64Type();

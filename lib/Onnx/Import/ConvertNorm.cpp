@@ -124,13 +124,14 @@ LogicalResult batchNormalization(NodeContext &node) {
     return trainBatchNormalization(node);
   if (node.opset >= 14 && node.integerOr("training_mode", 0) != 0)
     return batchStatistics(node);
-  if (node.integerOr("training_mode", 0) != 0 || (node.opset < 7 && node.integerOr("is_test", 0) == 0))
-    return node.unsupported("it is in training mode, which is supported only in training steps (--train)");
+  if (node.opset < 7 && node.integerOr("is_test", 0) == 0)
+    return node.unsupported("it is in training mode, because its attribute 'is_test' is not 1");
   if (node.opset < 9 && node.integerOr("spatial", 1) == 0)
     return node.unsupported("its attribute 'spatial' is 0, only 1 is supported");
   for (int i = 1; i < 5; ++i)
     if (node.wantsOutput(i))
-      return node.unsupported("it returns running statistics, which is supported only in training mode");
+      return node.unsupported("its output " + Twine(i) +
+                              " has statistics of training, which are supported from opset " + "14 on");
   // Parameters may be wider than half-precision data.
   Type type = elementTypeOf(node.input(0));
   SmallVector<Value> operands{node.input(0)};
@@ -160,7 +161,7 @@ LogicalResult layerNormalization(NodeContext &node) {
   if (!y || (!node.wantsOutput(1) && !node.wantsOutput(2)))
     return node.result(y);
   // The statistics are in the type the node computes in: float, unless it says otherwise.
-  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
+  Type type = elementTypeFromOnnx(node.context(), node.integerOr("stash_type", 1));
   if (!type || !isa<FloatType>(type))
     return node.invalid("its stash_type must be a floating-point type");
   Standardised statistics = standardise(node, node.cast(x, type), trailingAxes(*axis, rankOf(x)), epsilon);
@@ -175,7 +176,7 @@ LogicalResult rmsNormalization(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.integerOr("axis", -1), rankOf(x));
   if (failed(axis))
     return failure();
-  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("stash_type", 1)));
+  Type type = elementTypeFromOnnx(node.context(), node.integerOr("stash_type", 1));
   if (!type || !isa<FloatType>(type))
     return node.invalid("its stash_type must be a floating-point type");
   Value wide = node.cast(x, type);

@@ -160,7 +160,7 @@ LogicalResult dequantizeLinear(NodeContext &node) {
     return failure();
   Value y = dequantize(node, node.input(0), {node.input(1), node.input(2)}, grain->axis, grain->block);
   if (int64_t type = node.integerOr("output_dtype", 0)) {
-    Type wanted = elementTypeFromOnnx(node.context(), static_cast<int32_t>(type));
+    Type wanted = elementTypeFromOnnx(node.context(), type);
     if (!wanted)
       return node.unsupported("its output_dtype is element type " + Twine(type) + " of ONNX, which is not supported");
     y = node.cast(y, wanted);
@@ -289,8 +289,7 @@ LogicalResult quantizeLinear(NodeContext &node) {
     return failure();
   int64_t number = node.integerOr("output_dtype", 0);
   Type type = node.has(2) ? elementTypeOf(node.input(2))
-                          : elementTypeFromOnnx(node.context(), number ? static_cast<int32_t>(number)
-                                                                       : static_cast<int32_t>(onnxtype::UInt8));
+                          : elementTypeFromOnnx(node.context(), number ? number : onnxtype::UInt8);
   if (!type || (!isa<IntegerType>(type) && !isSmallFloat(type)))
     return node.unsupported(
         "it quantizes to a type other than integers and floats of at most 8 bits, which is not supported");

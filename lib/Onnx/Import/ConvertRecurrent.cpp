@@ -103,7 +103,12 @@ LogicalResult Unroller::readSizes() {
   gates = cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1;
   directions = shapeOf(node.input(1))[0];
   hidden = shapeOf(node.input(2))[hasBytes ? 1 : 2];
-  std::string direction = node.stringOr("direction", "forward");
+  const std::string direction = node.stringOr("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    return node.invalid("its direction is '" + direction + "', ONNX defines 'forward', 'reverse' and 'bidirectional'");
+  if (const int64_t size = node.integerOr("hidden_size", hidden); size != hidden)
+    return node.invalid("its hidden_size is " + Twine(size) + " and its recurrence weights have " + Twine(hidden) +
+                        " hidden values");
   if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || hidden > (int64_t(1) << 40))
     return node.invalid("the shapes of its weights do not match its input, hidden size and direction");
   auto isWeight = [&](Value weight, int64_t depth) {

@@ -334,8 +334,8 @@ LogicalResult splitToSequence(NodeContext &node) {
     if (rankOf(node.input(1)) == 0) {
       // Parts of one size, the last as large as what is left.
       int64_t size = sizes.front();
-      if (size > 0 && extent / size >= kMostParts)
-        return tooMany(extent / size);
+      if (const Count count = size > 0 ? (Count(extent) + size - 1) / size : Count(); count > kMostParts)
+        return tooMany(count);
       sizes.clear();
       for (int64_t left = extent; size > 0 && left > 0; left -= size)
         sizes.push_back(std::min(size, left));

@@ -152,7 +152,8 @@ Value matrixOf(NodeContext &node, const Transform &transform, Type type) {
 Value transformAlong(NodeContext &node, Value x, int64_t axis, const Transform &transform) {
   if (transform.length < 1 || transform.length > kMostEntries ||
       Count(transform.length) * std::max<int64_t>(transform.given, 1) > kMostEntries / 4) {
-    (void)node.unsupported("its transform has " + Twine(transform.length) + " elements, which is too many");
+    (void)node.unsupported("its transform has " + Twine(transform.length) + " elements of " + Twine(transform.given) +
+                           " values, and the product of both numbers must be from 1 to " + Twine(kMostEntries / 4));
     return {};
   }
   const int64_t rank = rankOf(x);
@@ -460,7 +461,7 @@ LogicalResult melWeightsOfStep(NodeContext &node, Type type) {
 LogicalResult melWeightMatrix(NodeContext &node) {
   if (failed(node.require(5)))
     return failure();
-  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
+  Type type = elementTypeFromOnnx(node.context(), node.integerOr("output_datatype", 1));
   if (!type)
     return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
                             " of ONNX, which is not supported here");
@@ -518,7 +519,7 @@ LogicalResult cosineWindow(NodeContext &node, double a, double b, double c) {
   if (count < 0 || count > kMostEntries)
     return node.invalid("its size must be one number from 0 to " + Twine(kMostEntries));
   const bool isPeriodic = node.integerOr("periodic", 1) != 0;
-  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("output_datatype", 1)));
+  Type type = elementTypeFromOnnx(node.context(), node.integerOr("output_datatype", 1));
   if (!type)
     return node.unsupported("its output_datatype is element type " + Twine(node.integerOr("output_datatype", 1)) +
                             " of ONNX, which is not supported here");
@@ -574,7 +575,7 @@ FailureOr<RandomResult> randomResult(NodeContext &node) {
     result.dims = node.integersAt("shape").value_or(Dims());
   }
   if (int64_t number = node.integerOr("dtype", 0))
-    result.type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(number));
+    result.type = elementTypeFromOnnx(node.context(), number);
   if (!result.type)
     return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
                             " of ONNX, which is not supported here");
@@ -641,7 +642,7 @@ LogicalResult multinomial(NodeContext &node) {
   Value noise = node.unary(UnaryKind::log, node.add(node.unary(UnaryKind::neg, draw), tiny));
   Value scores = node.sub(node.reshape(logits, {rows, 1, classes}), noise);
   Value drawn = node.create<ArgReduceOp>({scores}, {node.integer("axis", 2), node.flag("keep_dims", false)});
-  Type type = elementTypeFromOnnx(node.context(), static_cast<int32_t>(node.integerOr("dtype", onnxtype::Int32)));
+  Type type = elementTypeFromOnnx(node.context(), node.integerOr("dtype", onnxtype::Int32));
   if (!type)
     return node.unsupported("its dtype is element type " + Twine(node.integerOr("dtype", 0)) +
                             " of ONNX, which is not supported here");

@@ -325,8 +325,10 @@ LogicalResult maxUnpool(NodeContext &node) {
     return failure();
   Dims pooled(shapeOf(x).take_front(2));
   for (size_t i = 0; i < kernel->size(); ++i)
-    pooled.push_back((shapeOf(x)[2 + i] - 1) * windows->strides[i] + (*kernel)[i] - windows->padsLow[i] -
+    pooled.push_back((Count(shapeOf(x)[2 + i]) - 1) * windows->strides[i] + (*kernel)[i] - windows->padsLow[i] -
                      windows->padsHigh[i]);
+  if (llvm::any_of(pooled, [](int64_t dim) { return dim >= kExtentLimit; }))
+    return node.invalid("an extent of its result is not below 2^30");
   // Indices count in the shape that was pooled, which the result may exceed.
   Dims result = pooled;
   SmallVector<NodeContext::Size> sizes;
@@ -342,14 +344,17 @@ LogicalResult maxUnpool(NodeContext &node) {
     for (const NodeContext::Size &size : sizes)
       result.push_back(size.room);
   }
-  if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }) ||
-      llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
+  if (llvm::any_of(pooled, [](int64_t dim) { return dim < 1; }))
+    return node.invalid("its pads remove all elements of the result");
+  if (result.size() != pooled.size() || llvm::any_of(result, [](int64_t dim) { return dim < 1; }))
     return node.invalid("its output_shape does not match the shape of its input");
   Count total = 1;
   for (int64_t dim : pooled)
     total *= dim;
   if (total.isSaturated())
     return node.invalid("its result is too large");
+  if (failed(node.limit(node.input(1), AllowedIndices{0, total - 1, std::nullopt})))
+    return failure();
   Type type = elementTypeOf(x);
   int64_t count = elementCount(x.getType());
   Value flat = node.create<ScatterElementsOp>(

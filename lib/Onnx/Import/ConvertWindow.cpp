@@ -28,7 +28,7 @@ FailureOr<Windows> windowAttributes(NodeContext &node, ArrayRef<int64_t> kernel)
     if (kernel[i] < 1 || windows.strides[i] < 1 || windows.dilations[i] < 1 || kernel[i] >= kExtentLimit ||
         windows.strides[i] >= kExtentLimit || windows.dilations[i] >= kExtentLimit)
       return node.invalid("each extent of its kernel, stride and dilation must be at least 1 and below 2^30");
-    if (std::abs(pads[i]) >= kExtentLimit || std::abs(pads[rank + i]) >= kExtentLimit)
+    if (std::max(pads[i], pads[rank + i]) >= kExtentLimit)
       return node.invalid("its padding must be below 2^30");
     if (pads[i] < 0 || pads[rank + i] < 0)
       return node.unsupported("its padding is negative");
@@ -185,7 +185,11 @@ LogicalResult convTranspose(NodeContext &node) {
   std::optional<Dims> wanted = node.integersAt("output_shape");
   if (wanted && wanted->size() == rank + 2)
     wanted->erase(wanted->begin(), wanted->begin() + 2);
-  std::string autoPad = node.stringOr("auto_pad", "NOTSET");
+  const std::string autoPad = node.stringOr("auto_pad", "NOTSET");
+  if (autoPad != "NOTSET" && autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER" && autoPad != "VALID")
+    return node.invalid("its auto_pad is '" + autoPad + "', ONNX defines NOTSET, SAME_UPPER, SAME_LOWER and VALID");
+  if (const std::optional<Dims> given = node.integersAt("kernel_shape"); given && ArrayRef<int64_t>(*given) != kernel)
+    return node.invalid("its kernel_shape differs from the shape of its weight");
   if (extra.size() != rank || (wanted && wanted->size() != rank))
     return node.invalid("its output_padding and output_shape must have one value for each spatial dimension");
   int64_t channels;

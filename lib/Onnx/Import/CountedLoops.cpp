@@ -226,8 +226,7 @@ private:
   static bool keepsSmall(const ::onnx::NodeProto &cast) {
     return llvm::any_of(cast.attribute(), [](const ::onnx::AttributeProto &attribute) {
       return attribute.name() == "to" &&
-             llvm::is_contained({onnxtype::Float, onnxtype::Double, onnxtype::Int64, onnxtype::Int32},
-                                static_cast<int32_t>(attribute.i()));
+             llvm::is_contained({onnxtype::Float, onnxtype::Double, onnxtype::Int64, onnxtype::Int32}, attribute.i());
     });
   }
 

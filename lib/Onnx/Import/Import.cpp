@@ -8,6 +8,7 @@
 #include "LiveNodes.h"
 #include "Ranges.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "lib/Onnx/Schemas.h"
 
 #include "dialects/Dataflow/Evaluate/Evaluate.h"
 #include "sluice/Support/Units.h"
@@ -445,18 +446,17 @@ NodeContext GraphImporter::contextOf(const ::onnx::NodeProto &node, ArrayRef<Val
 Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorEntry &entry, ArrayRef<Value> inputs) {
   if (!entry.takesLists && !llvm::all_of(inputs, [](Value value) { return !value || isTensor(value); }))
     return malformed(node, "one of its operands is a sequence, or an optional without a value, instead of a tensor");
+  if (const std::string unknown = unknownAttribute(node, opsetOf(node)); !unknown.empty())
+    return malformed(node, concat("its operator has no attribute '", excerpt(unknown), "' in opset ", opsetOf(node)));
   nextPart();
   NodeContext converted = contextOf(node, inputs);
   const bool isConverted = succeeded(entry.convert(converted));
   if (!converted.mistyped.empty())
     return malformed(node, converted.mistyped);
   if (!isConverted) {
-    if (!converted.isUnsupported && llvm::any_of(inputs, [](Value value) {
-          return value && isTensor(value) && dataflow::isString(elementTypeOf(value));
-        })) {
-      converted.isUnsupported = true;
-      converted.reason = "its operand holds strings, which this operator does not accept here: " + converted.reason;
-    }
+    for (auto [i, value] : llvm::enumerate(inputs))
+      if (value && isTensor(value) && dataflow::isString(elementTypeOf(value)) && forbidsText(node, opsetOf(node), i))
+        return malformed(node, concat("its input ", i, " holds strings, which its operator does not take"));
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);
       return {};

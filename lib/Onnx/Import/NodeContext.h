@@ -193,7 +193,7 @@ public:
     std::string defined;
     for (const auto &[known, choice] : choices)
       defined += (defined.empty() ? "'" : ", '") + known.str() + "'";
-    return invalid("its " + name + " is '" + text + "', ONNX defines " + defined);
+    return invalid("its " + name + " is '" + text + "', supported are " + defined);
   }
   std::optional<Dims> integersAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<std::string>> stringsAt(llvm::StringRef name) const;

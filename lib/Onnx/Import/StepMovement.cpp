@@ -468,7 +468,7 @@ std::pair<Value, Value> placesOf(NodeContext &node, const FoundSlice &slice, int
   Value start = place(slice.start), end = place(slice.end), positions = positionsIn(node, extent);
   auto span = [&](bool isForwards) {
     const int64_t low = isForwards ? 0 : -1, high = isForwards ? extent : extent - 1;
-    Value from = step.clamp(start, low, high), to = step.clamp(end, low, high);
+    Value from = step.clamp(start, std::min<int64_t>(0, high), high), to = step.clamp(end, low, high);
     Value distance = isForwards ? node.sub(to, from) : node.sub(from, to), zero = step.scalar(0);
     return std::pair(from, node.binary(BinaryKind::max, distance, zero));
   };

@@ -278,7 +278,7 @@ TEST_CASE("Initializer sizes are checked", "[onnx]") {
     tensor->clear_dims();
     for (int i = 0; i < 8; ++i)
       tensor->add_dims(int64_t(1) << 40);
-    CHECK_THAT(messageOf(openProto(proto)), Contains("more elements than 64 bits can count"));
+    CHECK_THAT(messageOf(openProto(proto)), Contains("more than 2^59 elements"));
   }
   SECTION("overflow hidden behind a zero") {
     tensor->clear_dims();

@@ -300,7 +300,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
       if (i != axis && type.getDimSize(i) != shape[i])
         return emitOptionalError(loc, "concat operands differ in dimension ", i, ": ", shape[i], " and ",
                                  type.getDimSize(i));
-    shape[axis] += type.getDimSize(axis);
+    if (llvm::AddOverflow(shape[axis], type.getDimSize(axis), shape[axis]))
+      return emitOptionalError(loc, "concat operands have more elements along axis ", axis, " than 64 bits can count");
   }
   results.push_back(RankedTensorType::get(shape, first.getElementType()));
   return success();
