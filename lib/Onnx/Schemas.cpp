@@ -39,7 +39,8 @@ bool forbidsText(const ::onnx::NodeProto &node, int64_t version, size_t input) {
     return false;
   // The last input may be repeated.
   const auto &formal = schema->inputs()[std::min(input, schema->inputs().size() - 1)];
-  return std::none_of(formal.getTypes().begin(), formal.getTypes().end(),
+  const auto &types = formal.GetTypes();
+  return std::none_of(types.begin(), types.end(),
                       [](const std::string *type) { return type->find("tensor(string)") != std::string::npos; });
 }
 

@@ -202,8 +202,14 @@ Expected<BarrierProblem> recordedProblem(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(JsonReader common, report.member("common"));
   SLUICE_ASSIGN_OR_RETURN(problem.durationNs, common.integer("durationNs"));
   SLUICE_ASSIGN_OR_RETURN(problem.retestNs, report.integer("retestNs"));
+  if (problem.retestNs < 0)
+    return makeError(ErrorCode::InvalidInput, "the time between two tests is ", problem.retestNs, " ns, '", path,
+                     "', give a report of sluice run --barrier");
   SLUICE_ASSIGN_OR_RETURN(JsonReader ranks, report.member("ranks"));
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, ranks.elements());
+  if (elements.empty())
+    return makeError(ErrorCode::InvalidInput, "the report has no ranks, '", path,
+                     "', give a report of sluice run --barrier");
   constexpr int64_t kMost = 1'000'000'000'000'000;
   double waitedNs = 0, failed = 0;
   for (const JsonReader &rank : elements) {
@@ -227,6 +233,9 @@ Expected<BarrierProblem> recordedProblem(const std::string &path) {
     RecordedWorker worker;
     worker.startNs = std::max<int64_t>(passNs[0] - waitNs[0], 0);
     for (size_t i = 0; i < passNs.size(); ++i) {
+      if (pushNs[i] < passNs[i] || (i > 0 && passNs[i] < pushNs[i - 1]))
+        return makeError(ErrorCode::InvalidInput, "step ", i, " of the rank ends before it begins, or begins before ",
+                         "the step before it ends, ", rank.where(), ", give a report of sluice run --barrier");
       worker.stepsNs.push_back(std::max<int64_t>(pushNs[i] - passNs[i], 1));
       if (tests[i] > 1) {
         waitedNs += static_cast<double>(waitNs[i]);
@@ -360,7 +369,8 @@ void addBarriersCommand(CLI::App &app, Action &action) {
       ->type_name("TIME");
   addSetting("--exchange", options->exchange,
              "exchange of updates: free (takes no time), server (sharded parameter server) or peers")
-      ->check(driver::oneOf({"free", "server", "peers"}));
+      ->check(driver::oneOf({"free", "server", "peers"}))
+      ->excludes(fromRun);
   addSetting("--machine", options->machine, "machine whose links carry the updates: a preset or a machine file");
   addSetting("--bytes", options->bytes, "size of the model, and of an update")->type_name("SIZE");
   addSetting("--shards", options->shards, "number of shards of the parameter server");

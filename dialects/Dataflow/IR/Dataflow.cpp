@@ -442,6 +442,26 @@ void reportMissingModel(Operation *op, StringRef interface) {
   llvm::report_fatal_error("operator '" + Twine(op->getName().getStringRef()) + "' does not implement " + interface +
                            ", register the dialect by registerDataflow()");
 }
+/// As mlir::detail::verifyInferredResultTypes(), which adds a second error that says nothing more.
+LogicalResult verifyInferredTypes(Operation *op) {
+  auto infer = [&](std::optional<Location> location) {
+    SmallVector<Type> types(op->getResultTypes());
+    return cast<InferTypeOpInterface>(op).refineReturnTypes(op->getContext(), location, op->getOperands(),
+                                                            op->getRawDictionaryAttrs(), op->getPropertiesStorage(),
+                                                            op->getRegions(), types);
+  };
+  if (succeeded(infer(std::nullopt)))
+    return success();
+  bool isReported = false;
+  {
+    const ScopedDiagnosticHandler pass(op->getContext(), [&](Diagnostic &) {
+      isReported = true;
+      return failure();
+    });
+    (void)infer(op->getLoc());
+  }
+  return isReported ? failure() : op->emitOpError("failed to infer returned types");
+}
 Count totalElements(TypeRange types) {
   Count total;
   for (Type type : types)

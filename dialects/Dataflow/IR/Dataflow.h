@@ -86,12 +86,16 @@ class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
 template <typename OpTy>
 class AsCheapAsLoad : public mlir::OpTrait::TraitBase<OpTy, AsCheapAsLoad> {};
 
-/// The trait of operators whose types are inferred. Inference checks the attributes, and their verifiers rely on it.
-/// InferTypeOpInterface would verify the types after them, together with the regions.
+namespace detail {
+llvm::LogicalResult verifyInferredTypes(mlir::Operation *op);
+} // namespace detail
+
+/// The trait of operators whose types are inferred. Inference checks the attributes, and the operators' verifiers rely
+/// on it. InferTypeOpInterface would verify the types after them, together with the regions.
 template <typename OpTy>
 class InferredBeforeVerified : public mlir::OpTrait::TraitBase<OpTy, InferredBeforeVerified> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return mlir::detail::verifyInferredResultTypes(op); }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyInferredTypes(op); }
 };
 
 /// The devices that run an operator by one of its rules.

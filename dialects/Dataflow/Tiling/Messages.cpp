@@ -5,7 +5,8 @@
 //
 // A message between two groups of ranks goes in equal parts along its first dimension: each rank exchanges its part
 // with the rank at its position in the other group (the scatter and gather of Narayanan et al., 2021, section 4.1). A
-// message that does not divide goes whole. ProgramOperator::isMessage fixes the rules, so that both ends agree.
+// message that does not divide goes whole. messageRules() fixes the rule of an operator that has a peer, so that both
+// ends agree.
 //
 //===----------------------------------------------------------------------===//
 

@@ -327,7 +327,8 @@ LogicalResult maxUnpool(NodeContext &node) {
   for (size_t i = 0; i < kernel->size(); ++i)
     pooled.push_back((Count(shapeOf(x)[2 + i]) - 1) * windows->strides[i] + (*kernel)[i] - windows->padsLow[i] -
                      windows->padsHigh[i]);
-  if (llvm::any_of(pooled, [](int64_t dim) { return dim >= kExtentLimit; }))
+  constexpr int64_t kMostExtent = int64_t(1) << 30;
+  if (llvm::any_of(pooled, [](int64_t dim) { return dim >= kMostExtent; }))
     return node.invalid("an extent of its result is not below 2^30");
   // Indices count in the shape that was pooled, which the result may exceed.
   Dims result = pooled;

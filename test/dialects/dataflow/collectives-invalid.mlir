@@ -49,7 +49,6 @@ func.func @half(%x: tensor<8xf16>) {
 // -----
 
 func.func @uneven(%x: tensor<6xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{extent 6 of dimension 0 cannot be divided into 4 equal parts}}
   %y = dataflow.reduce_scatter sum %x dim 0 over [4:1] : tensor<6xf32> -> tensor<2xf32>
   return
@@ -58,7 +57,6 @@ func.func @uneven(%x: tensor<6xf32>) {
 // -----
 
 func.func @dim(%x: tensor<6xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{axis 1 is outside rank 1}}
   %y = dataflow.all_gather %x dim 1 over [2:1] : tensor<6xf32> -> tensor<12xf32>
   return
@@ -67,7 +65,6 @@ func.func @dim(%x: tensor<6xf32>) {
 // -----
 
 func.func @large(%x: tensor<4611686018427387904x0xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{dimension 0 is too large when its 4 parts are joined}}
   %y = dataflow.all_gather %x dim 0 over [4:1] : tensor<4611686018427387904x0xf32> -> tensor<0x0xf32>
   return
@@ -76,7 +73,6 @@ func.func @large(%x: tensor<4611686018427387904x0xf32>) {
 // -----
 
 func.func @result(%x: tensor<8xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{inferred type(s) 'tensor<4xf32>' are incompatible with return type(s) of operation 'tensor<2xf32>'}}
   %y = dataflow.shard %x dim 0 over [2:1] : tensor<8xf32> -> tensor<2xf32>
   return
@@ -85,7 +81,6 @@ func.func @result(%x: tensor<8xf32>) {
 // -----
 
 func.func @far(%x: tensor<4xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{needs 5 and 0 elements of its neighbours, which have only 4}}
   %y = dataflow.halo %x dim 0 low 5 high 0 over [2:1] : tensor<4xf32> -> tensor<9xf32>
   return
@@ -102,7 +97,6 @@ func.func @cut() {
 // -----
 
 func.func @few(%x: tensor<1xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{has 2 elements in an uneven dimension for 3 ranks, and each rank needs at least one}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<2>} : tensor<1xf32> -> tensor<2xf32>
   return
@@ -111,7 +105,6 @@ func.func @few(%x: tensor<1xf32>) {
 // -----
 
 func.func @room(%x: tensor<3xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{has extent 3 in dimension 0, and must have the extent of the largest part, 4}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<3xf32> -> tensor<10xf32>
   return
@@ -120,7 +113,6 @@ func.func @room(%x: tensor<3xf32>) {
 // -----
 
 func.func @reach(%x: tensor<4xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{needs 4 and 0 elements of its neighbours, which have only 3}}
   %y = dataflow.halo %x dim 0 low 4 high 0 over [3:1] {uneven = #dataflow.uneven<10>} : tensor<4xf32> -> tensor<8xf32>
   return
@@ -129,7 +121,6 @@ func.func @reach(%x: tensor<4xf32>) {
 // -----
 
 func.func @within(%x: tensor<2xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{exchanges elements between some of the ranks that split an uneven dimension, use the group of all ranks}}
   %y = dataflow.halo %x dim 0 low 1 high 0 over [3:1] {uneven = #dataflow.uneven<10 in [2:3]>} : tensor<2xf32> -> tensor<3xf32>
   return
@@ -138,7 +129,6 @@ func.func @within(%x: tensor<2xf32>) {
 // -----
 
 func.func @one_of_two(%x: tensor<4x6xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{has only one of the attributes 'uneven_split' and 'uneven_join', give both or none}}
   %y = dataflow.all_to_all %x split 1 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<10x2xf32>
   return
@@ -147,7 +137,6 @@ func.func @one_of_two(%x: tensor<4x6xf32>) {
 // -----
 
 func.func @itself(%x: tensor<4x6xf32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{splits and joins the same uneven dimension, use different dimensions}}
   %y = dataflow.all_to_all %x split 0 join 0 over [3:1] {uneven_join = #dataflow.uneven<10>, uneven_split = #dataflow.uneven<10>} : tensor<4x6xf32> -> tensor<4x6xf32>
   return

@@ -25,7 +25,6 @@ func.func @taps(%x: tensor<1x1x2x2x2x2xf32>, %p: tensor<1x3x4xf32>) {
 // -----
 
 func.func @rois(%x: tensor<2x3x8x9xf32>, %r: tensor<6x5xf32>, %i: tensor<6xi64>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{rois of 'tensor<6x5xf32>' and images of 'tensor<6xi64>' do not match an input}}
   %0 = dataflow.roi_align %x, %r, %i {height = 2 : i64, width = 3 : i64, sampling_ratio = 0 : i64, spatial_scale = 0.5 : f64} : tensor<2x3x8x9xf32>, tensor<6x5xf32>, tensor<6xi64> -> tensor<6x3x2x3xf32>
   return
@@ -50,7 +49,6 @@ func.func @window(%x: tensor<2x3x8x9xf32>) {
 // -----
 
 func.func @boxes(%b: tensor<2x7x3xf32>, %s: tensor<2x3x7xf32>, %n: tensor<i64>, %o: tensor<f32>) {
-  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{scores of 'tensor<2x3x7xf32>' do not match boxes of 'tensor<2x7x3xf32>'}}
   %1:2 = dataflow.non_max_suppression %b, %s, %n, %o {most = 4 : i64} : tensor<2x7x3xf32>, tensor<2x3x7xf32>, tensor<i64>, tensor<f32> -> tensor<24x3xi64>, tensor<i64>
   return

@@ -73,8 +73,7 @@ func.func @interpolation(%x: tensor<4x4xi32>) {
 // -----
 
 func.func @size(%x: tensor<1x2x3xf32>) {
-  // expected-error @+2 {{size is not positive}}
-  // expected-error @+1 {{failed to infer returned types}}
+  // expected-error @+1 {{size is not positive}}
   %0 = dataflow.lrn %x {alpha = 0.0001 : f64, beta = 0.75 : f64, bias = 1.0 : f64, size = 0 : i64} : tensor<1x2x3xf32> -> tensor<1x2x3xf32>
   return
 }
