@@ -356,6 +356,9 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   if (!std::filesystem::exists(path, ignored))
     return makeError(ErrorCode::NotFound, "'", directory, "' has no '", kProgramFileName,
                      "', give an ONNX file or a directory that sluice compile wrote");
+  // A pipe would hang the open.
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return damaged("it is not a regular file");
   const FirstError said(&context);
   ProgramFile file;
   file.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
