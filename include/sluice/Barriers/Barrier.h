@@ -5,9 +5,9 @@
 //
 // A barrier decides when a worker (a rank that trains) may begin its next step. All barriers here follow one rule: a
 // worker may begin if its clock (the number of steps that it has completed) exceeds none of the clocks in its *view* by
-// more than the staleness. The view consists of all other workers or a random sample of them. The rule covers bulk
-// synchronous (BSP), stale synchronous (SSP) and asynchronous parallel (ASP) training, and the probabilistic forms of
-// BSP and SSP, which use samples (Zhao's thesis, section 2.4.3 and chapter 6).
+// more than the staleness that the barrier allows. The view of a worker consists of all other workers or of a random
+// sample of them. The rule covers bulk synchronous (BSP), stale synchronous (SSP) and asynchronous parallel (ASP)
+// training, and the probabilistic forms of BSP and SSP, which use samples (Zhao's thesis, section 2.4.3 and chapter 6).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_BARRIER_H
@@ -43,8 +43,8 @@ struct Barrier {
   friend bool operator==(const Barrier &, const Barrier &) = default;
 };
 
-/// "bsp", "ssp:4", "asp", "pbsp:10" (a sample of 10), "pssp:4,10" (staleness 4, a sample of 10). Fails on anything
-/// else.
+/// Parses "bsp", "ssp:4" (staleness 4), "asp", "pbsp:10" (a sample of 10 workers) or "pssp:4,10" (staleness 4, a sample
+/// of 10). Fails on any other text.
 Expected<Barrier> parseBarrier(std::string_view text);
 /// The text that parseBarrier reads as this barrier.
 std::string barrierText(const Barrier &barrier);

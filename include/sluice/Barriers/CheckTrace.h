@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The checker shares only the barrier's predicate with the simulator. It replays a trace and recomputes every metric
-// from its definition.
+// The checker shares only Barrier::passes with the simulator. It replays a trace and recomputes every metric from its
+// definition.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_CHECKTRACE_H
@@ -14,21 +14,23 @@
 
 namespace sluice {
 
-/// The progress inconsistency of each step, not divided by the number of workers; -1 for a step whose update has not
-/// arrived.
+/// The progress inconsistency (BarrierMetrics::meanProgress) of each step, not divided by the number of workers; -1 for
+/// a step whose update has not arrived.
 std::vector<int64_t> progressInconsistencies(const BarrierTrace &trace);
 
 /// The sequence inconsistency (BarrierMetrics::sequence) if workers have these clocks, not divided by the number of
 /// workers.
 int64_t sequenceInconsistency(const std::vector<int64_t> &clocks);
 
-/// Recomputes the metrics of a trace of this problem. O(steps * (log steps + sample + different clocks)).
+/// Recomputes the metrics of a trace of this problem. The time is O(steps * (log steps + v + c)), where v is the number
+/// of sampled workers in a view and c the number of different clocks.
 BarrierMetrics measureTrace(const BarrierProblem &problem, const BarrierTrace &trace);
 
-/// Fails with ErrorCode::Internal, naming the step, if a worker passed the barrier although its view forbade it, if a
-/// view has the worker itself or another worker twice, if a worker waited although its view of all workers let it pass,
-/// if a step took less than the least possible time, or if steps overlap or exceed the run. Also fails if a metric
-/// differs from the one that the trace gives.
+/// Fails with ErrorCode::Internal if the trace breaks a rule, and names the step. A worker must pass the barrier only
+/// if its view allows it. A view must not contain its own worker, nor another worker twice. If views have all workers,
+/// a worker must not wait longer than its view requires. A step must take at least the least possible time. The steps
+/// of a worker must not overlap, and must be within the run. The function also fails if a metric of the run differs
+/// from the one that follows from the trace.
 Status checkTrace(const BarrierProblem &problem, const BarrierRun &run);
 
 } // namespace sluice

@@ -31,22 +31,22 @@ struct StepTime {
   int64_t spreadNs = 1'000'000'000;
   double sigma = 0;
 
-  /// Requires times in [0, 1e15] ns and sigma in [0, 10].
+  /// Fails unless times are in [0, 1e15] ns and sigma is in [0, 10].
   Status check() const;
   /// A time in [1 ns, 1e18 ns].
   int64_t draw(Rng &rng) const;
-  /// A lower bound of every draw.
+  /// A lower bound of all results of draw(), in nanoseconds.
   int64_t leastNs() const;
 };
 
-/// "fixed:1s", "uniform:1s,500ms" (base, spread), "exponential:1s,1s" (base, mean beyond it), "lognormal:1s,0.5"
-/// (median, sigma). Fails on anything else.
+/// Parses "fixed:1s", "uniform:1s,500ms" (base and spread), "exponential:1s,1s" (base, and mean of the time that is
+/// added) or "lognormal:1s,0.5" (median and sigma). Fails on any other text.
 Expected<StepTime> parseStepTime(std::string_view text);
 
 /// Time that pushes and pulls take. Every worker, and every shard of a parameter server, has a link of its own.
 struct Exchange {
   enum class Kind : uint8_t {
-    Free,   ///< Exchanges take no time; messages count as those of a server with one shard.
+    Free,   ///< Exchanges take no time. Their messages are counted as with a server of one shard.
     Server, ///< Parameters are spread evenly over `shards`. Transfers queue at the shards in order of request.
     Peers,  ///< Each worker has all parameters and sends its updates to all others; pulls are local.
   };
@@ -67,7 +67,7 @@ Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int
 
 /// The times of a worker that really trained.
 struct RecordedWorker {
-  int64_t startNs = 0;          ///< When it arrives at its first barrier.
+  int64_t startNs = 0;          ///< Time at which the worker arrives at its first barrier, from the start of the run.
   std::vector<int64_t> stepsNs; ///< The time from each read of the model to the arrival of the update.
 };
 
@@ -76,14 +76,14 @@ struct BarrierProblem {
   int64_t durationNs = 100'000'000'000;
   Barrier barrier;
   StepTime stepTime;
-  double stragglers = 0; ///< Share of slow workers, in [0, 1]. The slow workers have the lowest numbers.
+  double stragglers = 0; ///< Share of slow workers, in [0, 1]. Slow workers have the lowest numbers.
   double slowness = 1;   ///< Factor on the step times of slow workers, 1 to 1e6.
   /// Empty, or one entry for each worker. With entries, a worker's steps take the recorded times in their order, then
   /// the same times again; `stragglers` must be 0, and stepTime is not used.
   std::vector<RecordedWorker> recorded;
   Exchange exchange;
-  /// Time from a test that a worker does not pass to the worker's next test. 0: the worker tests again when any update
-  /// arrives, as in the thesis's simulator.
+  /// If a worker fails a test of the barrier: the time until the worker tests again. 0: the worker tests again when any
+  /// update arrives, as in the thesis's simulator.
   int64_t retestNs = 0;
   uint64_t seed = 0;
 
@@ -103,16 +103,17 @@ struct StepRecord {
 
 struct BarrierTrace {
   std::vector<StepRecord> steps; ///< Sorted by passNs.
-  /// For each step: the sampled workers of the view (the workers whose clocks a barrier compares, see Barrier.h) with
-  /// which the step passed the barrier. Each step has the same number of sampled workers. Empty if views have all other
-  /// workers, or none.
+  /// For each step: the workers in the sampled view with which its worker passed the barrier. A view is the set of
+  /// workers whose clocks a barrier compares (Barrier.h). All sampled views have the same size. Empty if views are not
+  /// sampled: each has all other workers, or none.
   std::vector<uint32_t> views;
 };
 
-/// meanProgress, sdProgress, sequence and meanLate are divided by the number of workers.
+/// The clock of a worker is the number of steps that it has completed. Four metrics are divided by the number of
+/// workers: meanProgress, sdProgress, sequence and meanLate.
 struct BarrierMetrics {
   int64_t updates = 0;
-  double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end.
+  double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end of the run.
   int64_t leastSteps = 0, mostSteps = 0;
   /// Progress inconsistency of an update: the number of other workers' updates that arrived after the update's worker
   /// had read the model and before the update arrived.
@@ -121,17 +122,17 @@ struct BarrierMetrics {
   /// steps of all workers. The inconsistency is the number of updates of the true sequence that have not arrived, plus
   /// the number of arrived updates that are not in the true sequence.
   std::vector<double> sequence;
-  /// The number of other workers' updates of earlier steps that have not arrived when a worker reads the model for a
-  /// step; the mean over all reads.
+  /// Mean over all reads of the model. A worker reads the model for its step s: count the updates by other workers for
+  /// their steps before s that have not arrived.
   double meanLate = 0;
   double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
-  int64_t tests = 0;       ///< Number of tests of the barrier, whether passed or not.
-  /// Messages of tests. If views are sampled, each test sends a question to each sampled worker and receives an answer.
-  /// If views have all other workers, a coordinator knows all clocks: the worker asks it, and it answers when the
-  /// worker may pass. This takes two messages for each step, or for each test if retestNs is not 0. Without views there
-  /// are no messages.
+  int64_t tests = 0;       ///< Number of tests of the barrier, passed and failed ones.
+  /// Number of messages for tests. If views are sampled, each test sends a question to each sampled worker and receives
+  /// an answer. If views have all other workers, a coordinator knows all clocks: the worker asks it, and it answers
+  /// when the worker may pass. This takes two messages for each step, or for each test if retestNs is not 0. Without
+  /// views there are no messages.
   int64_t controlMessages = 0;
-  int64_t modelMessages = 0; ///< Messages of pushes, and of pulls with their answers.
+  int64_t modelMessages = 0; ///< Number of messages for pushes and pulls. A pull has a request and an answer.
 };
 
 struct BarrierRun {

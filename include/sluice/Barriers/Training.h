@@ -43,7 +43,8 @@ struct BarrierTraining {
   std::function<bool()> isStopped; ///< If it returns true, waits fail with ErrorCode::Interrupted. May be empty.
 
   int64_t numGradients() const;
-  /// Whether all ranks do the same step at a time (BSP): the view has all other ranks, and the staleness is 0.
+  /// Whether all ranks do the same step at a time (BSP): each rank looks at all other ranks, and the barrier allows a
+  /// staleness of 0.
   bool isBulk(int64_t numRanks) const;
   /// Number of `double` values in each rank's window.
   int64_t windowDoubles(int64_t numRanks) const;
@@ -68,14 +69,14 @@ struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
   int64_t passNs = 0;   ///< It passes the barrier.
   int64_t readNs = 0;   ///< It begins to pull; it receives all gradients pushed before.
-  int64_t pushNs =
-      0; ///< Just before the rank raises the counter by which other ranks see that its gradients are complete.
+  /// Just before the rank raises the counter by which other ranks see that its gradients are complete.
+  int64_t pushNs = 0;
   int64_t tests = 0; ///< Tests of the barrier.
   double loss = 0;
 };
 
-/// Runs the steps of this rank. All ranks call it with the same settings. It returns when all ranks have done all their
-/// steps and this replica has applied all gradients. Fails if a rank fails or leaves.
+/// Runs the steps of this rank. All ranks must call the function with the same settings. It returns when all ranks have
+/// done all their steps and this replica has applied all gradients. Fails if a rank fails or leaves.
 Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const BarrierTraining &training, Replica &replica);
 
 /// The trace of a training run in the format of the simulator. It begins when the first rank arrives at its first
@@ -83,13 +84,14 @@ Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const Barrie
 /// the records of each rank, none empty.
 struct TrainingTrace {
   BarrierTrace trace;
-  int64_t beginNs = 0; ///< By the clock of the records.
+  int64_t beginNs = 0; ///< Start of the trace, by the clock of RankStep.
   int64_t durationNs = 0;
 };
 TrainingTrace traceOf(const std::vector<std::vector<RankStep>> &ranks);
 
-/// For each step of each rank the staleness with which it passed the barrier: the rank's number of completed steps
-/// minus the smallest number among the other ranks; not below 0.
+/// For each step of each rank: the staleness with which the rank passed the barrier. The staleness is the number of
+/// steps that the rank has completed minus the smallest such number among the other ranks; a negative difference counts
+/// as 0.
 std::vector<std::vector<int64_t>> stalenessOf(const std::vector<std::vector<RankStep>> &ranks);
 
 } // namespace sluice

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each rank owns a window of counters and doubles. Any rank reads it and adds to it while its owner computes, as the
-// windows of MPI's one-sided communication allow. No rank answers requests, so no rank coordinates the others.
+// Each rank owns a window of counters and doubles. Any rank may read a window and add to it while the owner computes,
+// as with the windows of MPI's one-sided communication. No rank answers requests, so no rank coordinates the others.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_WINDOWS_H

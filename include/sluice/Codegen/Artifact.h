@@ -32,11 +32,11 @@ inline constexpr const char *kParameterFile = "parameters.bin";
 inline constexpr const char *kManifestFile = "manifest.json";
 inline constexpr const char *kHeaderFile = "model.h";
 
-/// "sluice 0.1.0 (LLVM 22.1.8)"
+/// The name and version of this compiler, such as "sluice 0.1.0 (LLVM 22.1.8)".
 std::string compilerVersion();
 
 /// Writes a parameter file from its beginning to its end and keeps no part of it in memory.
-/// The file gets its name when finish() succeeds. Without that, it is removed.
+/// The file gets its name when finish() succeeds. If finish() fails or is not called, the file is removed.
 class ParameterFileWriter {
 public:
   static Expected<ParameterFileWriter> create(const std::string &path);
@@ -97,14 +97,14 @@ struct SymbolInfo {
   int64_t least = 0, most = 0, step = 1;
   uint32_t input = 0, dimension = 0;
   bool isFound = false; ///< A kernel finds the value at run time; `input` and `dimension` have no meaning.
-  std::string state;    ///< The state whose length the symbol is; empty if the symbol is not the length of a state.
+  std::string state;    ///< If the symbol is the length of a state: the name of the state. Otherwise empty.
 };
 
 /// Ports and symbols in the form of the manifest.
 Json portsToJson(std::span<const PortInfo> ports);
 Json symbolsToJson(std::span<const SymbolInfo> symbols);
 
-/// The description of the program that is written next to the code.
+/// The description of a compiled program, which is written next to its code.
 struct ManifestInfo {
   std::string name;
   std::string cpuFeatures; ///< TargetSpec::required.

@@ -15,8 +15,9 @@
 
 namespace sluice {
 
-/// The code that is generated for grids: PTX for each of `architectures` (80 is sm_80) and, with
-/// `hostCode`, a function for each grid that runs one thread of the grid on a CPU.
+/// The code that is generated for grids. A grid is a kernel for GPUs, which many threads run in blocks. Each grid
+/// becomes PTX for each of `architectures` (80 is sm_80). With `hostCode`, it also becomes a function that runs one
+/// thread of the grid on a CPU.
 struct GridTargets {
   std::vector<unsigned> architectures;
   bool hostCode = false;

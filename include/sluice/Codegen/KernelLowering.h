@@ -23,7 +23,7 @@ void registerCodegenDialects(mlir::DialectRegistry &registry);
 /// Lowers every func.func of the module to the LLVM dialect. Bodies must consist of operations
 /// of func, scf, cf, arith, math, vector, index, ub and llvm (`llvm.load`, `llvm.store`,
 /// `llvm.getelementptr` on `!llvm.ptr` arguments), without tensors and memrefs. The rest of the
-/// module, such as an exec.program, does not change. A private function becomes internal.
+/// module, such as an exec.program, does not change. A private function gets internal linkage.
 ///
 /// A math function on f32, f16 or bf16 becomes a polynomial with an error of a few ulp if the
 /// polynomial can be vectorized and is valid over the whole range (exp, log, tanh, erf and

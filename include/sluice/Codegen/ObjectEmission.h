@@ -21,7 +21,7 @@ inline constexpr const char *kModelEntry = "sluice_model_get";
 struct EmissionParams {
   int optLevel = 3; ///< 0 to 3, like those of a C compiler.
   /// Number of objects into which the module is split, and which are compiled in parallel; 0:
-  /// chosen by the size of the module. The bytes depend on `parts`, but not on `threads`.
+  /// chosen by the size of the module. The bytes of the objects depend on `parts`, but not on `threads`.
   unsigned parts = 0;
   unsigned threads = 0; ///< 0: one for each core.
 };

@@ -45,7 +45,7 @@ struct ModelPort {
 
 class Compilation;
 
-/// A mapping of operators to devices that was measured.
+/// The times of one mapping of operators to devices that was measured.
 struct MeasuredMapping {
   int64_t simulatedNs = 0, measuredNs = 0; ///< Time of a step.
   bool kept = false;
@@ -73,18 +73,18 @@ struct WeightProgram {
 };
 
 /// A model and its compilation through the phases of Phases.h. The tools use this class: they
-/// run phases and read the results. After a failed phase, run() fails with the same error
-/// again. options(), machine() and name() stay valid, and so do the results of earlier phases
-/// from Fuse on. Two mistakes end the process with a message: calling a getter before its
-/// phase, and calling module(), inputs(), outputs() or prunedLayers() after a failure.
+/// run phases and read the results. After a phase has failed, run() fails with the same error again. options(),
+/// machine() and name() stay valid. Results of phase Fuse, and of phases after it, also stay valid if their phase
+/// completed before the failure. Two mistakes end the process with a message: calling a getter before its phase, and
+/// calling module(), inputs(), outputs() or prunedLayers() after a failure.
 class Compilation {
 public:
   /// Opens and imports the model, and reads the machine. It writes no files. If it
   /// fails, the error holds the diagnostic.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
-  /// Like create, with known values of the inputs. If the model cannot be compiled for all values, the values of some
-  /// small inputs are fixed, of as few as possible; a step with other values of these inputs fails.
-  /// options().fixedInputs has these inputs.
+  /// Like create, with known values of the inputs. If the model cannot be compiled for all values, the values of as few
+  /// small inputs as possible are fixed. A step with other values of these inputs then fails. options().fixedInputs has
+  /// these inputs.
   static Expected<std::unique_ptr<Compilation>> createFor(const std::string &modelPath, CompilerOptions options,
                                                           const std::map<std::string, HostTensor> &values);
   ~Compilation();
@@ -106,9 +106,10 @@ public:
   /// after link().
   std::string pipelineText() const;
 
-  /// A program that computes the weights that the model defines by constant expressions of little data. A machine that
-  /// receives the parameter file without these weights can run the program to compute them. The results are exactly the
-  /// bytes of the complete file. Absent if these weights have less than 1 MiB in total, or if there are several ranks.
+  /// A program that computes some weights of the model: those that the model computes from constants with little data.
+  /// A machine that receives the parameter file without these weights can run the program to compute them. The results
+  /// are exactly the bytes of the complete file. Absent if these weights have less than 1 MiB in total, or if there are
+  /// several ranks.
   Expected<std::optional<WeightProgram>> weightProgram();
 
   /// Writes the imported program as an ONNX model: see Onnx/Export.h. With a plan, which must be of this model and

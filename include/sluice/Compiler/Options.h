@@ -30,7 +30,7 @@ enum class Phase { Import, Simplify, Differentiate, Partition, Fuse, Place, Sche
 const std::vector<std::string> &phaseNames();
 Expected<Phase> parsePhase(std::string_view name);
 
-/// Which matrix products and convolutions GPUs give to the vendor's libraries.
+/// Which matrix products and convolutions on GPUs are computed by the vendor's libraries.
 enum class GpuLibraries : uint8_t {
   Auto, ///< Those for which the library is faster according to measurements or estimates.
   On,   ///< All. It is an error if other devices than GPUs compute.
@@ -42,8 +42,8 @@ Expected<GpuLibraries> parseGpuLibraries(std::string_view name);
 
 /// How CPUs compute convolutions of f32 images.
 enum class ConvChoice : uint8_t {
-  Auto,     ///< Winograd's algorithm where it is estimated to be faster and its error bound allows it, if only CPUs
-            ///< compute.
+  Auto,     ///< Inference on a machine where only CPUs compute: Winograd's algorithm where an estimate says that it is
+            ///< faster and its error bound allows it. Otherwise like Direct.
   Direct,   ///< Always sums over taps and channels.
   Winograd, ///< Winograd's algorithm wherever its error bound allows it.
 };
@@ -65,10 +65,11 @@ using SolverChoices = std::map<SolverStep, std::string>;
 /// lists the known ones.
 Expected<SolverChoices> parseSolvers(std::string_view text);
 
-/// Options of partition pruning, which changes what a model computes.
+/// Options of partition pruning (Tiling/Pruning.h). It divides each listed layer into blocks and removes the weights
+/// outside of the blocks, so the model's results change.
 struct PruneOptions {
   int64_t parts = 0;  ///< Number of blocks of each layer; 0: no pruning.
-  std::string layers; ///< Regular expression that the whole names of the layers' nodes match.
+  std::string layers; ///< Regular expression that must match the whole name of a layer's node.
 };
 
 /// A layer that was pruned.
@@ -78,7 +79,7 @@ struct PrunedLayer {
   double weightLoss = 0; ///< Fraction of the magnitude of its weights that is lost.
 };
 
-/// Buckets whose bounds the compiler chooses: see chooseBuckets.
+/// Options for the automatic choice of buckets (chooseBuckets). A bucket is a set of sizes that has a plan of its own.
 struct BucketOptions {
   int64_t count = 0;     ///< Upper limit of the number of plans; 0: no automatic choice.
   std::string dim;       ///< The dimension; empty: the only one that has a range without a list of sizes.
@@ -102,12 +103,13 @@ struct CompilerOptions {
   /// Number of devices of the machine over which the model is split; each device runs its own parts. From phase
   /// Partition on, the program, its plan and the memory limits are those of one device.
   int64_t devices = 1;
-  /// Splits operators that dominate the step into several, on several devices, if the simulated step becomes faster.
+  /// Splits operators that take most of the step into several operators on different devices, if the simulated step
+  /// becomes faster.
   bool splitOperators = false;
   /// The least gain, as a share of the makespan, for which several devices or split operators are used: see
   /// SearchParams::leastGain.
   double leastGain = 0.05;
-  /// "accel0=8GiB", "gpu0=60%": see parseMemoryOption.
+  /// Limits of memories, such as "accel0=8GiB" and "gpu0=60%": see applyMemoryOption.
   std::vector<std::string> memory;
   /// The process reserve: bytes that the process which runs the model needs in addition to the arena and to inputs,
   /// outputs and states. If parameters stream from a file into the host's memory, a limit of this memory in bytes
@@ -146,12 +148,13 @@ struct CompilerOptions {
   /// Unrolls loops, as on a machine with devices that cannot run loops.
   bool unrollsLoops = false;
   PruneOptions prune;
-  /// Makes a training step of the model; absent: inference.
+  /// Present: a training step of the model is compiled. Absent: inference.
   std::optional<TrainingOptions> training;
   /// Directory in which the IR of each phase is written; empty: none.
   std::string dumpPhases;
-  /// If present, the plan uses the least memory for which the search finds a step of at most `slowdown`
-  /// times the ideal (findLeastMemory). Absent: the plan may use the whole limit.
+  /// If present, the plan uses the least memory for which the search finds a step of at most `slowdown` times the ideal
+  /// time, which is the simulated time with unlimited memory (findLeastMemory). Absent: the plan may use the whole
+  /// limit.
   std::optional<double> slowdown;
   /// Operators that are split into several. With a `planFile`, the splits of the plan replace these.
   std::vector<NamedSplit> splits;

@@ -58,13 +58,14 @@ struct Stage {
 
   /// The program's function. It does not exist from buildProgram on.
   mlir::func::FuncOp main() const { return *mlir::ModuleOp(*module).getOps<mlir::func::FuncOp>().begin(); }
-  /// A copy of the IR with the same origin.
+  /// A copy of this stage: the IR is copied, and the origin is shared.
   Stage clone() const { return {origin, mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp(*module).clone()), passes}; }
   /// Runs passes and appends them to `passes`. Fails with the first diagnostic.
   Status run(const Pipeline &pipeline);
 };
 
-/// The model in the dataflow dialect, with static shapes. Weights stay in the mapped file.
+/// The model in the dataflow dialect. The shape of every type is static: an extent that varies has its upper bound
+/// there (Onnx/Import.h). Weights stay in the mapped file.
 struct Imported : Stage {};
 
 /// A context with every dialect of a compilation.
@@ -85,7 +86,8 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
 /// Otherwise the program is unchanged.
 Expected<Simplified> differentiate(Simplified simplified, const CompilerOptions &options);
 
-/// The plan with which the choice of split operators ended. This plan was made for a copy of the program.
+/// The plan that was made when split operators were chosen. It was made for a copy of the program with the chosen
+/// splits.
 struct SplitChoice {
   std::vector<std::string> memory; ///< The memory limits of the plan, as texts for the option `--memory`, in bytes.
   SearchResult result;
@@ -93,7 +95,7 @@ struct SplitChoice {
 
 /// The program of one rank, with split operators.
 struct Partitioned : Stage {
-  int64_t ranks = 1; ///< Number of ranks that share the machine, by the option devices.
+  int64_t ranks = 1; ///< Number of ranks that share the machine: CompilerOptions::devices.
   /// The rank's part of the described machine; all of it with a single rank.
   Machine ofRank;
   std::string partitionFile; ///< The chosen tiling as text, to be written; empty with a single rank.
@@ -133,7 +135,8 @@ struct Fused : Stage {
   std::vector<int64_t> limitBytes = {};
 };
 
-/// A text for the origin of measurements of kernels: the compiler, the processor and the rounding of products.
+/// A text that says where kernel measurements come from: compiler, processor, and precision of matrix products.
+/// Measurements with different texts are not comparable.
 std::string measurementOrigin(const TargetSpec &target, dataflow::MatmulPrecision precision);
 
 Expected<Fused> fuse(Partitioned partitioned, const CompilerOptions &options);
@@ -164,8 +167,8 @@ std::string boundsText(const std::vector<int64_t> &bounds);
 /// beside "plan.json".
 std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds);
 
-/// The planning problem of a program: with the capacities of options.memory, and with the device of each operator that
-/// must run there because of its kind or of options.device.
+/// The planning problem of a program, with the capacities of options.memory. The problem fixes the device of each
+/// operator whose kind or whose options.device leaves no choice.
 Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &options);
 /// Searches for a plan, or follows options.planFile. The resulting plan is valid.
 Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options);

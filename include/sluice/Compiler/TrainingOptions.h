@@ -14,15 +14,16 @@
 
 namespace sluice {
 
-/// TrainingOptions::accumulate of `--train accumulate=ranks`.
+/// The value of TrainingOptions::accumulate for `--train accumulate=ranks`.
 inline constexpr int64_t kAccumulateRanks = 0;
 
 /// The option `--pipeline`: the training step runs as stages on several ranks.
 struct PipelineOptions {
-  uint32_t stages = 2;       ///< 0: choosePipeline decides.
-  uint32_t groups = 2;       ///< Groups of ranks. Divides the number of stages; stage s is on group s mod groups.
+  uint32_t stages = 2; ///< 0: choosePipeline decides.
+  /// Number of groups of ranks; it divides the number of stages. Stage s is on group s mod groups.
+  uint32_t groups = 2;
   uint32_t groupRanks = 1;   ///< Ranks of each group, over which its stages are tiled.
-  uint32_t microbatches = 4; ///< Batches of the model in a step.
+  uint32_t microbatches = 4; ///< Number of microbatches in a step; each is one batch of the model.
   PipelineKind schedule = PipelineKind::OneForward;
   uint32_t rank = 0; ///< The rank whose program is compiled. Consecutive ranks form a group.
 
@@ -33,7 +34,7 @@ struct PipelineOptions {
 /// are a pipeline, and all others are both.
 struct PipelineCandidate {
   uint32_t stages = 1, groupRanks = 1;
-  int64_t stepNs = 0;    ///< Simulated, with the copies that the memory limit costs.
+  int64_t stepNs = 0;    ///< Simulated time of a step, with the copies that the memory limit makes necessary.
   int64_t peakBytes = 0; ///< The greatest peak memory of a rank without a limit.
   /// Whether a rank's peak exceeds the limit, so that its plan swaps tensors or runs operators again.
   bool isLimited = false;
@@ -46,7 +47,7 @@ struct PipelineCandidate {
 struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result of the model is the loss.
   std::string output;                         ///< The result whose loss is computed; empty: the only result.
-  int64_t classAxis = -1;                     ///< -1: axis 1 of images, and otherwise the last axis.
+  int64_t classAxis = -1; ///< Axis of classes; -1: axis 1 if the output has rank 4 or 5, and otherwise the last axis.
   /// The label that softmax-cross-entropy ignores; absent: every label is a class.
   std::optional<int64_t> ignoreIndex;
   /// Number of steps for each update; the update uses the mean of their gradients. With kAccumulateRanks, the ranks

@@ -33,12 +33,12 @@ struct OperatorMeasurement {
 
 struct LinkMeasurement {
   int64_t latencyNs = 0;
-  double bytesPerSec = 0;       ///< One direction alone.
-  double duplexBytesPerSec = 0; ///< Both directions together.
+  double bytesPerSec = 0;       ///< Rate while only one direction copies.
+  double duplexBytesPerSec = 0; ///< Rate of both directions together while both copy.
   double spread = 0;            ///< Distance between the quartiles of copies' times, relative to the fitted times.
   int64_t samples = 0;          ///< Number of measured copies; 0: unknown (schema 1).
   int64_t eventLatencyNs = 0;   ///< See Link::eventLatencyNs.
-  std::string setting = {};     ///< linkKey at the time of measurement; empty: unknown.
+  std::string setting = {};     ///< linkKey() of the link when it was measured; empty: unknown.
 };
 
 /// Sets the measured figures of a link, clamped to the valid range of a link.
@@ -62,10 +62,10 @@ struct Profile {
   /// Compiler and processor of the measurements; times of other compilers and processors are not comparable. Empty:
   /// unknown.
   std::string origin = {};
-  /// (Operator::signature, deviceKey) -> time including the launch, by the device's own clock if
-  /// it has one, and otherwise by the host's clock.
+  /// Maps the signature of an operator (Operator::signature) and the deviceKey of a device to the operator's time,
+  /// including its launch. The time is by the device's own clock if it has one, and otherwise by the host's clock.
   std::map<std::pair<std::string, std::string>, OperatorMeasurement> operators;
-  /// (memory name, memory name), in the order of the machine's link -> measured rates and latencies.
+  /// Maps the names of the two memories of a link (Link::a, then Link::b) to the measured rates and latencies.
   std::map<std::pair<std::string, std::string>, LinkMeasurement> links;
 };
 
@@ -76,11 +76,11 @@ std::string deviceKey(const Device &device);
 Json profileToJson(const Profile &profile);
 Expected<Profile> profileFromJson(const JsonReader &reader);
 
-/// The machine with its measured links' rates; other links are unchanged.
+/// The machine with the measured rates and latencies of those links that the profile has; other links are unchanged.
 Machine withMeasuredLinks(Machine machine, const Profile &profile);
 
 /// Uses measured times if the profile has them, and the times of `fallback` otherwise. An
-/// operator without a signature has no measured time. Both must outlive the model.
+/// operator without a signature has no measured time. `profile` and `fallback` must outlive the model.
 class ProfiledCostModel final : public CostModel {
 public:
   ProfiledCostModel(const Profile &profile, const CostModel &fallback) : profile(profile), fallback(fallback) {}

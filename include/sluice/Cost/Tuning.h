@@ -22,14 +22,14 @@ namespace sluice {
 
 inline constexpr int kTuningSchema = 1;
 
-/// The fastest form of one operator that was found. An empty tuning means that nothing was faster than the compiler's
-/// choice.
+/// The fastest form that was found for the kernel of one operator. An empty tuning means that nothing was faster than
+/// the compiler's choice.
 struct TunedKernel {
   std::string kind;  ///< "matmul" or "conv".
-  std::string shape; ///< In words, for readers.
+  std::string shape; ///< A description of the shape, for readers.
   KernelTuning tuning;
-  int64_t ns = 0,
-          defaultNs = 0;   ///< Time of all its launches in a step, tuned and with the compiler's choice; at least 1.
+  /// Time of all launches of the kernel in a step, in the tuned form and in the compiler's form; at least 1.
+  int64_t ns = 0, defaultNs = 0;
   int64_t trials = 0;      ///< Number of forms that were measured.
   bool isFinished = false; ///< The search ended because no further change of the kernel gained 1%.
 };
@@ -46,7 +46,7 @@ struct Tuning {
   std::string origin;                          ///< Compiler and processor, as in a profile.
   std::string device;                          ///< deviceKey of the device that was measured.
   std::map<std::string, TunedKernel> kernels;  ///< By the key of the operator.
-  std::map<std::string, Threshold> thresholds; ///< By kRateNames.
+  std::map<std::string, Threshold> thresholds; ///< Per kind of loop, by its name in kRateNames.
   Profile profile;                             ///< The operators' times, of this origin; no links.
 };
 
@@ -54,7 +54,7 @@ Json tuningToJson(const Tuning &tuning);
 Expected<Tuning> tuningFromJson(const JsonReader &reader);
 Expected<Tuning> readTuning(const std::string &path);
 
-/// How a tuning was measured otherwise than with this origin and on this device: "on device 'cpu/2t' instead of
+/// Describes how the origin or the device of a tuning differs from the given ones: "on device 'cpu/2t' instead of
 /// 'cpu/8t'". Empty if there is no difference.
 std::string tuningDifference(const Tuning &tuning, const std::string &origin, const std::string &device);
 /// Fails unless the tuning is of this origin and device. `where` names the file in errors.

@@ -66,8 +66,8 @@ struct AxisTiling {
 struct Halo {
   enum class Fill : uint8_t { Zero, Lowest };
   int64_t low = 0, high = 0; ///< Number of elements from the previous and the next part; at most a whole part.
-  Fill fill =
-      Fill::Zero; ///< The value beyond the ends of the tensor. Lowest: -infinity, or the least value of the type.
+  /// The value beyond the ends of the tensor. Lowest: -infinity, or the least value of the type.
+  Fill fill = Fill::Zero;
   bool empty() const { return low == 0 && high == 0; }
   bool operator==(const Halo &) const = default;
 };
