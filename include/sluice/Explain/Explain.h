@@ -28,7 +28,7 @@ struct CommandFact {
   CommandId id; ///< Invalid: there is no command, and all other members are empty.
   bool isCopy = false;
   std::string name; ///< Name of the operator, or of the tensor that is copied.
-  /// "operator", or kindOf() the tensor; set only if both an operator and a tensor have this name.
+  /// "operator", or the result of kindOf() for a tensor. Set only if an operator and a tensor both have this name.
   std::string noun;
   std::string from, to; ///< The memories of a copy; empty for a launch.
   /// For a copy: its position, from 1, among the copies of its tensor by ascending start, and the number of these
@@ -121,9 +121,9 @@ struct LaunchFact {
   CommandFact dataMaker;  ///< The command that ends at dataReadyNs; invalid if the step begins with all operands there.
   CommandFact stallFor;   ///< The command that accounts for most of timing.stallNs; invalid if there is none.
   int64_t stallForNs = 0; ///< The part of timing.stallNs for which stallFor accounts.
-  /// Operators whose launches on its stream end after dataReadyNs and before its start, in order.
+  /// Operators whose launches on the same stream end between dataReadyNs and the start of this launch, in order.
   std::vector<std::string> meanwhile;
-  /// Bytes in use in its device's memory when it starts.
+  /// Bytes in use in the memory of its device when the launch starts.
   int64_t inUseBytes = 0;
   /// Outputs written over inputs: {output, input}.
   std::vector<std::pair<std::string, std::string>> inPlace;
@@ -143,13 +143,13 @@ struct OperatorFacts {
   std::vector<DeviceChoice> others; ///< The machine's other devices that compute.
   std::vector<LaunchFact> launches; ///< In issue order.
   int64_t limitBytes = 0;           ///< Limit of the arena of its device's memory; max() without a limit.
-  /// Bytes of the homes that count against the memory's limit; limitBytes does not include them.
+  /// Bytes of the homes that count against the limit of this memory; limitBytes does not include these bytes.
   int64_t homeBytes = 0;
   int64_t workspaceBytes = 0;
 };
 
-/// The result of a simulation without an absence of the plan (AbsenceFact): the tensor stays in the memory, at
-/// AbsenceFact::freeOffset, for the time in which the plan removes it. All other decisions are the same.
+/// The result of simulating the plan without one of its absences (AbsenceFact). In this simulation, the tensor stays in
+/// the memory at AbsenceFact::freeOffset during the absence. All other decisions are the same.
 struct StayingFact {
   int64_t gainNs = 0; ///< The time by which the step is shorter; negative if it is longer.
   /// `reader`: the first launch that would read the copied-back tensor. `readerAfter`: the command that determines the
@@ -157,7 +157,8 @@ struct StayingFact {
   CommandFact reader, readerAfter;
 };
 
-/// The tensors of which each could stay in a memory between steps if none of the others stayed.
+/// A set of tensors that compete for room in a memory between steps: each of them could stay there if none of the
+/// others did.
 struct RivalsFact {
   size_t count = 0;          ///< Number of these tensors.
   size_t together = 0;       ///< Number of those that fit at the same time if they are placed one after the other.
@@ -168,7 +169,7 @@ struct RivalsFact {
   std::optional<int64_t> gainNs;
 };
 
-/// The time between two stays of a tensor in one memory, and what uses the tensor's bytes in this time.
+/// An absence: the time between two stays of a tensor in one memory, and what uses the tensor's bytes in this time.
 struct AbsenceFact {
   std::string memory;
   ResidencyId left, back; ///< The stay before the absence, and the stay after it.
@@ -322,15 +323,16 @@ struct Explanation {
   std::vector<TensorFacts> tensors;
 };
 
-/// Explains each name, which is that of an operator, a tensor or both. Names of plan files ("#7") are also accepted.
-/// Fails, listing the nearest names, on an unknown name. Simulates the plan once, and once more for each copy whose
-/// tensor could stay in memory. In addition, takes O(n log n) for each operator or tensor, with n commands and
+/// Explains each name. A name belongs to an operator, to a tensor or to both; the names of plan files ("#7") are also
+/// accepted. Fails, listing the nearest names, on an unknown name. Simulates the plan once, and once more for each copy
+/// whose tensor could stay in memory. In addition, takes O(n log n) for each operator or tensor, with n commands and
 /// residencies.
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names);
 
-/// Why the streams stall and tensors are copied. Simulates the plan once, then takes at most O(copies x residencies).
-/// Then simulates, for each tensor that could stay in memory, the step in which this tensor stays. These simulations
-/// begin with the tensors whose copies back have the least slack, and stop after a fixed number of commands.
+/// Finds the reasons why streams stall and why tensors are copied. Simulates the plan once, then takes at most O(copies
+/// x residencies). Then simulates, for each tensor that could stay in memory, the step in which this tensor stays.
+/// These simulations begin with the tensors whose copies back have the least slack, and stop after a fixed number of
+/// commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".

@@ -23,7 +23,7 @@ using Pair = std::array<int64_t, 2>;
 
 struct PlanDiff {
   /// One of the settings with which the plans were made: model, machine, solver, seed, number of evaluations, and end
-  /// of the search ("time limit" if the clock ended it, otherwise "own").
+  /// of the search ("time limit" if the clock ended the search, "own" if the search ended by itself).
   struct Setting {
     std::string name;
     std::array<std::string, 2> values;
@@ -62,7 +62,7 @@ struct PlanDiff {
     Pair position{}; ///< Position among the operators that are on this device in both plans, from 1.
     Pair startNs{};
   };
-  /// A tensor of both plans for which the number of copies in some direction differs between the plans.
+  /// A tensor that both plans have, and whose number of copies in at least one direction differs between them.
   struct Copied {
     std::string tensor, kind;
     int64_t bytes = 0;     ///< Size of the tensor in B.
@@ -87,11 +87,12 @@ struct PlanDiff {
     std::string op, device;
     Pair timeNs{};
   };
-  /// An operator before which its stream is idle for different times in the two plans.
+  /// An operator for which the stream is idle before its launches for different times in the two plans.
   struct Waiting {
     std::string op;
     Pair waitNs{}; ///< Idle time before all launches of the operator.
-    /// In the plan with the greater waitNs: the command that accounts for most of the longest wait before a launch.
+    /// The cause of the wait in the plan with the greater waitNs. Among the launches of the operator, take the one
+    /// before which the stream is idle longest: `longest` is the command that accounts for most of this idle time.
     CommandFact longest;
   };
 
@@ -112,8 +113,8 @@ struct PlanDiff {
   std::vector<Kept> kept;     ///< By descending bytes.
   std::vector<Again> again;
   std::vector<Waiting> waiting; ///< By descending difference.
-  /// The plans are equal except for how they were made: solver, seed, evaluations, and whether the clock ended the
-  /// search.
+  /// The plans are equal. They may differ in how they were made: solver, seed, evaluations, and whether the clock ended
+  /// the search.
   bool sameDecisions = false;
   bool sameGraph = false; ///< Both graphs have operators and tensors of the same names in the same order.
   /// If the plans differ only in addresses and waits: the number of residencies whose offsets differ, and the number of

@@ -22,8 +22,8 @@ struct Footprint {
   /// counts as one operator for each reader, as MXNet's AggregateGradient does.
   size_t operators = 0;
   /// Bytes of all tensors, each once, without reuse of memory. Three kinds of tensors do not
-  /// count: those within a node, results that may overwrite an operand that no other node
-  /// reads, and new values of states.
+  /// count: tensors between the operators of one node, results that may overwrite an operand that no other node reads,
+  /// and new values of states.
   int64_t bytes = 0;
   /// The part of `bytes` that belongs to parameters and states.
   int64_t stateBytes = 0;

@@ -34,24 +34,25 @@ struct Tensor {
   /// Unaligned size of the data.
   int64_t bytes = 0;
   /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
-  /// in whole blocks of 4 KiB. For a pooled parameter (isPooled): its share of the bytes of the slots. 0: a step may
-  /// read the whole tensor.
+  /// in whole blocks of 4 KiB. For a pooled parameter (isPooled): the bytes of all expert slots, divided among the
+  /// pooled parameters in proportion to their sizes. 0: a step may read the whole tensor.
   int64_t touchedBytes = 0;
   /// True for a parameter of an expert. Such a parameter stays in the file. If the data of a step chooses the expert,
-  /// the expert's operator reads the parameter into one of a fixed number of slots in the host's memory.
+  /// the runtime reads the parameter into one of a fixed number of *expert slots* in the host's memory when the
+  /// expert's operator is launched.
   bool isPooled = false;
   /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
   /// The caller of the step reads it, so it must be in host memory when a step ends.
   bool isOutput = false;
-  /// If this tensor is the new value of a state: the state. Both share one home, so the operator that
-  /// writes the new value overwrites the old one, and every other reader of the old value runs
-  /// before it. The next step starts with the new value.
+  /// If this tensor is the new value of a state: the state; otherwise invalid. The tensor and the state share one home,
+  /// so the operator that writes the new value overwrites the old one. Every other reader of the old value must run
+  /// before this operator. The next step starts with the new value.
   TensorId updates;
   /// On a State tensor: its new value; set by the graph.
   TensorId updatedBy;
 
-  /// The bytes that the tensor's home takes in a memory into which the parameter file is mapped.
+  /// Bytes of a memory that the tensor's home takes if the parameter file is mapped into this memory.
   int64_t homeBytes() const { return touchedBytes > 0 ? touchedBytes : bytes; }
 
   OperatorId producer;               ///< Invalid unless an operator writes it.
@@ -68,7 +69,7 @@ struct Operator {
   int64_t bytesMoved = 0;
   /// Scratch memory in the device's arena that is live while the operator runs.
   int64_t workspaceBytes = 0;
-  /// Expected bytes of pooled parameters that the operator itself reads from the file in a step.
+  /// Bytes of pooled parameters that are expected to be read from the file in a step when the operator is launched.
   int64_t demandBytes = 0;
   /// Hash of the computation (body, attributes, types); the key in profiles.
   std::string signature;

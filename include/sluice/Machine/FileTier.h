@@ -18,8 +18,8 @@ inline constexpr int64_t kFileBlockBytes = 4096;
 /// The name of the memory that attachDisk adds.
 inline constexpr const char *kDiskName = "disk";
 
-/// The file from which parameters stream into the host's memory: the first file with a link to this memory, if the
-/// host's memory is the memory of all devices that compute. Invalid otherwise.
+/// The file from which parameters stream into the host's memory, which is the first file with a link to the host's
+/// memory. Invalid if there is none, or if a device that computes has a memory of its own.
 MemoryId fileBelowHost(const Machine &machine);
 
 /// Rates of a disk that only reads or only writes.
@@ -29,7 +29,7 @@ struct DiskRates {
 };
 
 /// Measures a disk. Writes an unnamed file of at most 64 MiB in `directory` and reads it, with direct I/O if the file
-/// system supports it. Takes less than about two seconds. Fails naming the directory.
+/// system supports it. Takes less than about two seconds. An error names the directory.
 Expected<DiskRates> measureDisk(const std::string &directory);
 /// Measures a disk by reading an existing file of at least 1 MiB for a fraction of a second, with direct I/O if the
 /// file system supports it. The write rate is assumed to equal the read rate.

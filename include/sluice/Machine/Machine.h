@@ -21,7 +21,8 @@ enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
   Ram,  ///< Memory of the host or of a device.
-  File, ///< Storage: holds parameters, states and evicted tensors; no operator reads or writes it.
+  File, ///< Storage: holds parameters, states and evicted tensors. Operators do not read or write it; copies do, and so
+        ///< does the runtime when it loads an expert (Tensor::isPooled).
 };
 
 /// Memory 0 is always the host's. It holds inputs and outputs, and the parameters and states that are not in a file.
@@ -40,8 +41,9 @@ struct Device {
   bool computes = true;
   double flopsPerSec = 1e11;       ///< Peak, f32.
   double memoryBytesPerSec = 2e10; ///< Peak stream rate of its memory.
-  int64_t launchOverheadNs = 1000; ///< Added to every operator.
-  /// Per kind of operator: the rate that it reaches, as a multiple of flopsPerSec. Read by efficiencyOf().
+  int64_t launchOverheadNs = 1000; ///< Added to the time of every operator.
+  /// Per kind of operator: the rate that operators of this kind reach, as a multiple of flopsPerSec. Read by
+  /// efficiencyOf().
   std::map<std::string, double> efficiency;
   int threads = 1;
   /// For emulated devices: 1 is full speed; with 0.5, the device sleeps as long as it works.
@@ -60,14 +62,15 @@ struct Link {
   /// Rate of both directions together: at least the greater of the two directions' rates, and at most their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
-  /// Wake-up delay after a cross-stream dependency of which one side is a copy on this link:
-  /// from the end of one command to the start of the other.
+  /// Wake-up delay between streams. A command waits for a command of another stream, and at least one of the two is a
+  /// copy on this link: the time from the end of the first command to the start of the second.
   int64_t eventLatencyNs = 0;
   /// For emulated links: slow copies down to bytesPerSec at run time.
   bool throttle = false;
   double reverseBytesPerSec = 0; ///< From b to a; 0: the rate from a to b.
-  /// Another link, with one memory in common: copies over this link also use the rates of that link. For example,
-  /// copies from an SSD use the bus of the host's memory. Invalid: none.
+  /// Another link, which has a memory in common with this link. Copies over this link also take a share of the other
+  /// link's rates. For example, copies from an SSD also load the bus of the host's memory. Invalid: there is no such
+  /// link.
   LinkId trunk = {};
 
   double rateFrom(MemoryId from) const {

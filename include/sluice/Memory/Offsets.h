@@ -40,10 +40,10 @@ struct OffsetProblem {
 struct OffsetSolution {
   std::vector<int64_t> offsets; ///< Per buffer.
   int64_t peakBytes = 0;        ///< Highest end of any buffer.
-  int64_t evaluations = 0;      ///< Number of packings tried. For solveOffsets: see OffsetParams::budget.
+  int64_t evaluations = 0;      ///< Number of packings that were tried; for solveOffsets see OffsetParams::budget.
   /// A proven lower bound of the peak. If it is equal to the peak, the solution is optimal.
   int64_t boundBytes = 0;
-  bool stoppedByClock = false; ///< Another run may give another solution.
+  bool stoppedByClock = false; ///< The clock stopped the search, so another run may give another solution.
 };
 
 /// Checks that lifetimes are not reversed, sizes are not negative, alignments are positive,
@@ -100,9 +100,9 @@ struct OffsetProgress {
 };
 
 struct OffsetParams {
-  /// Limit of the evaluations. A node of the exact search of solveOffsets (below), or a step in which it improves a
-  /// packing, is one evaluation. In addition, every 64 buffers that a greedy packing places or that a step examines
-  /// count as one evaluation.
+  /// Limit of the evaluations. Each node of the exact search of solveOffsets (below) counts as one evaluation, and so
+  /// does each step that tries to improve a packing. In addition, every 64 buffers that a greedy packing places, or
+  /// that such a step examines, count as one evaluation.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.
@@ -112,10 +112,11 @@ struct OffsetParams {
 /// The default solver. It starts with greedy packings in many orders; the result is never worse than that of
 /// solveOffsetsOwl. It then splits time into intervals that can be packed separately. In each interval it searches for
 /// a packing whose peak does not exceed a target. With a capacity, the target is the capacity. Without a capacity, the
-/// target is the lower bound at first, and afterwards a value below the best peak so far. The search alternates between
-/// exact depth-first searches under several branching rules and an improvement that removes buffers to insert others.
-/// Their limits grow from turn to turn. It runs on one thread and can be stopped at any time. With a capacity it may
-/// fail with Infeasible; the message has the missing bytes and says whether this is proven.
+/// target is the lower bound at first, and afterwards a value below the best peak so far. The solver alternates between
+/// two searches: exact depth-first search under several branching rules, and a local search that removes buffers to
+/// insert others. In each turn, both may use more evaluations than in the turn before. The solver runs on one thread
+/// and can be stopped at any time. With a capacity it may fail with Infeasible; the message has the missing bytes and
+/// says whether this is proven.
 Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
 /// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the start of their lifetimes. A

@@ -22,7 +22,7 @@ namespace sluice {
 
 struct PoolConfig {
   std::vector<int64_t> sizes;   ///< TS: tensor sizes in bytes, ascending, each once.
-  std::vector<int32_t> classes; ///< CLS: per size, from 1; each entry is that of its predecessor or one more.
+  std::vector<int32_t> classes; ///< CLS: per size its class, from 1; each entry equals its predecessor or is one more.
   std::vector<int64_t> counts;  ///< CNT: objects per class; class c of CLS has the index c - 1.
 
   bool operator==(const PoolConfig &) const = default;
@@ -37,9 +37,8 @@ int64_t poolBytes(const PoolConfig &pool);
 /// The index (from 0) of the class whose objects can hold `bytes`; -1 if there is none.
 int32_t classOf(const PoolConfig &pool, int64_t bytes);
 
-/// Makes CLS valid. An element below its predecessor is raised to it. An element that is more
-/// than one above its predecessor is lowered to one above it, and all later elements by the
-/// same amount. CNT does not change.
+/// Makes CLS valid. An element below its predecessor is set to its predecessor. If an element is its predecessor + 1 +
+/// d with d > 0, this element and all later ones are lowered by d. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
 /// Raises CNT to `minimumCounts` (per class; empty: 1), and then lowers it until the pool fits. With K classes, each
@@ -47,17 +46,18 @@ void repairClasses(std::vector<int32_t> &classes);
 /// Infeasible, giving the bytes by which the pool with `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
-/// Makes one child: CLS and CNT (written for each size instead of each class) of `head` for the first `point` sizes,
-/// and those of `tail` for the others. CLS is repaired, and CNT is averaged within the new classes (rounded to nearest,
-/// at least 1). Both parents must have the same sizes. The child may exceed the capacity: call repairCounts.
+/// Makes one child. First, CNT of both parents is written with one entry for each size instead of each class. The child
+/// takes CLS and CNT of `head` for the first `point` sizes, and those of `tail` for the others. CLS is repaired, and
+/// CNT is averaged within the new classes (rounded to nearest, at least 1). Both parents must have the same sizes. The
+/// child may exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
 /// Each entry of CLS is equal to its predecessor or one more. With the given probability, an entry changes from one of
 /// these two cases to the other, and all later entries change by one. CNT is recomputed so that each size keeps about
 /// its number of objects.
 void mutateClasses(PoolConfig &pool, double probability, Rng &rng);
-/// Redraws each count with this probability from a normal distribution around its value. The
-/// standard deviation is `relativeSigma` times the value, but at least one object.
+/// Changes each count with the given probability: the new count is drawn from a normal distribution around the old one.
+/// The standard deviation is `relativeSigma` times the old count, but at least one object.
 void mutateCounts(PoolConfig &pool, double probability, double relativeSigma, Rng &rng);
 
 } // namespace sluice

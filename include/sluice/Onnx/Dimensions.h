@@ -58,10 +58,11 @@ struct SymbolUse {
 /// Every symbolic dimension of the inputs, in order of first use.
 std::vector<SymbolUse> symbolicDims(const ModelFile &model);
 
-/// "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}), "height=32..320:32" -> ("height", {32, 320, 32}),
-/// "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). A list of sizes has no least size; the least size is
-/// then `step`. Fails on a missing name, on a size that is not a non-negative integer, on an empty range, on buckets
-/// that do not ascend, and on a size between two steps.
+/// Parses a text of an option `--dim`: "batch=8" -> ("batch", {8, 8}), "batch=1..8" -> ("batch", {1, 8}),
+/// "height=32..320:32" -> ("height", {32, 320, 32}), "sequence=16,64,512" -> ("sequence", {1, 512, 1, {16, 64}}). A
+/// list of sizes gives no least size; DimRange::least is then equal to DimRange::step. Fails on a missing name, on a
+/// size that is not a non-negative integer, on an empty range, on buckets that do not ascend, and on a size between two
+/// steps.
 Expected<std::pair<std::string, DimRange>> parseDimBinding(std::string_view text);
 /// Parses the text of an option `--dim` and adds it. The text is one that parseDimBinding accepts, "state.1=input.0"
 /// (another dimension), or "total=past+sequence" (a sum of dimensions and numbers).

@@ -33,9 +33,9 @@ class TensorProto;
 
 namespace sluice {
 
-/// The opsets of the default domain that the importer supports. The importer's table of converters
-/// (Import/OperatorTable.cpp) has all supported operators from opset 7 on. An operator whose older versions have the
-/// same or nearly the same meaning is supported from an older opset on.
+/// The opsets of the default domain of models that can be opened. In opset 7 and later ones, the importer supports all
+/// operators of its table of converters (Import/OperatorTable.cpp). Below opset 7, it supports an operator only if the
+/// operator's older version has the same or nearly the same meaning.
 inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
@@ -115,7 +115,8 @@ public:
   const std::vector<MissingData> &missingData() const;
   /// Files of external data that exist, each once, ascending by name, as the model names them.
   std::vector<std::string> dataFiles() const;
-  /// Fails naming a missing file. Call it before the data of tensors is needed.
+  /// Fails if a file of external data is missing; the error names the file. Call it before the data of tensors is
+  /// needed.
   Status requireData() const;
 
   /// The data of any TensorProto of this model. External files are mapped at their first use, and the raw data of

@@ -21,9 +21,9 @@
 
 namespace sluice {
 
-/// The rules by which a search continues and ends.
+/// The rules that decide how a search continues and when it ends.
 struct BestFirstParams {
-  double leastGain = 0.01; ///< A point is better if its cost is lower by this fraction.
+  double leastGain = 0.01; ///< A point replaces the best one if its cost is lower by more than this fraction.
   double slack = 0.05;     ///< A point is not expanded if its cost exceeds the best by more than this fraction.
   int64_t patience = 3;    ///< The search ends after this number of points is expanded without an improvement.
 };
@@ -40,7 +40,8 @@ public:
   BestFirst(std::vector<Point> starts, Neighbours neighbours, BestFirstParams params = {})
       : queue(starts.rbegin(), starts.rend()), neighbours(std::move(neighbours)), params(params) {}
 
-  /// The point to measure next, until tell() is called; empty if the search is over.
+  /// The point to measure next. Until tell() is called, repeated calls return the same point. Empty if the search is
+  /// over.
   std::optional<Point> next() {
     while (!current) {
       if (queue.empty() && !lookAround())

@@ -23,7 +23,7 @@ struct Crossing {
   double size = 0; ///< With At: the smallest size at which the variant is known to be faster.
 };
 
-/// A geometric sequence of `count` (at least 2) sizes from `least` to `most`.
+/// A geometric sequence of `count` sizes (at least 2) from `least` to `most`.
 std::vector<double> logSpaced(double least, double most, size_t count);
 
 /// Measures `gain` at ascending sizes. Then bisects by geometric means between the last size at which the variant is

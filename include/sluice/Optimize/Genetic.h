@@ -39,8 +39,8 @@ enum class Selection : uint8_t {
 };
 
 struct GeneticParams {
-  /// Separate populations in a ring: every migrationGenerations generations each island
-  /// receives a copy of the best member of the island before it. Seeds are dealt to the islands in turn.
+  /// Number of separate populations (islands), which form a ring. Every migrationGenerations generations, each island
+  /// receives a copy of the best member of the island before it. Starting individuals are dealt to the islands in turn.
   size_t islands = 1;
   int64_t migrationGenerations = 8;
   size_t population = 16; ///< Members of one island after selection.
@@ -48,9 +48,9 @@ struct GeneticParams {
   size_t elites = 1;
   Selection selection = Selection::Softmax;
   size_t tournamentSize = 3;
-  /// Stops when the best objective is at most this.
+  /// The search stops when the best objective is at most this value.
   int64_t target = 0;
-  /// Stops after this many evaluations without a better individual.
+  /// The search stops after this many evaluations without a better individual.
   int64_t stallEvaluations = std::numeric_limits<int64_t>::max();
   Budget budget;
   uint64_t seed = 0;

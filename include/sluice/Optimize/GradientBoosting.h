@@ -5,9 +5,9 @@
 //
 // Least-squares boosting with shrinkage (Friedman, "Greedy Function
 // Approximation: A Gradient Boosting Machine", Annals of Statistics 2001,
-// algorithm 2 and section 5), trees grown best leaf first over binned features
-// (Ke et al., "LightGBM", NeurIPS 2017, sections 2.1 and 3). The file also has the linear
-// model and the rank distance with which predictors are compared.
+// algorithm 2 and section 5). The trees grow at the best leaf first, over binned features (Ke et al., "LightGBM",
+// NeurIPS 2017, sections 2.1 and 3). The file also has the linear model and the rank distance with which predictors are
+// compared.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_GRADIENTBOOSTING_H

@@ -43,9 +43,9 @@ struct PipelineExchange {
 
 /// Orders all exchanges of a step. Each group's program issues its exchanges in this order. Exchanges of microbatches
 /// are in the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A
-/// receiver issues an exchange right before the task that reads the data. If the receiver must issue a later exchange
-/// of the order before that, it issues this exchange earlier too. Fails if a transfer names a task that its group does
-/// not have, or a task that reads before the data is made.
+/// receiver issues an exchange as late as possible: right before the task that reads the data, or earlier if a later
+/// exchange of the order is needed before that task. Fails if a transfer names a task that its group does not have, or
+/// a task that reads before the data is made.
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);
 

@@ -3,13 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The monitor of adaptive HTF-MPR (Albaqsami's thesis, chapter 6). The thesis compares the mean
-// of a window of iterations with the mean of the first window; a difference of more than beta
-// standard deviations is a change. There are two differences here. First, medians replace means,
-// and the median absolute deviation replaces the standard deviation, because a single delayed
-// iteration changes them little. Second, the monitor watches the time of an iteration and also
-// each device's share of the work: other programs on the machine change the times of all devices,
-// while a slow device changes the shares.
+// The monitor of adaptive HTF-MPR (Placement/HtfMpr.h; Albaqsami's thesis, chapter 6). HTF-MPR is a mapper of operators
+// to heterogeneous devices. The thesis compares the mean of a window of iterations with the mean of the first window; a
+// difference of more than beta standard deviations is a change. There are two differences here. First, medians replace
+// means, and the median absolute deviation replaces the standard deviation, because a single delayed iteration changes
+// them little. Second, the monitor watches the time of an iteration and also each device's share of the work: other
+// programs on the machine change the times of all devices, while a slow device changes the shares.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_DRIFTMONITOR_H
@@ -39,21 +38,20 @@ class DriftMonitor {
 public:
   explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}
 
-  /// Returns true if the plan no longer fits; slowdowns() then gives the reason. Every call
-  /// must have the same number of devices.
+  /// Returns true if the measured times no longer fit the first window, so that another plan may be faster; slowdowns()
+  /// then says which devices became slower. Every call must have the same number of devices.
   bool observe(int64_t ns, const std::vector<int64_t> &deviceNs);
   /// Per device, the factor by which it is slower than in the first window (medians); 1 for a
   /// device without work. If several devices work, each factor is divided by the factor of the device
   /// that changed least, because a slowdown of all devices together needs no other plan. Call it after
   /// observe() returned true.
   std::vector<double> slowdowns() const;
-  /// Call it after observe() returned true to observe another quarter of a window. After this
-  /// quarter, observe() returns true again if the change lasts. Otherwise the monitor continues to
-  /// watch as before.
+  /// After observe() returned true, call this function to observe another quarter of a window. After this quarter,
+  /// observe() returns true again if the change lasts. Otherwise the monitor continues to watch as before.
   void listenAgain() { change.clear(); }
   /// Whether the last window has left the bounds, so that the monitor observes another quarter of a window.
   bool isListening() const { return left; }
-  /// Learns again, for another plan or for a plan that is kept in spite of a change.
+  /// Forgets the first window and learns a new one: for another plan, or for a plan that is kept in spite of a change.
   void restart();
 
 private:

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// HTF-MPR (Albaqsami's thesis, chapters 4 to 6), the solver `htf-mpr` of solvePlacement. It
-// simulates mappings of several kinds, trains boosted trees to predict the time of a mapping,
-// searches by a genetic algorithm for the mappings with the shortest predicted times, and
-// simulates these.
+// HTF-MPR (a heterogeneous TensorFlow mapper: Albaqsami's thesis, chapters 4 to 6) is the solver `htf-mpr` of
+// solvePlacement. A mapping assigns each operator to a device. The solver simulates mappings of several kinds, trains
+// boosted trees to predict the time of a mapping, searches by a genetic algorithm for the mappings with the shortest
+// predicted times, and simulates these.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_HTFMPR_H

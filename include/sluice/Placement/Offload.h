@@ -83,9 +83,9 @@ struct OffloadParams {
 ///  cpu       everything on CPUs
 ///  greedy    accelerators filled one after the other in topological order, the
 ///            rest on CPUs (the paper's greedy baseline)
-///  dp-split  contiguous runs of a topological order, each on an accelerator or
-///            node by node on CPUs; minimizes the sum of all times by dynamic
-///            programming; exact for a chain
+///  dp-split  divides a topological order into contiguous pieces; a piece is one call
+///            on an accelerator, or runs as single nodes on CPUs; minimizes the sum of
+///            all times by dynamic programming; exact for a chain
 std::vector<std::string> offloadSolverNames();
 
 /// The result passes validateOffload. With `best` it is not slower than that of any other

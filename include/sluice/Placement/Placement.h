@@ -50,7 +50,7 @@ struct PlacementSolution {
   std::string solver;
   /// Number of orders that the searches timed.
   int64_t evaluations = 0;
-  /// Proven: no placement with any order is faster.
+  /// True if it is proven that no placement with any order is faster.
   bool optimal = false;
   bool stoppedByClock = false;
   /// With `best`: the name and makespan of each solver that found a placement.
@@ -93,10 +93,11 @@ struct PlacementParams {
 ///  m-sct          as m-etf, but the favourite child of an operator goes to the
 ///                 operator's device (Baechi, section 3.3). Favourite children are
 ///                 chosen greedily instead of by the paper's linear program
-///  dp-split       contiguous runs of a topological order, one for each device;
+///  dp-split       divides a topological order into contiguous pieces, one for each device;
 ///                 minimizes the largest load (after Tarnawski et al. 2020, section 5)
 ///  single-device  all operators on the device with the least sum of times
-///  fastest-node   every operator on the device where it alone runs fastest
+///  fastest-node   every operator on the device with the least time for this operator,
+///                 without regard to copies and to other operators
 ///  round-robin    devices in turn, in topological order
 ///  lns            large-neighbourhood search from the best of the results above: moves
 ///                 operators between devices and within the order, with late
@@ -128,9 +129,10 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
 Plan planOfPlacement(const PlacementProblem &problem, std::span<const DeviceId> placement,
                      std::span<const OperatorId> order);
 
-/// Bytes of each memory that a placement needs if parameters never move. This is the sum of the aligned bytes of the
-/// parameters and states that are read there, each once, and of each device's largest working set of other tensors.
-/// Parameters and states that are read in the host's memory have their homes there and do not count.
+/// Bytes of each memory that a placement needs if parameters never move. The number for a memory is the sum of two
+/// parts: the aligned bytes of all parameters and states that are read in this memory, each counted once; and, for each
+/// device of the memory, the largest working set of one operator without parameters and states. Parameters and states
+/// that are read in the host's memory have their homes there and do not count.
 std::vector<int64_t> placementBytes(const PlacementProblem &problem, std::span<const DeviceId> placement);
 
 /// A lower bound of the makespan of all placements and orders. It is the greater of two

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// In: a copy to a higher level. Out: to a lower level. Between: between two memories of one level.
+/// In: a copy to a higher level. Out: a copy to a lower level. Between: a copy between two memories of one level.
 enum class CopyDirection : uint8_t { In, Out, Between };
 
 CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);
@@ -31,7 +31,7 @@ struct CopiedBytes {
   int64_t written = 0; ///< From other memories to files.
 };
 
-/// O(commands).
+/// Counts the bytes of all copies of a plan in O(commands).
 CopiedBytes copiedBytes(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice

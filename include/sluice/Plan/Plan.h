@@ -26,8 +26,8 @@ enum class Segment : uint8_t {
   Home,  ///< Outside of the arena: the parameter file or its mapping, a caller's input or
          ///< output buffer, or the state store. The homes of inputs and outputs are in the
          ///< host's memory. The homes of parameters and states are in the host's memory or in
-         ///< a file. Plans with states in files can be simulated, but not compiled. The offset
-         ///< is 0.
+         ///< a file. A plan with homes of states in files can be simulated, but not compiled. (The option `--spill` is
+         ///< different: the plan has states in memory, and the runtime backs this memory by files.) The offset is 0.
 };
 
 /// One interval in which one tensor's data is in one memory at one place. The address range
@@ -44,8 +44,8 @@ struct Residency {
 };
 
 enum class CommandKind : uint8_t {
-  Launch, ///< Run `op` on `device`: reads `reads`, writes `writes`.
-  Copy,   ///< Copy reads[0] to writes[0] over `link`; same tensor.
+  Launch, ///< Run `op` on the device of the stream: reads `reads`, writes `writes`.
+  Copy,   ///< Copy reads[0] to writes[0] over `link`; both are of one tensor.
 };
 
 /// Each device has at most one stream of each kind. A copy between the host's memory and the
