@@ -131,8 +131,8 @@ Plan planOfPlacement(const PlacementProblem &problem, std::span<const DeviceId> 
 
 /// Bytes of each memory that a placement needs if parameters never move. The number for a memory is the sum of two
 /// parts: the aligned bytes of all parameters and states that are read in this memory, each counted once; and, for each
-/// device of the memory, the largest working set of one operator without parameters and states. Parameters and states
-/// that are read in the host's memory have their homes there and do not count.
+/// device of the memory, the largest working set of one operator, without parameters, states and new values of states.
+/// Parameters and states that are read in the host's memory have their homes there and do not count.
 std::vector<int64_t> placementBytes(const PlacementProblem &problem, std::span<const DeviceId> placement);
 
 /// A lower bound of the makespan of all placements and orders. It is the greater of two

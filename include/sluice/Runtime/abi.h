@@ -25,7 +25,7 @@ extern "C" {
 #define SLUICE_ABI_MAJOR 1
 #define SLUICE_ABI_MINOR 17
 
-/* Where bytes are. Memory 0 is the host's. */
+/* The kinds of places that hold bytes. Memory 0 is the host's. */
 enum sluice_segment {
   SLUICE_SEGMENT_ARENA = 0,     /* offset into the memory's arena */
   SLUICE_SEGMENT_PARAMETER = 1, /* host, or a file: offset into the parameter file */
@@ -78,10 +78,11 @@ enum sluice_string_function {
 };
 enum sluice_number_type { SLUICE_NUMBER_F32 = 0, SLUICE_NUMBER_F64 = 1, SLUICE_NUMBER_I64 = 2, SLUICE_NUMBER_U64 = 3 };
 
-/* One chunk [begin, end) of a parallel loop; `args` are the kernel's own. */
+/* Runs one chunk [begin, end) of a parallel loop; `args` are the arguments of the kernel. */
 typedef void (*sluice_chunk_fn)(void **args, int64_t begin, int64_t end);
 
-/* One thread of a block of a grid that runs on a CPU. */
+/* A grid is a kernel for GPUs, which many threads run in blocks. This is one thread of a block of a grid that runs on a
+ * CPU. */
 typedef struct sluice_thread {
   size_t size;
   int64_t thread, block;
@@ -358,7 +359,7 @@ typedef struct sluice_model {
   const int64_t *planned_bytes_sent;
   /* The symbols, and the function that computes the extents of inputs and outputs from them. Each value must be in the
    * range of its symbol. The function writes the extents of all inputs, then those of all outputs, one after the other.
-   * No extent exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
+   * An extent never exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);

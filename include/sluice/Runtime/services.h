@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /* Collective operations of several ranks. An axis of a mesh of ranks is a count and a stride. A group consists of the
- * ranks that differ only along some axes, in the order of their coordinates, with the first axis the slowest. A tensor
- * that is split or joined along a dimension has the layout [outer][rank of the group][inner bytes]; rank i of the group
- * has or receives part i. */
+ * ranks whose coordinates differ only along the axes of the collective. Ranks of a group are ordered by their
+ * coordinates; the coordinate of the first axis changes slowest. A tensor that is split or joined along a dimension has
+ * the layout [outer][rank of the group][inner bytes]; rank i of the group has or receives part i. */
 enum sluice_collective_kind {
   SLUICE_COLLECTIVE_ALL_REDUCE = 0,     /* result: all operands combined element by element */
   SLUICE_COLLECTIVE_ALL_GATHER = 1,     /* result: all operands joined */
@@ -39,8 +39,10 @@ typedef struct sluice_rank_axis {
 } sluice_rank_axis;
 /* The parts into which a dimension of `extent` rows is divided; their sizes differ by at most one row. `axes` first
  * divide the dimension into pieces, and the ranks of the collective's group divide each piece. If there are n parts in
- * all, part p begins with row floor(extent p / n). The memory of a part has room for the rows of the largest part. A
- * smaller part is followed by a copy of its last row, which is never sent. If `extent` is 0, all parts are equal. */
+ * all, part p begins with row floor(extent p / n). The memory of a part has room for the rows of the largest part. In
+ * the result of a collective, a smaller part is followed by a spare row: a copy of the part's last row, which is never
+ * sent. (Operators may replace the spare row: TilingRule::uneven in sluice/Tiling/TilingRule.h.) If `extent` is 0, all
+ * parts are equal. */
 typedef struct sluice_uneven {
   int64_t extent;
   int64_t num_axes; /* axes, other than those of the group, that split the dimension */

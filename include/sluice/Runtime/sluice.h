@@ -39,7 +39,7 @@ typedef struct sluice_communicator {
    * then computes nothing during an exchange. This field and the following ones exist
    * since minor version 6 of the ABI (SLUICE_ABI_MINOR in abi.h). */
   uint32_t calling_thread;
-  /* This rank's index among the ranks of its host. It selects the rank's GPUs. */
+  /* This rank's index among the ranks of its host. The index selects the rank's GPUs. */
   uint32_t host_rank;
   /* Returns non-zero once no exchange can succeed any more. A thread that waits for
    * something other than an exchange calls this function to learn that a rank was lost.
@@ -61,8 +61,8 @@ void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const ch
 
 typedef struct sluice_options {
   size_t size;
-  /* Threads of each CPU and emulated device. 0: one for each core that the process may use; for an emulated device, at
-   * most the number of its description (sluice_device_desc.threads). */
+  /* Threads of each CPU and emulated device. 0: one for each core that the process may use. With 0, an emulated device
+   * has no more threads than its description says (sluice_device_desc.threads). */
   uint32_t threads;
   uint32_t trace;  /* non-zero: record command times for sluice_trace */
   uint32_t verify; /* non-zero: check the hash of the parameter file even if the file is large */
@@ -128,9 +128,10 @@ enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };
 /* Writes the current extents of input or output (`port`) number `index` to `shape`, one for each dimension of its
  * description, and its size in bytes to *bytes. Either pointer may be NULL. The current shape of an input is its shape
  * in the next step. The shape of an input changes after a step if it depends on the length of a state that has grown.
- * The current shape of an output is its shape in the last step. Until a step has run after sluice_open,
- * sluice_set_shapes, sluice_reset or sluice_set_length, the shape of an output is that in the next step; extents that
- * the step finds in its data then have their upper bounds. Fails if the index is out of range. Since minor version 11.
+ * The current shape of an output is normally its shape in the last step. After sluice_open, sluice_set_shapes,
+ * sluice_reset and sluice_set_length, it is the shape that the output will have in the next step, until this step has
+ * run. Extents that the next step finds in its data are then given as their upper bounds. Fails if the index is out of
+ * range. Since minor version 11.
  */
 int32_t sluice_get_shape(const sluice_session *session, uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes);
 
@@ -174,10 +175,10 @@ typedef struct sluice_generator sluice_generator;
  * the tokens, counted from 0. inputs[i]
  * points to the bytes of any other input number i, with its current shape, and must stay valid until the generator
  * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
- * compile time. The logits are the output 'logits', or the only output, with type float32. Their last dimension is the
- * vocabulary, and the last row is that of the next token. If `sampling` is NULL, the greatest logit is chosen. Returns
- * NULL on failure. The session must outlive the generator, and must not be used in another way until the generator is
- * closed. Since minor version 13. */
+ * compile time. The logits (the unnormalized scores of the vocabulary's tokens) are the output 'logits', or the only
+ * output, with type float32. Their last dimension is the vocabulary, and the last row is that of the next token. If
+ * `sampling` is NULL, the greatest logit is chosen. Returns NULL on failure. The session must outlive the generator,
+ * and must not be used in another way until the generator is closed. Since minor version 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling);
 /* Appends tokens to the previous ones. Each step takes as many of them as the model accepts in one step. Fails if the
@@ -250,8 +251,8 @@ typedef struct sluice_device_time {
 /* Returns the device times of each command of sluice_trace, in the same order. */
 const sluice_device_time *sluice_device_times(const sluice_session *session, size_t *count);
 
-/* Returns one line for each thing that was slower than possible, with the reason; an empty text if there is none. Valid
- * until this thread calls the function again. Call it only between steps. */
+/* Returns a text with one line for each part of the session's work that was slower than possible, with the reason;
+ * empty if there is none. Valid until this thread calls the function again. Call it only between steps. */
 const char *sluice_notes(const sluice_session *session);
 
 const char *sluice_last_error(void);

@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A certificate is the data from which a lower bound of a step's makespan follows by arithmetic on integers.
-// docs/formats/verify-plan.md has the four arguments and why they hold.
+// There are four kinds of proofs, called *arguments* (BoundArgument). docs/formats/verify-plan.md defines them and says
+// why they hold.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_BOUNDCERTIFICATE_H
@@ -23,7 +24,8 @@ namespace sluice {
 
 /// The problem to whose plans a certificate applies. `capacities` has bytes per memory. Per operator, `placement` has
 /// the device of the plan, and `pinned` has the device that the problem fixes, or an invalid id. If `pinned` is empty,
-/// the problem fixes no device. The argument Placements ignores `placement`, and the other arguments ignore `pinned`.
+/// the problem fixes no device. A proof of kind BoundArgument::Placements does not use `placement`; proofs of the other
+/// kinds do not use `pinned`.
 struct BoundProblem {
   const Graph &graph;
   const Machine &machine;
@@ -54,7 +56,8 @@ struct SegmentPrices {
 
 struct BoundCertificate {
   BoundArgument argument = BoundArgument::Chain;
-  /// Chain: the operators of the chain, in order. Cuts: the operator of each cut, in order; the cut is its first start.
+  /// Chain: the operators of the chain, in order. Cuts: one operator for each cut, in order; the cut is at the time
+  /// when this operator first starts.
   std::vector<OperatorId> operators;
   DeviceId device;           ///< Work: the device.
   bool communicates = false; ///< Work: true for the work of the communication stream, false for the compute stream.
@@ -67,14 +70,15 @@ struct BoundCertificate {
 
 inline constexpr size_t kMaxCuts = 256;
 inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
-/// The share that stands for the whole time of a segment.
+/// The greatest value of SegmentPrices::Work::share: the price of a nanosecond of work is then one nanosecond.
 inline constexpr int64_t kWholeShare = 1'000'000;
 
-/// The lower bound in nanoseconds that the certificate proves. Fails, giving the reason, if the certificate proves
-/// nothing. Shares no code with the search for bounds. The time is linear in the size of the graph for each cut.
+/// The lower bound in nanoseconds that the certificate proves. If the certificate proves nothing, fails with the
+/// reason. The function shares no code with the search for bounds. The time is linear in the size of the graph for each
+/// cut.
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
 
-/// Describes the argument: "bytes across 31 cuts of memory 'gpu0'".
+/// A text that describes the proof, such as "bytes across 31 cuts of memory 'gpu0'".
 std::string describeBound(const Graph &graph, const Machine &machine, const BoundCertificate &certificate);
 
 /// The format of docs/formats/plan.md. Operators, devices and memories are written by the names of PlanNames.

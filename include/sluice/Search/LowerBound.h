@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-/// A bound in nanoseconds, and why it holds: `ns` is what provenNs derives from the certificate.
+/// A lower bound in nanoseconds and its proof: provenNs derives `ns` from the certificate.
 struct ProvenBound {
   int64_t ns = 0;
   BoundCertificate certificate;

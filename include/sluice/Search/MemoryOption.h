@@ -12,8 +12,10 @@
 namespace sluice {
 
 struct MemoryNeeds {
-  MinimumBytes least;    ///< The largest working set of one operator.
-  int64_t peakBytes = 0; ///< The liveness peak with all parameters resident, in the model's order.
+  /// The minimum: the largest working set of one operator. On some machines it also includes homes: see memoryNeeds.
+  MinimumBytes least;
+  /// The peak: the largest number of live bytes in the model's order, with all parameters resident.
+  int64_t peakBytes = 0;
 };
 /// Computes the needs of a memory in which some device computes; fails for other memories. Operators without a
 /// placement are assumed to be on that device. If parameters stream from a file into the host's memory (fileBelowHost),

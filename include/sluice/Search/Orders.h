@@ -23,10 +23,10 @@ using Schedule = std::vector<OperatorId>;
 
 /// The order of the model's file, as far as it is topological.
 Schedule modelOrder(const Graph &graph);
-/// List-schedules the operator that became ready last: one branch after the other.
+/// List scheduling that takes the operator that became ready last: it finishes one branch before it begins another.
 Schedule depthFirstOrder(const Graph &graph);
-/// List-schedules the ready operator that adds the fewest bytes: its outputs minus the
-/// activations of which it is the last reader. Ties are broken by the model's order.
+/// List scheduling that takes the ready operator that adds the fewest bytes: the bytes of its outputs minus the bytes
+/// of the activations of which it is the last reader. Ties are broken by the model's order.
 Schedule memoryAwareOrder(const Graph &graph);
 /// Sorts operators by the descending length of the longest path to the end, with the
 /// placement's times (HEFT's upward rank without communication).
@@ -49,9 +49,8 @@ Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order);
 /// The first `point` operators of `head`, then the others in the order of `tail`. The
 /// result is topological because both parents are (SwapAdvisor, figure 4).
 Schedule crossoverOrders(const Schedule &head, const Schedule &tail, size_t point);
-/// List-schedules again. At each position, takes a random ready operator with this
-/// probability, and otherwise the ready operator that is first in `order` (SwapAdvisor,
-/// section 5.2).
+/// Makes a new order by list scheduling. At each position, takes a random ready operator with this probability, and
+/// otherwise the ready operator that is first in `order` (SwapAdvisor, section 5.2).
 Schedule mutateOrder(const Graph &graph, const Schedule &order, double probability, Rng &rng);
 /// Moves one operator to a random position between its last predecessor and its first
 /// successor.

@@ -44,7 +44,7 @@ struct NamedSplit {
   int64_t parts = 2;
 };
 
-/// The results of a search other than the plan.
+/// The results of a search, without the plan.
 struct PlanSummary {
   int64_t makespanNs = 0;
   int64_t idealNs = 0;
@@ -72,11 +72,11 @@ PlanFile makePlanFile(const SearchProblem &problem, const SearchResult &result);
 /// The summary alone, as `sluice plan --format=json` prints it.
 Json summaryToJson(const PlanFile &file);
 Json planFileToJson(const PlanFile &file);
-/// Fails naming the JSON path of the first error. The plan passes validatePlan and keeps
-/// the problem's capacities. Its makespan is simulated again.
+/// Reads a plan file. An error names the JSON path of the first mistake. The plan that is read passes validatePlan and
+/// fits the problem's capacities. Its makespan is simulated again.
 Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 
-/// Writes a temporary file beside `path` and renames it.
+/// Writes a temporary file beside `path` and renames it to `path`.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
 /// Like readPlanFile, with further checks. It fails if an operator is not on the device that the problem fixes, if

@@ -38,8 +38,8 @@ struct ProblemFile {
 Json problemToJson(const ProblemFile &problem);
 
 /// If the file has no costs, they are those of the roofline model. A capacity that is absent is
-/// that of the memory. If the file has no placement, the problem fixes no device. Fails naming
-/// the JSON path of the first error. Graph and machine pass their checks.
+/// that of the memory. If the file has no placement, the problem fixes no device. An error names the JSON path of the
+/// first mistake. The graph and the machine of the result pass their checks.
 Expected<ProblemFile> problemFromJson(const JsonReader &reader);
 
 } // namespace sluice

@@ -11,7 +11,8 @@
 //   embed  F0 F1 F2 ... F94 F95  loss  B95 B94 ... B1 B0     the graph, L = 96
 //   embed  F0 F1 F94 F95         loss  B95 B94 B1 B0         folded to 4 layers
 //
-// F94 then reads what F1 writes, B1 what B94 writes, and B1 what F1 writes, as before.
+// In the folded graph, F94 reads what F1 writes, and B1 reads what B94 writes. B1 also reads what F1 writes, as in the
+// full graph.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_REPETITION_H
@@ -49,29 +50,31 @@ struct Repetition {
   int64_t layers = 0;            ///< Blocks of the longest run, which has the layers 0 to layers - 1.
 };
 
-/// Finds the blocks that cover the most operators, with at least `leastBlocks` of them, and other runs of blocks that
-/// are connected with these layer by layer. Operators at the same position of two blocks have the same kind, costs,
+/// Finds the run of at least `leastBlocks` blocks that covers the most operators. Also finds other runs of blocks that
+/// are connected with this run layer by layer. Operators at the same position of two blocks have the same kind, costs,
 /// sizes and device. Their computations (Operator::signature) may differ. `placement` has a device per operator, or is
 /// empty. Returns nothing if the graph is cyclic or has no such blocks. The result passes check(). This is a heuristic,
 /// which considers only the periods that occur most often. O(n log n) for n operators.
 std::optional<Repetition> findRepetition(const Graph &graph, const CostTable &costs,
                                          std::span<const DeviceId> placement, size_t leastBlocks);
 
-/// Checks a repetition independently of findRepetition(). Any two consecutive blocks must have equal operators. If an
-/// operand is the result of an operator, this operator must be at the same place relative to either block. The first
-/// block of a run has no block before it, and may read any other tensor instead of that block's. Which parameters,
-/// states and inputs a block reads is not compared. Fails naming the operator that differs.
+/// Checks a repetition independently of findRepetition(). Any two consecutive blocks must have equal operators. Their
+/// operands must correspond: if an operand of one block is written by an operator of layer i, the same operand of the
+/// next block must be written by the same operator of the next layer. An operand that is written outside of all runs
+/// must be the same tensor for both blocks. There is an exception: where the other blocks of a run read a tensor of a
+/// neighbouring layer, the block at the end of the run has no such neighbour, and may read any tensor. Which
+/// parameters, states and inputs a block reads is not compared. The error names two operators that differ.
 Status check(const Graph &graph, const CostTable &costs, std::span<const DeviceId> placement,
              const Repetition &repetition);
 
-/// A graph with fewer layers, and the way back.
+/// A graph with fewer layers, whose orders and recomputations can be extended to the full graph.
 class FoldedGraph {
 public:
   /// Keeps `keptLayers` layers, at least 2: half of them at the beginning and half at the end. Operators outside of all
-  /// runs lose operands that are left out; an operator that loses all operands is left out too. Returns nothing in
-  /// three cases: the repetition has at most `keptLayers` layers; a run lacks one of the layers that are left out, or
-  /// the layer just before or after them; or a block reads a layer so far before it that this layer is left out. The
-  /// repetition passes check().
+  /// runs lose operands that are left out; an operator that loses all operands that operators write is left out too.
+  /// The repetition must pass check(). Returns nothing in three cases. First, the repetition has at most `keptLayers`
+  /// layers. Second, a run does not have all layers that are left out and the two layers around them. Third, a kept
+  /// block reads a layer that is left out, and no kept layer can stand for it.
   static std::optional<FoldedGraph> of(const Graph &graph, const CostTable &costs, const Repetition &repetition,
                                        int64_t keptLayers);
 
@@ -79,9 +82,10 @@ public:
   const CostTable &costs() const { return table; }
   std::vector<DeviceId> placement(std::span<const DeviceId> full) const;
 
-  /// Extends a topological order of the folded graph to the full graph. A layer that is left out follows the layer
-  /// before it at the distance at which kept layers follow each other. Here and in expandRecomputation(), a layer that
-  /// is left out gets the decisions of the last kept layer before it.
+  /// Extends a topological order of the folded graph to the full graph. Layers that are left out follow each other at
+  /// equal distances. The distance, in positions of `order`, is that between the last kept layer before them and the
+  /// first kept layer after them. Here and in expandRecomputation(), a layer that is left out gets the decisions of the
+  /// last kept layer before it.
   std::vector<OperatorId> expandOrder(std::span<const OperatorId> order) const;
   Recomputation expandRecomputation(const Recomputation &recomputation) const;
 

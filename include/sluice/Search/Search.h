@@ -4,8 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The joint search over schedules, allocators and eviction policies. It plans every candidate completely and times it
-// by the simulator, after SwapAdvisor (Huang, Jin and Li, ASPLOS 2020). There are two allocators: one may choose any
-// offset, and the other divides a memory into objects of a few sizes (SwapAdvisor's pools).
+// by the simulator, after SwapAdvisor (Huang, Jin and Li, ASPLOS 2020). There are three allocators
+// (Swap/SwapPlanner.h): planSwapOffsets may choose any offset; planSwapStays first decides when each tensor is in
+// memory and then packs all offsets; planSwapPool divides a memory into objects of a few sizes (SwapAdvisor's pools).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SEARCH_SEARCH_H
@@ -52,16 +53,15 @@ struct SearchProgress {
 struct SearchParams {
   /// One of searchSolverNames().
   std::string solver = "default";
-  /// One of placementSolverNames(). It is used if the placement is open. `best` makes a greedy
-  /// plan for the placement of each other placement solver and takes the placement whose plan
-  /// is fastest in the simulation. The search solver `default` then improves this placement by
-  /// moving single operators.
+  /// One of placementSolverNames(). It is used if the problem leaves the placement open. `best` makes a greedy plan for
+  /// the placement of each other placement solver and takes the placement whose plan is fastest in the simulation. The
+  /// search solver `default` then improves this placement by moving single operators.
   std::string placementSolver = "best";
   /// With `best`: the plan uses several devices only if its makespan is at most (1 - leastGain) times that of the best
   /// plan on one device. In [0, 1). This margin covers the errors of the costs, which are greater if devices share
   /// cores and caches.
   double leastGain = 0;
-  /// Whether operators may run more than once with the solvers that compute again, `default` and `by-period`.
+  /// Whether operators may run more than once. Only the solvers `default` and `by-period` read this field.
   bool mayRecompute = true;
   /// Clock limit; 0: none. The first candidates are always planned.
   int64_t timeNs = 5'000'000'000;
@@ -82,8 +82,8 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// Without a makespan: what does not fit. With a makespan below that of the result: why this plan was not chosen.
-  /// Otherwise empty.
+  /// If there is no makespan: a text that says what does not fit. If the makespan is below that of the result: why this
+  /// plan was not chosen. Otherwise empty.
   std::string reason;
 };
 
@@ -156,10 +156,10 @@ std::vector<std::string> searchSolverNames();
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the capacities. The makespans of
 /// `default` and `greedy` never exceed that of `odswap`. If the placement is given and the evaluations suffice for all
 /// greedy plans, including those with recomputation, the makespan of `default` never exceeds that of `greedy`.
-/// `default` and `no-recompute` begin with the method of `by-period` if the graph has repeated layers and the clock
-/// limit allows only few plans of it. If the ideal plan fits, it is returned at once. The search stops when a plan
-/// meets the lower bound. Fails with Infeasible, naming what does not fit and how many bytes are missing, or with
-/// Interrupted if it is stopped before it has a plan.
+/// If the graph has repeated layers and the clock limit allows only few plans of the whole graph, `default` and
+/// `no-recompute` begin with the method of `by-period`. If the ideal plan fits, it is returned at once. The search
+/// stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how many bytes are
+/// missing, or with Interrupted if it is stopped before it has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

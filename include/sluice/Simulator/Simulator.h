@@ -23,10 +23,10 @@ struct Timeline {
 };
 
 /// Simulates a valid plan by events. A stream runs its commands in order, and a command
-/// starts when its waits are complete. If it waited for another stream, and it or the command
-/// it waited for is a copy, it starts later by the link's event latency. The two directions of
-/// a link share duplexBytesPerSec fairly while both are busy, and several copies in one
-/// direction share its rate equally. Deterministic.
+/// starts when its waits are complete. If a command waited for a command of another stream, and at least one of the two
+/// is a copy, it starts later by the event latency of the copy's link. The two directions of a link share
+/// duplexBytesPerSec fairly while both are busy, and several copies in one direction share its rate equally.
+/// Deterministic.
 Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan);
 
 /// The commands of the critical path by ascending time. The last one ends last of all

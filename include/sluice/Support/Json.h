@@ -59,7 +59,7 @@ public:
   Expected<double> number(std::string_view key, double fallback) const;
   Expected<bool> boolean(std::string_view key, bool fallback) const;
 
-  /// Fails naming the key if the object has a key outside `known`.
+  /// Fails if the object has a key outside `known`; the error names the key.
   Status onlyKeys(std::initializer_list<std::string_view> known) const;
 
 private:

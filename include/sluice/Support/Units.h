@@ -28,19 +28,19 @@ int64_t saturatingMul(int64_t a, int64_t b);
 /// Parses bytes: "8GiB", "1.5 GB", "4096", "64KiB". Prefixes are binary (KiB) or decimal (kB).
 /// Fails on other texts and on more than 2^62.
 Expected<int64_t> parseBytes(std::string_view text);
-/// "5s", "100ms", "2min", "1.5h", "250us", "10ns" -> nanoseconds.
+/// Parses "5s", "100ms", "2min", "1.5h", "250us" or "10ns" to nanoseconds.
 Expected<int64_t> parseDuration(std::string_view text);
 
 /// 1536 -> "1.50 KiB".
 std::string formatBytes(int64_t bytes);
-/// The least size of at least `bytes` that parseBytes() reads from what formatBytes() prints of it. `bytes` is at least
-/// 0; sizes above 2^62, which parseBytes() refuses, are returned as they are.
+/// The least size of at least `bytes` that does not change if formatBytes() prints it and parseBytes() reads the text.
+/// `bytes` must not be negative. Sizes above 2^62, which parseBytes() refuses, are returned unchanged.
 int64_t roundUpToPrinted(int64_t bytes);
 /// 1500000 -> "1.50 ms".
 std::string formatDuration(int64_t ns);
 
-/// Parse a whole text as an integer or as a floating-point number. They fail on trailing
-/// characters, overflow, NaN and infinity.
+/// Parse a whole text as an integer or as a floating-point number. Both functions fail on trailing characters,
+/// overflow, NaN and infinity.
 Expected<int64_t> parseInteger(std::string_view text);
 Expected<double> parseNumber(std::string_view text);
 

@@ -23,13 +23,14 @@ namespace sluice {
 /// runs the problem's order; all devices must use one memory. The heuristic is h_DTR^eq of the paper: dropped
 /// neighbours are counted by union-find, and a tensor that the program does not read any more is dropped at once.
 /// Parameters, inputs and states are in memory throughout. Before a state is updated, dropped tensors that depend on
-/// its old value and that are read later are computed again. Infeasible if an operator does not fit and no tensor can
-/// be dropped; the error has the operator and the missing bytes. Requires a problem that passes check(). The time is
-/// O(e r) for e dropped tensors and r tensors in memory.
+/// its old value and that are read later are computed again. Fails with Infeasible if an operator does not fit and no
+/// tensor can be dropped; the error has the operator and the missing bytes. Requires a problem that passes check(). The
+/// time is O(e r) for e dropped tensors and r tensors in memory.
 Expected<std::vector<OperatorId>> dtrRuns(const SwapProblem &problem, int64_t budgetBytes);
 
 /// Baseline: the runs of DTR, at addresses packed for the whole step. If the packing exceeds the memory because of
-/// fragmentation, DTR runs with a smaller budget. Unsupported if operators use several memories or the host's.
+/// fragmentation, DTR runs with a smaller budget. Fails with Unsupported if operators use several memories, or the
+/// host's memory.
 Expected<Plan> planDtr(const SwapProblem &problem);
 
 } // namespace sluice

@@ -84,9 +84,9 @@ struct PofoParams {
 
 /// The fastest schedule of the chain in the model. Bytes leave continuously in the order of the blocks, and come back
 /// in reverse order; a pass waits until the memory that it needs is free. The result is optimal among schedules of
-/// blocks if the memory has at most `memoryParts` bytes and `tolerance` is 0. Infeasible if a stage needs more than the
-/// memory. Unsupported for more than 400 stages. The time is O(n^3 memoryParts) for n stages, plus O(n^2) for each
-/// state that is kept.
+/// blocks if `tolerance` is 0 and no size is rounded, which is the case for a memory of at most `memoryParts` bytes.
+/// Infeasible if a stage needs more than the memory. Unsupported for more than 400 stages. The time is O(n^3
+/// memoryParts) for n stages, plus O(n^2) for each state that is kept.
 Expected<PofoSchedule> solvePofo(const PofoChain &chain, const PofoParams &params = {});
 
 /// Baseline: POFO's schedule for a training step that is a chain, at addresses packed for the whole step. Parameters,

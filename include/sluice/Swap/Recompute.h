@@ -31,16 +31,14 @@ struct Recomputation {
 };
 
 /// The recomputation in a valid plan: the operators that it launches again, and the
-/// operators that read the second results. An operator that the plan launches more
-/// than twice is listed once.
+/// operators that read the second results. An operator that the plan launches more than twice is also listed once.
 Recomputation recomputationOf(const Graph &graph, const Plan &plan);
 
 struct RecomputeParams {
   /// The order is divided into stretches. In each stretch, operators produce about this many bytes that late operators
   /// need. Tensors that pass from one stretch to the next are kept.
   int64_t stretchBytes = 0;
-  /// Nanoseconds of recomputation that are accepted to avoid keeping or copying one
-  /// byte.
+  /// Price of a byte: the nanoseconds of recomputation that are accepted to avoid keeping or copying one byte.
   double nsPerByte = 0;
 };
 
@@ -51,8 +49,8 @@ struct RecomputeParams {
 /// 1604.06174). Requires a problem that passes check().
 Recomputation chooseRecomputation(const SwapProblem &problem, MemoryId memory, const RecomputeParams &params);
 
-/// A graph that has each operator of a recomputation twice. The original graph's
-/// operators and tensors keep their ids.
+/// A graph in which each run of an operator is an operator of its own: an operator that is launched k times occurs k
+/// times. Operators and tensors of the original graph keep their ids.
 class RecomputedGraph {
 public:
   /// `graph` passes Graph::check(). An operator of `recomputation` runs again only if a late
@@ -67,8 +65,8 @@ public:
   const std::vector<OperatorId> &again() const { return firstOperator; }
   const Graph &graph() const { return twice; }
   const CostTable &costs() const { return table; }
-  /// Extends a topological order of the original graph: every second run comes right
-  /// before the first operator that needs it.
+  /// Extends a topological order of the original graph: the second run of an operator comes right before the first
+  /// operator that needs its results.
   std::vector<OperatorId> order(std::span<const OperatorId> first) const;
   /// The order of the runs that the graph was made from.
   const std::vector<OperatorId> &orderOfRuns() const { return runOrder; }

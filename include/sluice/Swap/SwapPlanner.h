@@ -3,12 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In each pass a planner walks the order once and makes each operator's tensors
-// resident. The plan's waits decide the timing: a copy starts as soon as its data is
-// written and its address range is free, however far ahead of its operator that is.
-// For a steady state, each pass starts with the parameters that were resident at the end
-// of the previous pass. A parameter that a pass evicts is copied in again at the end of
-// that pass. The planner returns the best pass.
+// A planner makes several passes. In each pass it goes through the order of operators once and makes the tensors of
+// each operator resident. The plan's waits decide the timing: a copy starts as soon as its data is written and its
+// address range is free, however far ahead of its operator that is. For a steady state, each pass starts with the
+// parameters that were resident at the end of the previous pass. A parameter that a pass evicts is copied in again at
+// the end of that pass. The planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -35,20 +34,21 @@ enum class EvictionPolicy : uint8_t {
 /// The rule that selects the tensors that are evicted to a file when the host's memory cannot hold all evicted tensors.
 enum class FileDivision : uint8_t {
   /// Evictions are visited in order. A tensor is selected if the file's link is idle, or soon idle, at its eviction.
-  /// Then the selected tensors with the shortest absence stay in the host's memory, as far as it has room.
+  /// Then, as far as the host's memory has room, the selected tensors with the shortest absence are taken back from the
+  /// selection and stay in the host's memory.
   FromBegin,
   FromEnd, ///< As FromBegin, but the returns are visited instead, from the end of the step backwards.
   Longest, ///< The tensors with the longest absence (close to Belady's rule).
   Latest,  ///< The tensors that are evicted while the host's memory is full.
-  /// As FromBegin, but the selected tensors that stay in the host's memory are those that were evicted first.
+  /// As FromBegin, but the tensors that are taken back are those that are evicted first.
   FromBeginLate,
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
 /// The rule by which states are chosen that stay in an accelerator's memory from step to step.
 enum class StateChoice : uint8_t {
-  Edges,  ///< Those that are read first or updated last: no other work hides their copies.
-  Spread, ///< Evenly over the order of updates, so that the load of the link is even over the step.
+  Edges,  ///< The states that are read first or updated last, because no other work hides their copies.
+  Spread, ///< Evenly spread over the order of updates, so that the load of the link is even over the step.
 };
 
 struct SwapParams {
@@ -68,23 +68,24 @@ struct SwapParams {
   /// A tensor that one pass evicts is copied out in the next pass as soon as it is
   /// written, so that the swap-out stream works before the memory is full.
   bool saveEarly = true;
-  /// Passes towards a steady state, at least 1. With one pass, every step starts
-  /// without resident parameters.
+  /// Passes towards a steady state, at least 1. With one pass, the plan's step starts without resident parameters.
   int passes = 3;
   /// If all activations and some parameters fit together, the planner also tries a streaming
   /// plan: these parameters are resident, and all others are copied in for each use through a
   /// buffer, which has room for `streamDepth` parameters of the largest size. The faster plan is
   /// returned. 0: no streaming plan is tried.
   int streamDepth = 4;
-  /// In [0, 1]: the fraction, in bytes, of the states updated in place that stay in an accelerator's memory from step
-  /// to step. These states need no home.
+  /// In [0, 1]: a fraction of the bytes of all states that are updated in place. States with this share of the bytes
+  /// stay in an accelerator's memory from step to step. These states need no home.
   double keptStates = 0;
   StateChoice keptChoice = StateChoice::Edges;
   /// For planSwapStays, in [0, 1]: the fraction of an accelerator's memory that holds further states between steps.
-  /// Unlike the states of `keptStates`, they may leave and return within a step. They need no home either.
+  /// Unlike the states of `keptStates`, these states may leave the memory and return within a step. They need no home
+  /// either.
   double restingStates = 0;
-  /// For planSwapStays, in (0, 1]: the fraction of the memory that tensors may occupy between their uses, and that an
-  /// operator may use. The rest is for copies that run ahead of their readers or behind their writers.
+  /// For planSwapStays, in (0, 1]: a fraction of the memory. At each operator, the operator's tensors and the tensors
+  /// that wait in memory for a later use may together occupy at most this fraction. The rest is for copies that run
+  /// ahead of their readers or behind their writers.
   double presence = 1;
   /// Only for machines that have a memory of kind File.
   FileDivision division = FileDivision::FromBegin;
@@ -106,8 +107,8 @@ Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &par
 /// the stays. Results overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`,
 /// `restingStates`, `presence`, `passes`, `stallWeight` and `idleWeight`. Here, `stallWeight` is the cost of a copy out
 /// relative to that of a copy in, and copies are assumed to take 1 + `idleWeight` times as long as a copy alone on the
-/// link. Unsupported if operators run on several memories or the machine has files; InvalidInput if `presence` is out of
-/// range; Infeasible if the stays cannot be packed, or if an operator needs more than the fraction `presence` of the
+/// link. Unsupported if operators run on several memories or the machine has files; InvalidInput if `presence` is out
+/// of range; Infeasible if the stays cannot be packed, or if an operator needs more than the fraction `presence` of the
 /// memory.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
@@ -131,8 +132,8 @@ struct PoolParams {
   /// True: outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's
   /// figure 1 does with all activations. False: as soon as they are written.
   bool lazyOutputs = false;
-  /// An output of an in-place operator takes the object of an operand of the same size that is not read later, as ReLU
-  /// and residual additions do in the paper's graphs.
+  /// True: an output of an in-place operator takes the object of an operand of the same size that is not read later, as
+  /// ReLU and residual additions do in the paper's graphs.
   bool inPlace = false;
   /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
   /// tensor that is needed soon may be evicted if that keeps the streams busy.

@@ -45,7 +45,7 @@ struct TensorComparison {
 Expected<TensorComparison> compareTensors(const HostTensor &actual, const HostTensor &reference,
                                           const Tolerance &tolerance);
 
-/// One line for readers: "ratio 3.1e-05 (max diff 2e-4 at 17: 1.5 for 1.4998), cosine 0.99999".
+/// One line of text: "ratio 3.1e-05 (max diff 2e-4 at 17: 1.5 for 1.4998), cosine 0.99999".
 std::string describe(const TensorComparison &comparison);
 
 } // namespace sluice

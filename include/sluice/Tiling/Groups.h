@@ -23,7 +23,7 @@ struct GroupProgram {
 
 /// The slowest of the links between the ranks of two groups that exchange messages.
 struct GroupLink {
-  double bytesPerSec = 1e10; ///< 0: two of the ranks have no link.
+  double bytesPerSec = 1e10; ///< Rate of the link; 0: at least two of the ranks have no link.
   int64_t latencyNs = 0;     ///< Of one message.
 };
 
@@ -33,8 +33,8 @@ struct GroupMachine {
   std::vector<GroupLink> links; ///< From group i to group j at [i * number of groups + j].
 };
 
-/// The first groups * groupRanks computing devices of a machine, or as many equal shares of its only one. Fails as
-/// partitionMachine does.
+/// The first groups * groupRanks computing devices of a machine. If the machine has a single computing device, it is
+/// divided into groups * groupRanks equal shares. Fails as partitionMachine does.
 Expected<GroupMachine> groupMachine(const Machine &machine, int64_t groups, int64_t groupRanks);
 
 struct GroupTimeline {

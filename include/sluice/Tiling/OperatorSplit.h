@@ -47,7 +47,7 @@ std::vector<OperatorSplit> spreadSplit(const TensorProgram &program, const std::
 
 /// The makespan of the program with some operators split, and its critical path.
 struct SplitTrial {
-  /// One launch on the critical path, which takes `ns`.
+  /// One launch on the critical path, which takes `ns` nanoseconds.
   struct Stretch {
     std::vector<OperatorId> operators; ///< The operators that the launch runs, wholly or in part; ascending.
     int64_t ns = 0;
@@ -59,7 +59,8 @@ struct SplitTrial {
 struct SplitProblem {
   const TensorProgram *program = nullptr;
   int64_t mostParts = 2; ///< The largest number of parts of one operator; at least 2.
-  /// Times the program. Fails with Infeasible if it does not fit the memories.
+  /// Returns the time of the program with the given splits. Fails with Infeasible if the program does not fit the
+  /// memories.
   std::function<Expected<SplitTrial>(const std::vector<OperatorSplit> &)> run;
 };
 
@@ -78,12 +79,12 @@ struct SplitSolution {
   bool stoppedByClock = false;
 };
 
-/// Repeatedly splits the group of operators that takes the most time on the critical path: its
-/// largest operator, and all operators to which spreadSplit spreads this split. Different rules
-/// and numbers of parts are tried, and a trial is kept if it gains at least leastGain. If no split of
-/// the group gains, the next group is tried. If no group gains, the search ends. makespanNs is the
-/// makespan of the last trial that was kept, and at most unsplitNs. Fails on an invalid program, and
-/// if `run` fails. There is one exception: if `run` fails with Infeasible for a trial with splits, the
+/// A *group* is the operators that one launch runs. The search repeatedly takes the group with the most time on the
+/// critical path. It splits the operator of the group with the most floating-point operations, and all operators of the
+/// group to which spreadSplit spreads this split. Different rules and numbers of parts are tried, and a trial is kept
+/// if it gains at least leastGain. If no split of the group gains, the next group is tried. If no group gains, the
+/// search ends. makespanNs is the makespan of the last trial that was kept, and at most unsplitNs. Fails on an invalid
+/// program, and if `run` fails. There is one exception: if `run` fails with Infeasible for a trial with splits, the
 /// search discards these splits and continues.
 Expected<SplitSolution> solveSplits(const SplitProblem &problem, const SplitParams &params = {});
 

@@ -24,7 +24,7 @@
 
 namespace sluice {
 
-/// A mesh of identical devices, and what each of them computes per second.
+/// A mesh of identical devices, and the rates and the memory of each device.
 struct PartitionMachine {
   Mesh mesh;
   double flopsPerSec = 1e12;
@@ -62,9 +62,9 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// A sum over the axes, the outermost first. Each axis adds the ghost bytes that it causes within one part of the
-  /// outer axes, multiplied by the number of these parts. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where cut k
-  /// is the outermost.)
+  /// A sum over the axes, the outermost first. The outer axes divide the program into parts. Each axis adds the ghost
+  /// bytes that it causes within one such part, multiplied by the number of these parts. (SoyBean's recursion c_k =
+  /// delta_k + 2 c_{k-1}, where cut k is the outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
@@ -105,8 +105,8 @@ struct PartitionSolution {
   /// The sum of the conversions' costs over operators, counted as if operators shared no conversion.
   int64_t chargedCost = 0;
   /// Whether it is proven that no tiling within the memory limit has a lower chargedCost. The proof covers only the
-  /// rules that the solver considers: if costs are in bytes, these are for each operator the combinations of rules that
-  /// divide the operator along as many axes as possible.
+  /// rules that the solver considers. If costs are in bytes, the solver considers for each operator only those
+  /// combinations of rules that divide the operator along the greatest possible number of axes.
   bool proven = false;
   std::string solver;
   /// For `data-parallel` and `model-parallel`: the operators that have no rule with which they could read only a share
@@ -146,10 +146,10 @@ std::vector<std::string> partitionSolverNames();
 Expected<PartitionSolution> solvePartition(const TensorProgram &program, const PartitionMachine &machine,
                                            const PartitionParams &params = {});
 
-/// Checks a solution independently of the solvers. The tiling is valid. The steps of every
-/// conversion, halos included, lead from the tiling that exists to the tiling that is read. Each
-/// step states the right number of bytes, and these numbers add up to the bytes of the report. The
-/// peak memory, counted independently, is the reported one and within the memory limit.
+/// Checks a solution independently of the solvers. Four things are checked: the tiling is valid; the steps of every
+/// conversion, halos included, lead from the tiling that exists to the tiling that is read; each step states the right
+/// number of bytes, and these numbers add up to the bytes of the report; and the peak memory, counted independently,
+/// equals the reported one and is within the memory limit.
 Status validatePartition(const TensorProgram &program, const PartitionMachine &machine,
                          const PartitionSolution &solution, std::optional<int64_t> memoryBytes = {});
 

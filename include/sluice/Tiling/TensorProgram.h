@@ -61,10 +61,10 @@ struct TensorProgram {
 
   /// Checks that ids exist, and that extents and element sizes are not negative. Intermediates and
   /// outputs must have one producer, before their consumers, and other tensors must have none. Rules
-  /// must fit the operands and results and have distinct names. The divisor of a rule must divide
-  /// each extent that the rule splits, or the extent of each block if the split is strided. A rule
-  /// allows the numbers of parts that divide its divisor. A rule with uneven parts
-  /// (TilingRule::uneven) allows each number up to its divisor, which is the extent itself.
+  /// must fit the operands and results and have distinct names. The divisor of a rule (TilingRule::divisor) must divide
+  /// each extent that the rule splits. In a split of several blocks (AxisTiling::blocks), it must divide the extent of
+  /// a block. A rule allows the numbers of parts that divide its divisor. A rule with uneven parts (TilingRule::uneven)
+  /// allows each number up to its divisor, which is the extent itself.
   Status check() const;
 };
 
@@ -88,10 +88,10 @@ struct Mesh {
   Status check() const;
 };
 
-/// A solution: for each axis of the mesh, the tiling of each tensor between operators, and the
-/// rule by which each operator runs. If a rule needs another tiling of an operand than the tensor
-/// has, the tensor is converted before the operator. A result, which may be partial, is converted
-/// to the tiling of its tensor after the operator.
+/// A solution. For each axis of the mesh it has a rule for each operator, and for each tensor the tiling in which the
+/// tensor is stored between operators. If a rule needs another tiling of an operand than the tensor has, the tensor is
+/// converted before the operator. A result, which may be partial, is converted to the tiling of its tensor after the
+/// operator.
 struct Tiling {
   std::vector<std::vector<AxisTiling>> tensors; ///< [tensor][axis]; never partial.
   std::vector<std::vector<uint32_t>> rules;     ///< [operator][axis]
@@ -101,12 +101,13 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// Chooses a rule of a message for each axis, in the order of the axes. An axis gets the second rule if there is one
-/// and if it divides the message equally over this axis and the earlier axes that have the second rule. All other axes
-/// get the first rule. The choice depends only on the extents and the mesh.
+/// Chooses a rule of a message for each axis, in the order of the axes. An axis gets the second rule if the operator
+/// has a second rule, and if the message divides equally over this axis together with the earlier axes that got the
+/// second rule. All other axes get the first rule. The choice depends only on the extents and the mesh.
 std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh);
 
-/// False if two axes split one dimension in different numbers of blocks, because these parts do not nest.
+/// Whether tilings along different axes can be used together. False if two axes split one dimension in different
+/// numbers of blocks, because these parts do not nest.
 bool tilingsCombine(const std::vector<AxisTiling> &tilings);
 /// Whether tilingsCombine() holds for each operand and result of an operator. `rules` has the operator's rule per axis.
 bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules);
@@ -116,10 +117,10 @@ bool rulesCombine(const ProgramOperator &op, const std::vector<uint32_t> &rules)
 std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vector<AxisTiling> &tilings,
                                const Mesh &mesh);
 
-/// Checks a solution; the message names the first broken condition. Along each axis there is a tiling for each tensor
-/// and a rule for each operator. The tensors can be split in this way (ProgramTensor::canSplit). Each rule allows the
-/// number of devices that use it, the rules of an operator combine, and messages run by messageRules(). A state and its
-/// next value have the same tiling.
+/// Checks a solution; the message names the first broken condition. The conditions are: along each axis there is a
+/// tiling for each tensor and a rule for each operator; the tensors can be split in this way (ProgramTensor::canSplit);
+/// each rule allows the number of devices that use it; the rules of an operator combine (rulesCombine); messages run by
+/// messageRules(); and a state and its next value have the same tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 
 } // namespace sluice

@@ -74,8 +74,8 @@ struct TilingSolution {
 
 struct TilingParams {
   std::string solver = "best"; ///< One of tilingSolverNames().
-  /// Evaluations are solved sub-problems and sweeps of message passing. INT64_MAX evaluations
-  /// without a deadline mean a default limit, which decreases with the size of the problem.
+  /// Evaluations are solved sub-problems and sweeps of message passing. If `evaluations` is INT64_MAX and there is no
+  /// deadline, a default limit applies, which decreases with the size of the problem.
   Budget budget = {};
   uint64_t seed = 1;
   /// In [0, 1). The search ends when the bound proves that no solution is better by more than this fraction of the
@@ -87,15 +87,15 @@ struct TilingParams {
 /// The names that solveTiling accepts, the default first.
 ///  best    First, nodes are joined if an edge allows exactly one partner for each of their
 ///          strategies. If tables of 2^22 entries suffice, variable elimination (Dechter 1999)
-///          finds the optimum without the memory limit. If this optimum exceeds the limit, or
-///          if larger tables are needed, a search through large neighbourhoods improves several
-///          starts. In the first of these two cases, branch and bound follows. Each
-///          neighbourhood is solved by elimination with multipliers for the memory (Polyak's
-///          subgradient step). Bounds come from sequential tree-reweighted message passing
-///          (Kolmogorov, PAMI 2006)
+///          finds the optimum without the memory limit. If this optimum is within the limit, it
+///          is the result. If it exceeds the limit, or if larger tables are needed, a search
+///          through large neighbourhoods improves several starts. If the tables sufficed, branch
+///          and bound follows this search. Each neighbourhood is solved by elimination with multipliers
+///          for the memory (Polyak's subgradient step). Bounds come from sequential
+///          tree-reweighted message passing (Kolmogorov, PAMI 2006)
 ///  greedy  The baseline: each node takes the strategy that is cheapest with the strategies of
-///          the nodes before it. While the memory limit is exceeded, the strategy of one node
-///          changes: the change that costs least for each byte that it saves
+///          the nodes before it. While the memory limit is exceeded, one node gets another
+///          strategy. The change with the least cost for each byte that it saves is made
 std::vector<std::string> tilingSolverNames();
 
 /// Fails if the problem does not pass check(), the solver is unknown, no choice fits the memory

@@ -19,8 +19,8 @@ namespace sluice {
 /// same dimension. If exactly one rule matches tensors of the operator, the operator runs by
 /// this rule, and the other tensors that the rule splits become split too. If no rule or
 /// several rules match, nothing spreads through the operator. No tensor is split in strides
-/// (AxisTiling::blocks). Partial results count as whole. The program must pass check() and
-/// outlive the object. Deterministic.
+/// (AxisTiling::blocks). Partial results count as whole tensors. The program must pass check() and outlive the object.
+/// Deterministic.
 class TilingPropagation {
 public:
   /// Propagation never splits a tensor for which `stays` is true. With an empty function, it may split every tensor.

@@ -25,8 +25,8 @@ namespace sluice {
 enum class PartialKind : uint8_t { Sum, Max, Min };
 
 /// The first element of part `part` if an extent is divided into `parts` parts. The extents of parts differ by at most
-/// 1. For example, an extent of 10 in 3 parts has parts of 3, 3 and 4. Parts nest: if an extent is divided into k n
-/// parts, then the parts k p to k p + k - 1 together are part p of a division into n parts.
+/// 1. For example, an extent of 10 in 3 parts has parts of 3, 3 and 4. Parts nest: if an extent is divided into k * n
+/// parts, then the parts k * p to k * p + k - 1 together are part p of a division into n parts.
 constexpr int64_t partBegin(int64_t extent, int64_t parts, int64_t part) {
   return extent / parts * part + extent % parts * part / parts;
 }
@@ -41,7 +41,7 @@ struct AxisTiling {
   enum class Kind : uint8_t {
     Replicated, ///< Each device has the whole tensor.
     Split,      ///< Each device has a part along dimension `dim`, in the order of devices: see partBegin and `blocks`.
-    Partial,    ///< Each device has a tensor of the full shape, which is to be reduced. Only for results.
+    Partial,    ///< Each device has a tensor of the full shape, a term of the result: a reduction must combine them.
   };
   Kind kind = Kind::Replicated;
   uint32_t dim = 0;
@@ -80,20 +80,21 @@ struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
   std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
-  /// The rule allows n devices if n <= mostParts, and if in addition n divides `divisor`, or `uneven` is set and
-  /// n <= divisor.
+  /// The rule allows n devices if n <= mostParts and one of two conditions holds: n divides `divisor`; or `uneven` is
+  /// set and n <= divisor.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
   /// True: each device does its share of the work. False: each device does all of it.
   bool dividesWork = true;
   /// The extents of parts may differ by 1. All extents that the rule splits are equal to `divisor`. A smaller part is
-  /// followed by one spare element, and the operator computes with the spare element as with the others. The spare
-  /// element of an operand affects at most the spare element of a result. If a result is partial, the spare element of
-  /// each operand without a halo is the neutral element of the reduction.
+  /// followed by one spare element, and the operator computes with the spare element as with the others. Collectives
+  /// write a copy of the part's last element there. The spare element of an operand affects at most the spare element
+  /// of a result. If a result is partial, the spare element of each operand without a halo is set to the neutral
+  /// element of the reduction before the operator runs.
   bool uneven = false;
-  /// Element i of each split dimension affects only elements i of the other split dimensions, and sums over the
-  /// dimension do not depend on its order. A part may therefore have any elements, not only contiguous ones. All
-  /// extents that the rule splits are equal.
+  /// Element i of a split dimension affects only elements i of the other split dimensions. If the operator sums over a
+  /// split dimension, the order of the terms does not matter. A part may therefore have any elements, not only
+  /// contiguous ones. All extents that the rule splits are equal.
   bool pointwise = false;
 
   bool dividesEvenly(int64_t parts) const { return parts >= 1 && divisor % parts == 0 && parts <= mostParts; }
