@@ -27,10 +27,10 @@ int64_t sequenceInconsistency(const std::vector<int64_t> &clocks);
 BarrierMetrics measureTrace(const BarrierProblem &problem, const BarrierTrace &trace);
 
 /// Fails with ErrorCode::Internal if the trace breaks a rule, and names the step. A worker must pass the barrier only
-/// if its view allows it. A view must not contain its own worker, nor another worker twice. If views have all workers,
-/// a worker must not wait longer than its view requires. A step must take at least the least possible time. The steps
-/// of a worker must not overlap, and must be within the run. The function also fails if a metric of the run differs
-/// from the one that follows from the trace.
+/// if its view allows it. The view of a worker must not contain this worker, and no other worker twice. If views have
+/// all workers, a worker must not wait longer than its view requires. A step must take at least the least possible
+/// time. The steps of a worker must not overlap, and must be within the run. The function also fails if a metric of the
+/// run differs from the one that follows from the trace.
 Status checkTrace(const BarrierProblem &problem, const BarrierRun &run);
 
 } // namespace sluice

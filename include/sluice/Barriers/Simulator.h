@@ -18,7 +18,8 @@
 
 namespace sluice {
 
-/// Distribution of the time in which a worker that is not slow computes a step. The times of steps are independent.
+/// Distribution of the time that a worker takes to compute a step, for workers that are not slow. The times of steps
+/// are independent.
 struct StepTime {
   enum class Kind : uint8_t {
     Fixed,       ///< Each step takes baseNs.
@@ -26,7 +27,7 @@ struct StepTime {
     Exponential, ///< baseNs plus an exponential time of mean spreadNs.
     LogNormal,   ///< The median is baseNs, the standard deviation of the logarithm is sigma.
   };
-  Kind kind = Kind::Exponential; ///< The defaults are those of the thesis, section 6.2.
+  Kind kind = Kind::Exponential; ///< The default values are from the thesis, section 6.2.
   int64_t baseNs = 1'000'000'000;
   int64_t spreadNs = 1'000'000'000;
   double sigma = 0;
@@ -128,9 +129,9 @@ struct BarrierMetrics {
   double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
   int64_t tests = 0;       ///< Number of tests of the barrier, passed and failed ones.
   /// Number of messages for tests. If views are sampled, each test sends a question to each sampled worker and receives
-  /// an answer. If views have all other workers, a coordinator knows all clocks: the worker asks it, and it answers
-  /// when the worker may pass. This takes two messages for each step, or for each test if retestNs is not 0. Without
-  /// views there are no messages.
+  /// an answer. If views have all other workers, a coordinator knows all clocks: the worker asks the coordinator, and
+  /// the coordinator answers when the worker may pass. This takes two messages for each step, or for each test if
+  /// retestNs is not 0. Without views there are no messages.
   int64_t controlMessages = 0;
   int64_t modelMessages = 0; ///< Number of messages for pushes and pulls. A pull has a request and an answer.
 };

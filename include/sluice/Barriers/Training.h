@@ -64,11 +64,11 @@ public:
   virtual Status finish(std::span<const double> sum) = 0;
 };
 
-/// A step of one rank. Times are those of the system's steady clock, which the processes of one host share.
+/// A step of one rank. Times are by the system's steady clock, which the processes of one host share.
 struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
-  int64_t passNs = 0;   ///< It passes the barrier.
-  int64_t readNs = 0;   ///< It begins to pull; it receives all gradients pushed before.
+  int64_t passNs = 0;   ///< The rank passes the barrier.
+  int64_t readNs = 0;   ///< The rank begins to pull. It receives all gradients that were pushed before this time.
   /// Just before the rank raises the counter by which other ranks see that its gradients are complete.
   int64_t pushNs = 0;
   int64_t tests = 0; ///< Tests of the barrier.
@@ -79,9 +79,9 @@ struct RankStep {
 /// done all their steps and this replica has applied all gradients. Fails if a rank fails or leaves.
 Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const BarrierTraining &training, Replica &replica);
 
-/// The trace of a training run in the format of the simulator. It begins when the first rank arrives at its first
-/// barrier, and ends when the first rank has finished its last step. measureTrace() computes its metrics. `ranks` has
-/// the records of each rank, none empty.
+/// The trace of a training run in the format of the simulator. The trace begins when a rank arrives at a barrier for
+/// the first time, and ends when a rank has finished its last step for the first time. measureTrace() computes its
+/// metrics. `ranks` has the records of each rank, none empty.
 struct TrainingTrace {
   BarrierTrace trace;
   int64_t beginNs = 0; ///< Start of the trace, by the clock of RankStep.

@@ -19,7 +19,7 @@ namespace sluice {
 inline constexpr const char *kModelEntry = "sluice_model_get";
 
 struct EmissionParams {
-  int optLevel = 3; ///< 0 to 3, like those of a C compiler.
+  int optLevel = 3; ///< 0 to 3, with the meaning of a C compiler's -O option.
   /// Number of objects into which the module is split, and which are compiled in parallel; 0:
   /// chosen by the size of the module. The bytes of the objects depend on `parts`, but not on `threads`.
   unsigned parts = 0;
@@ -46,11 +46,11 @@ Expected<std::string> emitOpenFunction(const OpenFunction &open, const TargetSpe
 Expected<std::string> emitParameters(const std::string &name, std::string_view data, const TargetSpec &target);
 
 /// Links objects of `target` into a shared library at `path` with LLVM's linker. If LLVM's linker is not installed and
-/// the target has the host's architecture, GNU's linker is used. The shared library is linked against libc, libm and
-/// libgcc_s if it needs them and if they are in the system's folders or in those of Debian's cross compilers; their
-/// development files are not needed. A library that is not found must already be loaded by the program that loads the
-/// shared library. The library is written beside `path` and then renamed. Equal objects give equal bytes. Returns the
-/// SHA-256 of the library in hexadecimal digits. If linking fails, the error quotes the linker.
+/// the target has the host's architecture, GNU's linker is used. If the shared library needs libc, libm or libgcc_s, it
+/// is linked against them, provided that they are in the system's folders or in the folders of Debian's cross
+/// compilers. Their development files are not needed. A library that is not found must already be loaded by the program
+/// that loads the shared library. The library is written beside `path` and then renamed. Equal objects give equal
+/// bytes. Returns the SHA-256 of the library in hexadecimal digits. If linking fails, the error quotes the linker.
 Expected<std::string> linkSharedLibrary(std::span<const std::string> objects, const TargetSpec &target,
                                         const std::string &path);
 

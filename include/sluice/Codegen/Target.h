@@ -27,8 +27,8 @@ struct TargetSpec {
   std::string required;
   int64_t vectorBits = 128;
   int64_t numVectorRegisters = 16;
-  /// Size of a core's second-level cache, which determines the blocks of kernels: that of the host for "native", and
-  /// 1 MiB for other targets.
+  /// Size of a core's second-level cache, which determines the sizes of blocks in kernels. For "native" it is the
+  /// host's, and for other targets 1 MiB.
   int64_t l2Bytes = 1 << 20;
   /// How kernels multiply bytes. The names are those of dataflow-assign-layout:
   ///  plain  in 32-bit arithmetic
@@ -36,8 +36,9 @@ struct TargetSpec {
   ///  quads  an instruction multiplies bytes and adds four products (VNNI, AArch64's dot products)
   ///  tiles  an instruction multiplies tiles of bytes (AMX)
   std::string byteProducts = "pairs";
-  /// A matrix product with a block-quantized weight rounds the rows of its other operand to bytes and multiplies bytes
-  /// if the elements of the weight have at most this number of bits: 0 (never), 4 or 8.
+  /// 0, 4 or 8. Concerns matrix products with a block-quantized weight. If the elements of the weight have at most this
+  /// number of bits, the product rounds the rows of its other operand to bytes and multiplies bytes. With 0 this never
+  /// happens.
   int64_t roundedBits = 0;
   /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
   std::string halfProducts = "none";

@@ -121,7 +121,8 @@ public:
   mlir::ModuleOp module();
   const Machine &machine() const;
   std::string name() const;
-  /// Inputs and outputs of the program. With training, from Differentiate on, they are those of a training step.
+  /// Inputs and outputs of the program. With training, from phase Differentiate on, they are the inputs and outputs of
+  /// a training step.
   std::vector<ModelPort> inputs() const;
   std::vector<ModelPort> outputs() const;
   /// The states of the program, in the program's order. A state whose parts are on several ranks is listed once, with

@@ -101,7 +101,7 @@ struct CompilerOptions {
   /// without a kernel for the devices that run grids. Empty: placement decides.
   std::string device;
   /// Number of devices of the machine over which the model is split; each device runs its own parts. From phase
-  /// Partition on, the program, its plan and the memory limits are those of one device.
+  /// Partition on, the program, its plan and the memory limits belong to one device.
   int64_t devices = 1;
   /// Splits operators that take most of the step into several operators on different devices, if the simulated step
   /// becomes faster.
@@ -122,8 +122,8 @@ struct CompilerOptions {
   /// Number of plans to make; 0: the clock limits the search.
   int64_t searchEvaluations = 0;
   uint64_t seed = 0;
-  /// Number of threads of the search and of code generation; 0: one for each core. It does not change the result if
-  /// searchEvaluations is the only limit of the search.
+  /// Number of threads of the search and of code generation; 0: one for each core. The number does not change the
+  /// result if searchEvaluations is the only limit of the search.
   int threads = 0;
   SolverChoices solvers;
   /// "native", "x86-64-v3" and so on, with or without "cpu:".
@@ -166,7 +166,7 @@ struct CompilerOptions {
   std::string profileFile;
   /// A tuning file of this machine, which decides the forms and the costs of kernels; empty: estimates decide.
   std::string tuningFile;
-  /// For each name of a device: the factor by which its operators take longer than their costs; absent: 1.
+  /// For each name of a device: the factor by which operators on this device take longer than the costs say; absent: 1.
   std::map<std::string, double> slowdowns;
   /// Path to which the planning problem is written; empty: it is not written.
   std::string dumpProblem;

@@ -185,7 +185,7 @@ struct Program : Stage {
 
 /// Copies the planned function and gives its operators devices.
 Expected<Program> place(std::shared_ptr<const Planned> planned, const CompilerOptions &options);
-/// Gives the operators their order, and the function its slots and commands.
+/// Gives the operators their order, and gives the function its slots (addresses of tensors) and commands.
 Status schedule(Program &program);
 /// Builds the exec program and its kernels, one for each distinct operator.
 Status buildProgram(Program &program, const CompilerOptions &options);

@@ -30,9 +30,8 @@ struct MeasuredStep {
   std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} if it was not measured.
   int64_t makespanNs = 0;         ///< End of the last command.
 };
-/// Reads a trace of `sluice run --trace`; the result has one step for each rank. Times are those of the device's clock
-/// if it has one, and otherwise those of the host's clock. Fails if a command of the trace has another name in the
-/// plan.
+/// Reads a trace of `sluice run --trace`; the result has one step for each rank. Times are by the device's clock if it
+/// has one, and otherwise by the host's clock. Fails if a command of the trace has another name in the plan.
 Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, const std::string &path);
 
 /// Further contents of a report.

@@ -27,8 +27,8 @@ struct OperatorShape {
 };
 OperatorShape shapeOf(const Graph &graph, OperatorId op);
 
-/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead, where speed
-/// is that of an emulated device (Williams, Waterman and Patterson 2009).
+/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead, where `speed` is Device::speed
+/// (Williams, Waterman and Patterson 2009).
 int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device);
 
 /// The interface of cost models. Solvers see only the table below.
@@ -39,7 +39,7 @@ public:
   virtual int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const = 0;
 };
 
-/// Gives every operator its rooflineTimeNs.
+/// A cost model that returns rooflineTimeNs for every operator.
 class RooflineCostModel final : public CostModel {
 public:
   int64_t operatorTimeNs(const Graph &graph, OperatorId op, const Device &device) const override;

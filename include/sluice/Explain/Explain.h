@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Facts about one operator or one tensor of a plan: why it is in this place, why it runs at
-// this time, what it waited for, and why it is copied. Each fact follows from the plan file
-// alone, whatever solver made the plan. Names are those of plan files (PlanNames). Times are
-// simulated, in nanoseconds. A *stay* of a tensor is one of its residencies (Plan.h): an interval
-// in which the tensor is in one memory at one place.
+// Facts about one operator or one tensor of a plan. For an operator, they say why it runs on its device and at its
+// time, and what it waited for. For a tensor, they say where it is and why it is copied. Each fact follows from the
+// plan file alone, whatever solver made the plan. Names are unique names of plan files (PlanNames). Times are
+// simulated, in nanoseconds. A *stay* of a tensor is one of its residencies (Plan.h): an interval in which the tensor
+// is in one memory at one place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_EXPLAIN_EXPLAIN_H
@@ -63,8 +63,9 @@ struct Dependency {
   std::string tensor;
   std::string tensorNoun; ///< As CommandFact::noun.
   bool onSameStream = false;
-  /// Set only if `why` is Order, the predecessor is on another stream, and one of the next 256 commands of the waiting
-  /// stream, or of the previous 256 commands of the predecessor's stream, explains the wait.
+  /// Set only if `why` is Order and the predecessor is on another stream. The third command is searched among the next
+  /// 256 commands of the waiting stream and the previous 256 commands of the predecessor's stream; empty if none of
+  /// them explains the wait.
   std::optional<Sake> sake;
 };
 
@@ -97,8 +98,8 @@ struct Timing {
   /// planned.
   int64_t slackNs = 0;
   bool isCritical = false; ///< The command is on criticalPath().
-  /// The command that this one would delay first if it ended later; invalid if it would delay the end of the step
-  /// first.
+  /// The first command that would be delayed if this command ended later; invalid if no command would be delayed before
+  /// the end of the step.
   CommandFact slackBy;
   bool isSlackByNext = false; ///< slackBy is the next command of this command's stream.
 };
@@ -109,7 +110,7 @@ struct DeviceChoice {
   int64_t timeNs = 0;
   /// Bytes and time of the copies that the operator would need on this device, if all other operators stay on their
   /// devices. Copies that another operator also needs, and copies of parameters and states, do not count. The time is
-  /// that of the copies one after the other.
+  /// the sum of the copies' times.
   int64_t crossingBytes = 0, crossingNs = 0;
 };
 
@@ -284,12 +285,12 @@ struct StallFact {
   /// The commands that the launch needs and that had not ended when the stream became idle, by descending time.
   std::vector<MissingFact> missing;
   std::vector<CommandId> during; ///< The commands of the chain that run while the stream is idle.
-  /// The command for which the launch waited, the command for which that one waited, and so on, back to a launch of the
-  /// idle stream or to the start of the step. If a command has several predecessors, it waited for the one that ends
-  /// last. The chain has at most kMostLinks links.
+  /// The first entry is the command for which the launch waited. Each further entry is the command for which the
+  /// previous entry waited. The chain goes back to a launch of the idle stream or to the start of the step. A command
+  /// with several predecessors waited for the one that ends last. The chain has at most kMostLinks links.
   std::vector<Dependency> chain;
   static constexpr size_t kMostLinks = 6;
-  size_t moreLinks = 0; ///< The number of links that follow those of `chain`.
+  size_t moreLinks = 0; ///< The number of links that follow the links in `chain`.
   CommandFact chainEnd; ///< The last command of all links; invalid if the launch waits for nothing.
   /// For the first link that waits for addresses: the bytes that were free at other addresses.
   std::optional<RoomFact> room;

@@ -23,7 +23,7 @@ namespace sluice {
 
 enum class TensorKind : uint8_t {
   Activation, ///< Written by one operator, dead after its last reader.
-  Parameter,  ///< Constant data with a home in host memory or in a file.
+  Parameter,  ///< Constant data. It has a home (a permanent place) in host memory or in a file.
   Input,      ///< The caller passes it in host memory at each step.
   State,      ///< Lives from step to step and has a home in host memory or in a file.
 };
@@ -33,9 +33,9 @@ struct Tensor {
   TensorKind kind = TensorKind::Activation;
   /// Unaligned size of the data.
   int64_t bytes = 0;
-  /// For a parameter from which all readers only look up rows, such as an embedding: the most bytes that a step reads,
-  /// in whole blocks of 4 KiB. For a pooled parameter (isPooled): the bytes of all expert slots, divided among the
-  /// pooled parameters in proportion to their sizes. 0: a step may read the whole tensor.
+  /// For a parameter of which operators only look up rows, such as an embedding: an upper bound of the bytes that a
+  /// step reads, in whole blocks of 4 KiB. For a pooled parameter (isPooled): the bytes of all expert slots, divided
+  /// among the pooled parameters in proportion to their sizes. 0: a step may read the whole tensor.
   int64_t touchedBytes = 0;
   /// True for a parameter of an expert. Such a parameter stays in the file. If the data of a step chooses the expert,
   /// the runtime reads the parameter into one of a fixed number of *expert slots* in the host's memory when the
@@ -43,7 +43,7 @@ struct Tensor {
   bool isPooled = false;
   /// Element type and shape, shown to users: "f32[1,64,56,56]".
   std::string type;
-  /// The caller of the step reads it, so it must be in host memory when a step ends.
+  /// The caller of the step reads this tensor, so the tensor must be in host memory when a step ends.
   bool isOutput = false;
   /// If this tensor is the new value of a state: the state; otherwise invalid. The tensor and the state share one home,
   /// so the operator that writes the new value overwrites the old one. Every other reader of the old value must run
@@ -111,8 +111,8 @@ public:
   /// tensor or operator.
   Status check() const;
 
-  /// The direct predecessors in the dependency graph, each once, by ascending id: the
-  /// producers of its inputs, and the other readers of the states that its outputs update.
+  /// The direct predecessors of an operator in the dependency graph, each once, by ascending id. They are the producers
+  /// of the operator's inputs, and the other readers of the states that the operator updates.
   std::vector<OperatorId> predecessors(OperatorId id) const;
   /// The distinct operators of which this one is a predecessor, by ascending id.
   std::vector<OperatorId> successors(OperatorId id) const;

@@ -18,8 +18,8 @@ inline constexpr int64_t kFileBlockBytes = 4096;
 /// The name of the memory that attachDisk adds.
 inline constexpr const char *kDiskName = "disk";
 
-/// The file from which parameters stream into the host's memory, which is the first file with a link to the host's
-/// memory. Invalid if there is none, or if a device that computes has a memory of its own.
+/// The file from which parameters stream into the host's memory: the first file that is linked to the host's memory.
+/// Invalid if no file is linked to it, or if a device that computes has a memory of its own.
 MemoryId fileBelowHost(const Machine &machine);
 
 /// Rates of a disk that only reads or only writes.

@@ -21,14 +21,14 @@ enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
   Ram,  ///< Memory of the host or of a device.
-  File, ///< Storage: holds parameters, states and evicted tensors. Operators do not read or write it; copies do, and so
-        ///< does the runtime when it loads an expert (Tensor::isPooled).
+  File, ///< Storage: holds parameters, states and evicted tensors. Only copies access it, and the runtime when it loads
+        ///< an expert (Tensor::isPooled); operators do not.
 };
 
 /// Memory 0 is always the host's. It holds inputs and outputs, and the parameters and states that are not in a file.
 struct Memory {
   std::string name; ///< "host", "accel0", "gpu0"
-  /// Limit of the arena's bytes; max() if no limit is known.
+  /// Limit of the bytes of the memory's arena, the block in which a plan stores tensors; max() if no limit is known.
   int64_t capacityBytes = std::numeric_limits<int64_t>::max();
   MemoryKind kind = MemoryKind::Ram; ///< Files come after all other memories.
 };
@@ -95,10 +95,9 @@ struct Machine {
   bool hasFiles() const { return !memories.empty() && memories.back().kind == MemoryKind::File; }
   static constexpr MemoryId hostMemory() { return MemoryId(0u); }
 
-  /// Checks that names are unique and ids in range; that rates, fractions and latencies are within
-  /// the limits of planning, compiling and running; that every device's memory is the host's or linked
-  /// to it; and that files come last and are linked to the host's memory or to the memories of all
-  /// accelerators that compute.
+  /// Checks that names are unique and ids are in range, and that rates, fractions and latencies are within the limits
+  /// of planning, compiling and running. Every device's memory must be the host's memory or be linked to it. Files must
+  /// come last, and must be linked to the host's memory or to the memories of all accelerators that compute.
   Status check() const;
   /// Checks what running requires beyond planning. CPUs compute in the host's memory, and no other devices do. Every
   /// other memory except files belongs to a device. Requires a machine that passes check().

@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/// The part of a machine that one rank uses: the first device that computes and its memory, the
-/// host's memory, the files, the devices in these memories that do not compute, and the links
-/// between these memories. If the machine has a single compute device, all `ranks` ranks share
-/// it, and each rank has an equal part of its rates, threads and memories.
+/// The part of a machine that one rank uses. It has the first device that computes and the memory of this device, the
+/// host's memory, and the files. It also has the devices of these memories that do not compute, and the links between
+/// these memories. If the machine has a single compute device, all `ranks` ranks share it, and each rank has an equal
+/// part of its rates, threads and memories.
 Machine machineOfRank(const Machine &machine, int64_t ranks);
 
 } // namespace sluice

@@ -109,7 +109,7 @@ struct OffsetParams {
   std::function<void(const OffsetProgress &)> progress;
 };
 
-/// The default solver. It starts with greedy packings in many orders; the result is never worse than that of
+/// The default solver. It starts with greedy packings in many orders; the result is never worse than the result of
 /// solveOffsetsOwl. It then splits time into intervals that can be packed separately. In each interval it searches for
 /// a packing whose peak does not exceed a target. With a capacity, the target is the capacity. Without a capacity, the
 /// target is the lower bound at first, and afterwards a value below the best peak so far. The solver alternates between

@@ -13,9 +13,9 @@ namespace sluice {
 
 /// Reads the columns id, lower, upper and size, in any order, and the optional column
 /// alignment (MiniMalloc, ASPLOS 2023). Errors name the file as `origin`, and the line. The
-/// result passes check() and has no capacity. If the file has a column of offsets and
-/// `offsets` is not null, *offsets receives one offset for each buffer; without such a column
-/// it becomes empty. If `offsets` is null, a column of offsets is an error.
+/// result passes check() and has no capacity. The file may have a column of offsets. If `offsets` is not null, *offsets
+/// receives this column, with one offset for each buffer, or becomes empty if the file has no such column. If `offsets`
+/// is null, a column of offsets is an error.
 Expected<OffsetProblem> offsetsFromCsv(std::string_view text, std::string_view origin,
                                        std::vector<int64_t> *offsets = nullptr);
 

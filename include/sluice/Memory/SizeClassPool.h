@@ -30,7 +30,7 @@ struct PoolConfig {
 
 Status check(const PoolConfig &pool);
 
-/// Per class: the size of its objects, which is that of its largest member.
+/// Per class: the size of its objects in bytes, which is the largest size in the class.
 std::vector<int64_t> classBytes(const PoolConfig &pool);
 /// Sum of counts x sizes, saturating.
 int64_t poolBytes(const PoolConfig &pool);

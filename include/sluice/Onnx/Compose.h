@@ -41,10 +41,10 @@ std::string lockPath(const std::string &pipeline);
 /// converted to the newest opset if it uses an operator whose definition differs between the two. Data stays in the
 /// services' files, which the model keeps mapped.
 ///
-/// Fails on a link whose ends differ in element type, rank, extents or denotation, naming both ends; on a cycle of
-/// services, naming them; on files outside the pipeline's directory; on a file that differs from the lock file, with
-/// both hashes; and on a service that cannot be converted, with both opsets. The lock file is written last, after
-/// everything else has succeeded.
+/// Fails on five mistakes: a link whose ends differ in element type, rank, extents or denotation (ONNX's name for the
+/// meaning of a dimension); a cycle of services; a file outside the pipeline's directory; a file whose hash differs
+/// from the lock file; and a service that cannot be converted to the newest opset. The error names the ends, services,
+/// files, hashes or opsets. The lock file is written last, after everything else has succeeded.
 Expected<Composition> composePipeline(const std::string &path, PinMode pins);
 
 /// Opens a model by ModelFile::open. If the path ends in ".json", composes the pipeline with PinMode::Check instead.

@@ -35,12 +35,12 @@ struct DimBindings {
   std::map<std::string, int64_t> values;
   /// `--dim name=least..most:step`: the program serves all these sizes.
   std::map<std::string, DimRange> ranges;
-  /// `--dim name=other`: the size is that of another dimension.
+  /// `--dim name=other`: the size is equal to the size of another dimension.
   std::map<std::string, std::string> ties;
   /// `--dim name=other+another+1`: the size is the sum of other dimensions' sizes and of numbers.
   std::map<std::string, std::vector<std::string>> sums;
-  /// Shapes by the name of the input: those of `--shape` for inputs that declare no shape, and the shapes of the data
-  /// that was given for inputs.
+  /// Shapes by the name of the input: from options `--shape` for inputs that declare no shape, and from the data that
+  /// was given for inputs.
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// For inputs that are sequences, by the name of the input: the shapes of the elements. An optional without a value
   /// has an empty list.

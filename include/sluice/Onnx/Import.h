@@ -37,10 +37,10 @@ struct ImportOptions {
   /// normalization uses the statistics of the batch and updates the running ones (results with the attribute
   /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
-  /// Inputs whose data is known, by name; the program is specialised to this data. Two kinds of inputs must be here:
-  /// inputs that determine shapes, if the importer finds no bounds of the extents, and inputs that determine axes, if
-  /// the importer cannot import the operator once for each choice of axes. The arguments of the function remain, but
-  /// are not read. Their attribute `dataflow.fixed` has the value.
+  /// Inputs whose data is known, by name; the program is specialised to this data. Two kinds of inputs must be here.
+  /// First, inputs that determine shapes, if the importer finds no bounds of the extents. Second, inputs that determine
+  /// axes, if the importer cannot import the operator once for each choice of axes. The inputs remain arguments of the
+  /// function, but are not read. The attribute `dataflow.fixed` of such an argument has the value.
   std::map<std::string, HostTensor> fixedInputs;
   /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds the limit. A loop that stacks
   /// tensors needs the limit if its number of iterations depends on data and nothing else bounds this number: the
@@ -73,9 +73,9 @@ struct ImportOptions {
 /// The importer computes everything that follows from shapes, so no shape arithmetic is left. Branches with a known
 /// condition and short loops of known length become part of the program; other branches and loops become dataflow.if
 /// and dataflow.loop. A sequence among inputs or outputs becomes one argument or result for each element, such as
-/// "x[0]". If an output has an extent that depends on data, there are two cases: the step finds the extent
-/// (ImportOptions::findsExtents), or the output has room for the largest result and a further result "y:extent0" has
-/// the valid extent.
+/// "x[0]". If an extent of an output depends on data, there are two cases. With ImportOptions::findsExtents, the step
+/// finds the extent. Otherwise the output has room for the largest result, and a further result, such as "y:extent0",
+/// has the valid extent.
 ///
 /// Fails on unknown operators, versions, types and attributes, with one error that lists all nodes concerned; on
 /// dimensions without a size; and on a node whose operands do not fit its operator. The context must have the dataflow

@@ -71,8 +71,9 @@ struct MissingData {
   std::string tensor; ///< A tensor that the file should contain.
 };
 
-/// Appends all names that a node reads from its own graph or an outer graph: the names of its inputs (an omitted input
-/// has an empty name), and the names that its subgraphs read without defining them. The views refer to the node.
+/// Appends all names that a node reads from its own graph or from an outer graph. They are the names of the node's
+/// inputs, and the names that its subgraphs read without defining them. An omitted input has an empty name. The views
+/// refer to the node.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
 /// Raw data of an initializer that is not in its protobuf.

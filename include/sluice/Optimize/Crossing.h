@@ -27,10 +27,11 @@ struct Crossing {
 std::vector<double> logSpaced(double least, double most, size_t count);
 
 /// Measures `gain` at ascending sizes. Then bisects by geometric means between the last size at which the variant is
-/// slower and the first at which it is faster, until they are within a factor `precision`. gain(size) > 1 means that
-/// the variant is faster. An empty result means that the size cannot be measured, and ends the search. The state
-/// is also Unknown if the variant is slower at the largest size but faster at a smaller one, or if the size from which
-/// on it is always faster is more than `noise` times the smallest size at which it is faster.
+/// slower and the first size at which it is faster, until the ratio of the two sizes is at most `precision`. gain(size)
+/// > 1 means that the variant is faster. An empty result of `gain` means that the size cannot be measured, and ends the
+/// search. There are two further cases of Unknown. First, the variant is slower at the largest size but faster at a
+/// smaller one. Second, the measurements contradict each other: the size from which on the variant is always faster is
+/// more than `noise` times the smallest size at which it is faster.
 Crossing findCrossing(const std::vector<double> &sizes, const std::function<std::optional<double>(double)> &gain,
                       double precision = 1.15, double noise = 8);
 

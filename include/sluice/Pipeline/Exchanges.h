@@ -27,8 +27,8 @@ enum class TransferTime : uint8_t {
 struct PipelineTransfer {
   TransferTime time = TransferTime::Microbatch;
   uint32_t from = 0, to = 0; ///< The two groups; they differ.
-  /// With TransferTime::Microbatch: the task that makes the data and the first task that reads it. Their member
-  /// `microbatch` is ignored.
+  /// With TransferTime::Microbatch: the task that makes the data and the first task that reads it. The member
+  /// `microbatch` of these tasks is ignored.
   PipelineTask producer, consumer;
 };
 
@@ -49,8 +49,8 @@ struct PipelineExchange {
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);
 
-/// Checks that every transfer happens once, or once for each microbatch, as its TransferTime says, and that data is
-/// made before it is sent and received before it is read. Simulates the programs to check that no group waits forever.
+/// Checks that every transfer happens once, or once for each microbatch, as its TransferTime says. Checks that data is
+/// made before it is sent, and received before it is read. Simulates the programs to check that no group waits forever.
 Status validateExchanges(const PipelineSchedule &schedule, const std::vector<PipelineTransfer> &transfers,
                          const std::vector<PipelineExchange> &exchanges);
 

@@ -80,15 +80,15 @@ struct PipelineTimeline {
 
   /// The share of the groups' time in which they wait.
   double bubbleShare() const;
-  /// The time in which a group waits, relative to the time in which it works, on average.
+  /// The time for which a group waits divided by the time for which it works, on average over the groups.
   double bubbleRatio() const;
 };
 
 /// Simulates a schedule. Each task starts as early as its group and its operands allow.
 Expected<PipelineTimeline> simulatePipeline(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
-/// Checks a timeline of a valid schedule independently of the simulator: every task starts as early as it can and lasts
-/// exactly as long as the costs say, and the sums, the kept microbatches and the kept bytes agree with the tasks.
+/// Checks a timeline of a valid schedule independently of the simulator. Every task must start as early as it can and
+/// last exactly as long as the costs say. The sums, the kept microbatches and the kept bytes must agree with the tasks.
 Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &costs, const PipelineTimeline &timeline);
 
 /// All tasks of all groups, sorted by their ends in a simulation of equal stages without transfers. The order agrees

@@ -27,13 +27,11 @@ struct DriftParams {
 };
 
 /// Observes the time of each iteration and the work of each device in it. The monitor learns
-/// the medians of a first window. It then compares the last window with them. Once the time,
-/// or a device's share of the work, leaves median +- beta x sigma, the monitor observes
-/// another quarter of a window to find out whether the change lasts and how fast the devices
-/// are now. The first two iterations are ignored because they touch new pages. Sigma is the
-/// scaled median absolute deviation, and at least 1.5% of the median. For a device's share of the
-/// work it is also at least 0.15% of the whole work, so small changes of a nearly idle device are
-/// ignored.
+/// the medians of a first window. It then compares the last window with them. The time, or a device's share of the
+/// work, may leave the interval median +- beta x sigma. The monitor then observes another quarter of a window, to find
+/// out whether the change lasts and how fast the devices are now. The first two iterations are ignored because they
+/// touch new pages. Sigma is the scaled median absolute deviation, and at least 1.5% of the median. For a device's
+/// share of the work it is also at least 0.15% of the whole work, so small changes of a nearly idle device are ignored.
 class DriftMonitor {
 public:
   explicit DriftMonitor(const DriftParams &params = {}) : params(params) {}

@@ -40,10 +40,10 @@ struct OffloadEdge {
 /// The problem is to minimize the latency of one sample. A node on a CPU ends at the latest
 /// end of its predecessors plus cpuTime, because there are always enough CPUs. The set of
 /// nodes on an accelerator runs as one call, which starts at the latest end of the set's
-/// predecessors outside. Its time is the sum of three parts: moving in the outputs of outside
-/// nodes with an edge into the set, accelTime of all nodes of the set, and moving out the
-/// outputs of its nodes with an edge to the outside. Each node's output is moved once, at the
-/// cost of the most expensive of these edges.
+/// predecessors outside. The time of a call is the sum of three parts. The first part moves in the outputs of outside
+/// nodes that have an edge into the set. The second part is the sum of accelTime over the nodes of the set. The third
+/// part moves out the outputs of nodes of the set that have an edge to the outside. Each node's output is moved once,
+/// at the cost of the most expensive of these edges.
 struct OffloadProblem {
   std::string name;
   std::vector<OffloadNode> nodes;
@@ -70,8 +70,8 @@ struct OffloadSolution {
 
 struct OffloadParams {
   std::string solver = "best"; ///< One of offloadSolverNames().
-  /// If `evaluations` has its default (no limit), the solver limits them itself: by a number that
-  /// grows with the number of nodes, and on large graphs by a fixed amount of work.
+  /// If the limit of evaluations has its default (no limit), the solver sets a limit itself. This limit grows with the
+  /// number of nodes, and corresponds to a fixed amount of work on large graphs.
   Budget budget = {};
   uint64_t seed = 0;
   int threads = 1; ///< The result does not depend on it.
@@ -88,8 +88,8 @@ struct OffloadParams {
 ///            all times by dynamic programming; exact for a chain
 std::vector<std::string> offloadSolverNames();
 
-/// The result passes validateOffload. With `best` it is not slower than that of any other
-/// solver. Fails on a problem that does not pass check() and on an unknown solver.
+/// The result passes validateOffload. With `best`, the result is not slower than the result of any other solver. Fails
+/// on a problem that does not pass check() and on an unknown solver.
 Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const OffloadParams &params = {});
 
 /// Checks a solution independently of the solvers: sizes, colours, supported nodes, no cycle among the sets, and the
@@ -98,8 +98,8 @@ Status validateOffload(const OffloadProblem &problem, const OffloadSolution &sol
 
 /// A lower bound of the latency of all solutions. The bound of one path through the graph is the cost of the cheapest
 /// assignment of the path's nodes. In an assignment, each accelerator is used at most once, runs all nodes between its
-/// first and its last node on the path, and moves data in and out. The latency of the whole graph is not less than that
-/// of any path. The bound is the greatest value over some long paths.
+/// first and its last node on the path, and moves data in and out. The latency of the whole graph is not less than the
+/// latency of any path. The bound is the greatest value over some long paths.
 double offloadLowerBound(const OffloadProblem &problem);
 
 /// The format of the paper's instances: { maxSizePerFPGA, maxFPGAs, maxCPUs,

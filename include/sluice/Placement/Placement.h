@@ -36,9 +36,8 @@ struct PlacementProblem {
   /// Per memory: upper limit of placementBytes. Empty: no limit.
   std::vector<int64_t> capacityBytes = {};
 
-  /// Checks that graph and machine pass their own checks; that pins name devices that
-  /// compute, and the same device for all operators of a colocation colour; that capacities
-  /// are not negative; and that the sum of times fits int64.
+  /// Checks that graph and machine pass their own checks, that no capacity is negative, and that the sum of times fits
+  /// int64. Each device in `pinned` must compute, and all operators of one colocation colour must have the same device.
   Status check() const;
 };
 
@@ -115,7 +114,7 @@ std::vector<std::string> placementSolverNames();
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params);
 
 /// Checks a solution independently of the solvers, and names the first rule that is broken. In addition to the rules of
-/// the problem, no operator may start before its data can have arrived, and all times must be those of the simulator.
+/// the problem, no operator may start before its data can have arrived, and all times must agree with the simulator.
 Status validatePlacement(const PlacementProblem &problem, const PlacementSolution &solution);
 
 /// The program that a placement and a topological order define, with unlimited memories.

@@ -37,7 +37,7 @@ struct Residency {
   MemoryId memory;
   Segment segment = Segment::Arena;
   int64_t offset = 0; ///< Multiple of kArenaAlignment.
-  int64_t bytes = 0;  ///< Size of the address range; at least that of the tensor.
+  int64_t bytes = 0;  ///< Size of the address range; at least the size of the tensor.
   /// True if the data is in this place before the first command of the step. The place is then a home, or an arena in
   /// which a parameter or state stays between steps.
   bool initial = false;
@@ -71,8 +71,7 @@ struct Command {
   /// For a launch, the outputs in the operator's order, then its workspace if it has one;
   /// for a copy, the destination.
   std::vector<ResidencyId> writes;
-  /// Commands of other streams that must be complete; their ids are smaller than that of this
-  /// command.
+  /// Commands of other streams that must be complete; their ids are smaller than the id of this command.
   std::vector<CommandId> waits;
 };
 

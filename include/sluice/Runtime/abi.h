@@ -160,7 +160,7 @@ typedef struct sluice_kernel_env {
    */
   const volatile unsigned char *stop;
   /* The values of the model's symbols in this step, in the order of sluice_model.symbols. They determine the extents of
-   * a tensor, which is stored densely and row-major at the start of its slot. Since minor version 11. Since minor
+   * tensors. Each tensor is stored densely and row-major at the start of its slot. Since minor version 11. Since minor
    * version 12, a kernel that finds the value of a symbol in its data stores the value in this array: the array can be
    * written, although its type is const. */
   const int64_t *symbols;
@@ -367,8 +367,8 @@ typedef struct sluice_model {
    * for the upper bounds. Writes three numbers for each input that has a range, one input after the other. Null if no
    * range depends on symbols. Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
-  /* Buckets, each with a smaller plan than that of `step`. A step uses the first bucket in which no symbol exceeds its
-   * bound; symbols whose values the step itself finds are not compared. If there is no such bucket, `step` is used.
+  /* Buckets, each with a smaller plan than the plan of `step`. A step uses the first bucket in which no symbol exceeds
+   * its bound; symbols whose values the step itself finds are not compared. If there is no such bucket, `step` is used.
    * Tensors that the `init` of one bucket has loaded stay on devices until the `init` of another bucket runs. Since
    * minor version 12. */
   uint32_t num_buckets;

@@ -45,7 +45,7 @@ typedef struct sluice_rank_axis {
  * parts are equal. */
 typedef struct sluice_uneven {
   int64_t extent;
-  int64_t num_axes; /* axes, other than those of the group, that split the dimension */
+  int64_t num_axes; /* number of further axes, outside of the group, that split the dimension */
   sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
 } sluice_uneven;
 
@@ -74,9 +74,10 @@ typedef struct sluice_collective {
  * operands, write the result and use a workspace. */
 enum sluice_library_function {
   SLUICE_LIBRARY_MATMUL = 0, /* settings: a sluice_product */
-  /* The settings of the following functions are a sluice_convolution: the convolution of images
-   * and filters; the gradient of the images from the result's gradient and the filters; the
-   * gradient of the filters from the images and the result's gradient. Since minor version 7. */
+  /* The settings of the following three functions are a sluice_convolution. CONV convolves images with filters.
+   * CONV_DATA_GRADIENT computes the gradient of the images from the result's gradient and the filters.
+   * CONV_WEIGHT_GRADIENT computes the gradient of the filters from the images and the result's gradient. Since minor
+   * version 7. */
   SLUICE_LIBRARY_CONV = 1,
   SLUICE_LIBRARY_CONV_DATA_GRADIENT = 2,
   SLUICE_LIBRARY_CONV_WEIGHT_GRADIENT = 3

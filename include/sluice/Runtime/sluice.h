@@ -30,8 +30,8 @@ typedef struct sluice_communicator {
   /* For each i: sends send[i] to members[i] and receives receive[i] from it. All members make the same calls in the
    * same order. This rank is one of the members, and the bytes that it sends to itself are copied. Each member must
    * send exactly the number of bytes that the receiver expects. The call blocks. It returns 0 on success. If the call
-   * fails for one member, or a member has failed before, it fails for all members: it returns non-zero, and `error`
-   * returns the reason. */
+   * fails for one member, or if a member has failed before, the call fails for all members. It then returns non-zero,
+   * and `error` returns the reason. */
   int32_t (*exchange)(void *self, const uint32_t *members, uint32_t num_members, const void *const *send,
                       const int64_t *send_bytes, void *const *receive, const int64_t *receive_bytes);
   const char *(*error)(void *self);
@@ -83,12 +83,12 @@ typedef struct sluice_options {
 } sluice_options;
 
 /* Opens DIR (model.so, parameters.bin, manifest.json), allocates the arenas and loads the tensors that stay on devices.
- * Fails if the model has another major version or a greater minor version of the ABI, if the CPU lacks a feature that
- * the model needs, if the hash of the code (model.so) differs from that in the manifest, or if the size or hash of the
- * parameter file does. The hash of a parameter file above 64 MiB is checked only if `verify` is set. The parameter file
- * is mapped and must not change while the session is open. If the plan's machine has a memory of kind file, each step
- * reads parameters from the file, with direct I/O if the file system supports it, and fails if the file has changed.
- * `options` may be NULL. */
+ * Fails if the model has another major version or a greater minor version of the ABI, or if the CPU lacks a feature
+ * that the model needs. Also fails if the hash of the code (model.so), or the size or hash of the parameter file,
+ * differs from the manifest. The hash of a parameter file above 64 MiB is checked only if `verify` is set. The
+ * parameter file is mapped and must not change while the session is open. If the plan's machine has a memory of kind
+ * file, each step reads parameters from the file, with direct I/O if the file system supports it, and fails if the file
+ * has changed. `options` may be NULL. */
 sluice_session *sluice_open(const char *directory, const sluice_options *options);
 /* Opens a model that is linked into the application. The parameters must be aligned to
  * 64 bytes. They belong to the caller and must outlive the session. */
@@ -119,8 +119,8 @@ int32_t sluice_run(sluice_session *session, const void *const *inputs, void *con
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
  * it may be NULL for an input without dimensions. A symbol that a dimension of an input defines takes the extent of
  * this dimension as its value. Until the first call, such symbols have their upper bounds. The call fails, and changes
- * nothing, if a value is not in its symbol's range, if the extents of an input differ from those that follow from the
- * symbols, if the model has no symbols and a shape differs from the model's, or if a state has no room for another
+ * nothing, in four cases: a value is not in the range of its symbol; the extents of an input contradict the values of
+ * the symbols; the model has no symbols, and a shape differs from the model's shape; or a state has no room for another
  * step. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
@@ -176,7 +176,7 @@ typedef struct sluice_generator sluice_generator;
  * points to the bytes of any other input number i, with its current shape, and must stay valid until the generator
  * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
  * compile time. The logits (the unnormalized scores of the vocabulary's tokens) are the output 'logits', or the only
- * output, with type float32. Their last dimension is the vocabulary, and the last row is that of the next token. If
+ * output, with type float32. Their last dimension is the vocabulary, and their last row belongs to the next token. If
  * `sampling` is NULL, the greatest logit is chosen. Returns NULL on failure. The session must outlive the generator,
  * and must not be used in another way until the generator is closed. Since minor version 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
@@ -211,7 +211,8 @@ typedef struct sluice_stats {
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;
-  /* Bytes that the last step read from files and wrote to them, and those of the current plan. Since minor version 14.
+  /* Bytes that the last step read from files and wrote to them, and the same bytes as the current plan predicts them.
+   * Since minor version 14.
    */
   int64_t bytes_read, bytes_written, planned_bytes_read, planned_bytes_written;
   int64_t init_bytes_read; /* read from files before the first step of the current plan */

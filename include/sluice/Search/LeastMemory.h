@@ -19,7 +19,7 @@ struct TriedBudget {
 
 struct LeastMemoryResult {
   /// The result for the least limit, with two exceptions. `evaluations` is the sum over all limits that were tried.
-  /// `idealNs` is that of the first limit tried, to which slowdowns are relative.
+  /// `idealNs` is the ideal time of the first limit that was tried; slowdowns are relative to this time.
   SearchResult search;
   /// Per memory: the least limit. For limitableMemories(), it is the number of bytes that the
   /// plan uses.

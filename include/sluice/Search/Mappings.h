@@ -14,8 +14,8 @@ namespace sluice {
 Machine withWaits(Machine machine);
 
 /// The candidates for HTF-MPR's last step (Albaqsami's thesis, chapter 4): at most `count`
-/// distinct placements of the solver `htf-mpr`, by ascending simulated time. They keep the
-/// problem's pins. Fails as solvePlacement does.
+/// distinct placements of the solver `htf-mpr`, by ascending simulated time. They keep the devices that the problem
+/// fixes. Fails as solvePlacement does.
 Expected<std::vector<std::vector<DeviceId>>> proposeMappings(const SearchProblem &problem, size_t count,
                                                              const SearchParams &params = {});
 

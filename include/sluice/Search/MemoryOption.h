@@ -19,12 +19,13 @@ struct MemoryNeeds {
 };
 /// Computes the needs of a memory in which some device computes; fails for other memories. Operators without a
 /// placement are assumed to be on that device. If parameters stream from a file into the host's memory (fileBelowHost),
-/// both numbers include the homes that are in the host's memory: those of inputs, outputs and states, and of parameters
-/// from which a step reads only a few rows or experts. The problem's graph, machine and costs must pass their checks.
+/// both numbers include the homes in the host's memory. These are the homes of inputs, outputs and states, and of
+/// parameters from which a step reads only a few rows or experts. The problem's graph, machine and costs must pass
+/// their checks.
 Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory);
 
-/// The memories to which a limit without a name applies: those of accelerators that compute, or the host's memory if
-/// parameters stream into it from a file. Each memory is listed once, in the order of the devices.
+/// The memories to which a limit without a name applies. These are the memories of accelerators that compute, or the
+/// host's memory if parameters stream into it from a file. Each memory is listed once, in the order of the devices.
 std::vector<MemoryId> limitableMemories(const Machine &machine);
 
 /// Sets the capacity of one memory from "NAME=SIZE" or "NAME=P%", or the capacities of all

@@ -79,10 +79,10 @@ Expected<PlanFile> planFileFromJson(const JsonReader &reader);
 /// Writes a temporary file beside `path` and renames it to `path`.
 Status writePlanFile(const std::string &path, const PlanFile &file);
 Expected<PlanFile> readPlanFile(const std::string &path);
-/// Like readPlanFile, with further checks. It fails if an operator is not on the device that the problem fixes, if
-/// operators of one colocation are apart, if a number of the summary contradicts the plan or the problem (makespan,
-/// bytes copied, operators that run again, capacities, arenas), if a lower bound exceeds the makespan, and if a
-/// certificate does not prove its bound.
+/// Like readPlanFile, with further checks. Each operator must be on the device that the problem fixes, if any, and
+/// operators of one colocation must be on one device. The numbers of the summary must agree with the plan and the
+/// problem: makespan, bytes copied, operators that run again, capacities and arenas. No lower bound may exceed the
+/// makespan, and each certificate must prove its bound.
 Expected<PlanFile> checkPlanFile(const std::string &path);
 
 /// The splits that the plan of a file requires.

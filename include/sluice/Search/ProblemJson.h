@@ -37,9 +37,9 @@ struct ProblemFile {
 /// bytes}, placement: [device name or null] }.
 Json problemToJson(const ProblemFile &problem);
 
-/// If the file has no costs, they are those of the roofline model. A capacity that is absent is
-/// that of the memory. If the file has no placement, the problem fixes no device. An error names the JSON path of the
-/// first mistake. The graph and the machine of the result pass their checks.
+/// If the file has no costs, they come from the roofline model. If a capacity is absent, the capacity of the machine's
+/// memory is used. If the file has no placement, the problem fixes no device. An error names the JSON path of the first
+/// mistake. The graph and the machine of the result pass their checks.
 Expected<ProblemFile> problemFromJson(const JsonReader &reader);
 
 } // namespace sluice

@@ -57,9 +57,9 @@ struct SearchParams {
   /// the placement of each other placement solver and takes the placement whose plan is fastest in the simulation. The
   /// search solver `default` then improves this placement by moving single operators.
   std::string placementSolver = "best";
-  /// With `best`: the plan uses several devices only if its makespan is at most (1 - leastGain) times that of the best
-  /// plan on one device. In [0, 1). This margin covers the errors of the costs, which are greater if devices share
-  /// cores and caches.
+  /// With `best`: the plan uses several devices only if its makespan is at most (1 - leastGain) times the makespan of
+  /// the best plan on one device. In [0, 1). This margin covers the errors of the costs, which are greater if devices
+  /// share cores and caches.
   double leastGain = 0;
   /// Whether operators may run more than once. Only the solvers `default` and `by-period` read this field.
   bool mayRecompute = true;
@@ -82,8 +82,8 @@ struct SearchParams {
 struct Baseline {
   std::string name;
   std::optional<int64_t> makespanNs;
-  /// If there is no makespan: a text that says what does not fit. If the makespan is below that of the result: why this
-  /// plan was not chosen. Otherwise empty.
+  /// If there is no makespan: a text that says what does not fit. If the makespan is below the makespan of the result:
+  /// why this plan was not chosen. Otherwise empty.
   std::string reason;
 };
 
@@ -154,12 +154,12 @@ struct SearchResult {
 std::vector<std::string> searchSolverNames();
 
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the capacities. The makespans of
-/// `default` and `greedy` never exceed that of `odswap`. If the placement is given and the evaluations suffice for all
-/// greedy plans, including those with recomputation, the makespan of `default` never exceeds that of `greedy`.
-/// If the graph has repeated layers and the clock limit allows only few plans of the whole graph, `default` and
-/// `no-recompute` begin with the method of `by-period`. If the ideal plan fits, it is returned at once. The search
-/// stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how many bytes are
-/// missing, or with Interrupted if it is stopped before it has a plan.
+/// `default` and `greedy` never exceed the makespan of `odswap`. The makespan of `default` never exceeds the makespan
+/// of `greedy` if the placement is given and the evaluations suffice for all greedy plans, including the plans with
+/// recomputation. If the graph has repeated layers and the clock limit allows only few plans of the whole graph,
+/// `default` and `no-recompute` begin with the method of `by-period`. If the ideal plan fits, it is returned at once.
+/// The search stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how many
+/// bytes are missing, or with Interrupted if the search is stopped before it has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

@@ -34,9 +34,9 @@ Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &c
 /// same or another stream.
 std::vector<CommandId> criticalPath(const Plan &plan, const Timeline &timeline);
 
-/// Per residency, including homes and workspaces: the time in which its bytes are in use. It begins with the start of
-/// the command that creates it, or at 0. It ends with the last command that touches it, or with the step if the
-/// residency is kept until then.
+/// Per residency, including homes and workspaces: the time in which its bytes are in use. This time begins with the
+/// start of the command that creates the residency, or at 0. It ends with the last command that touches the residency,
+/// or with the step if the residency is kept until then.
 std::vector<Interval> residencyTimes(const Machine &machine, const Plan &plan, const Timeline &timeline);
 
 /// Bytes of arena residencies in use over time (residencyTimes), and their peak, per memory.

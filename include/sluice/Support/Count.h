@@ -5,8 +5,8 @@
 //
 // A Count is a signed 64-bit number of elements, bytes or operations whose arithmetic saturates: sums, differences and
 // products that exceed 64 bits become the largest or the smallest number. Extents and attributes come from a model's
-// file, so a product of them may have any value. A product that wraps around could become zero, by which code may
-// divide, or a number of bytes that is too small.
+// file, so a product of them may have any value. A product that wraps around could become zero, and code may divide by
+// it. It could also become a number of bytes that is too small.
 //
 // Division by zero is defined. The quotient is the largest number for a positive dividend, the smallest number for a
 // negative dividend, and 0 for 0 / 0; the remainder is the dividend. Therefore `max(1, 32768 / work)` needs no check of

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-/// Whether the first two bytes are those of a gzip file (RFC 1952, section 2.3.1).
+/// Whether the first two bytes are the bytes with which a gzip file begins (RFC 1952, section 2.3.1).
 bool isGzip(std::string_view bytes);
 /// Unpacks a gzip file of one or more members; `origin` names the file in errors. Fails if the
 /// file is damaged or cut short, if it unpacks to more than `maxBytes` bytes, and always if

@@ -30,8 +30,8 @@ public:
   double normal();
   bool chance(double probability) { return uniform() < probability; }
   /// An independent generator that depends only on the seed of this generator and on `stream`.
-  /// If islands and threads get their generators in this way, their numbers do not depend on
-  /// the order in which they start.
+  /// If parallel parts of a search get their generators in this way, the numbers that a part draws do not depend on the
+  /// order in which the parts start.
   Rng fork(uint64_t stream) const;
 
   template <typename Container>

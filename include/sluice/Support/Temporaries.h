@@ -90,7 +90,8 @@ public:
   ~PendingFile();
 
   Status write(std::string_view data);
-  /// Closes the file and gives it its name. It replaces an older file of this name. Fails if hasAllocationFailed().
+  /// Closes the file and gives it its final name. An older file of this name is replaced. Fails if
+  /// hasAllocationFailed().
   Status keep();
 
 private:

@@ -27,8 +27,9 @@
 
 namespace sluice {
 
-/// One stage. Its forward pass reads the output of the stage before; its backward pass reads that output, what the
-/// forward pass saved and the gradient of its own output. The peaks exclude the output of the stage before.
+/// One stage. Its forward pass reads the output of the stage before. Its backward pass reads the same output,
+/// everything that the forward pass saved, and the gradient of the stage's own output. The peaks exclude the output of
+/// the stage before.
 struct PofoStage {
   int64_t forwardNs = 0, backwardNs = 0;
   int64_t outputBytes = 0;       ///< Read by the next stage. 0 for the last stage.

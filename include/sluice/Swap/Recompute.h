@@ -23,8 +23,8 @@ namespace sluice {
 struct Recomputation {
   /// The operators that run a second time, ascending. All are repeatable.
   std::vector<OperatorId> again;
-  /// Per operator: whether it reads the second results of the operators in `again`
-  /// instead of their first. No operator of `again` is late.
+  /// Per operator: whether the operator reads the second results of the operators in `again` instead of the first
+  /// results. No operator of `again` is late.
   std::vector<bool> late;
 
   bool operator==(const Recomputation &) const = default;

@@ -5,9 +5,9 @@
 //
 // A planner makes several passes. In each pass it goes through the order of operators once and makes the tensors of
 // each operator resident. The plan's waits decide the timing: a copy starts as soon as its data is written and its
-// address range is free, however far ahead of its operator that is. For a steady state, each pass starts with the
-// parameters that were resident at the end of the previous pass. A parameter that a pass evicts is copied in again at
-// the end of that pass. The planner returns the best pass.
+// address range is free, even if this is long before the operator that needs it. For a steady state, each pass starts
+// with the parameters that were resident at the end of the previous pass. A parameter that a pass evicts is copied in
+// again at the end of that pass. The planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -45,7 +45,7 @@ enum class FileDivision : uint8_t {
 };
 constexpr uint64_t kNumFileDivisions = 5;
 
-/// The rule by which states are chosen that stay in an accelerator's memory from step to step.
+/// The rule that chooses the states that stay in an accelerator's memory from step to step.
 enum class StateChoice : uint8_t {
   Edges,  ///< The states that are read first or updated last, because no other work hides their copies.
   Spread, ///< Evenly spread over the order of updates, so that the load of the link is even over the step.
@@ -70,10 +70,9 @@ struct SwapParams {
   bool saveEarly = true;
   /// Passes towards a steady state, at least 1. With one pass, the plan's step starts without resident parameters.
   int passes = 3;
-  /// If all activations and some parameters fit together, the planner also tries a streaming
-  /// plan: these parameters are resident, and all others are copied in for each use through a
-  /// buffer, which has room for `streamDepth` parameters of the largest size. The faster plan is
-  /// returned. 0: no streaming plan is tried.
+  /// If all activations and some parameters fit together, the planner also tries a streaming plan. In this plan, these
+  /// parameters are resident. All other parameters are copied in for each use through a buffer that has room for
+  /// `streamDepth` parameters of the largest size. The faster plan is returned. 0: no streaming plan is tried.
   int streamDepth = 4;
   /// In [0, 1]: a fraction of the bytes of all states that are updated in place. States with this share of the bytes
   /// stay in an accelerator's memory from step to step. These states need no home.
@@ -105,11 +104,11 @@ Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &par
 
 /// Decides for the whole order in which intervals (*stays*) each tensor is in the accelerator's memory, and then packs
 /// the stays. Results overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`,
-/// `restingStates`, `presence`, `passes`, `stallWeight` and `idleWeight`. Here, `stallWeight` is the cost of a copy out
-/// relative to that of a copy in, and copies are assumed to take 1 + `idleWeight` times as long as a copy alone on the
-/// link. Unsupported if operators run on several memories or the machine has files; InvalidInput if `presence` is out
-/// of range; Infeasible if the stays cannot be packed, or if an operator needs more than the fraction `presence` of the
-/// memory.
+/// `restingStates`, `presence`, `passes`, `stallWeight` and `idleWeight`. Two fields have another meaning here:
+/// `stallWeight` is the cost of a copy out relative to the cost of a copy in, and copies are assumed to take 1 +
+/// `idleWeight` times as long as a copy alone on the link. Unsupported if operators run on several memories or the
+/// machine has files; InvalidInput if `presence` is out of range; Infeasible if the stays cannot be packed, or if an
+/// operator needs more than the fraction `presence` of the memory.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.

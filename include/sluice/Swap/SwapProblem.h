@@ -31,9 +31,9 @@ struct SwapProblem {
   std::vector<int64_t> capacityBytes;
 };
 
-/// Fails unless sizes and ids fit together, the order is topological, every operator
-/// is on a computing device, no capacity is negative, an operator writes each output
-/// and each updated state, and the sizes sum to less than 2^62 bytes.
+/// Checks that sizes and ids fit together, that the order is topological, and that every operator is on a device that
+/// computes. An operator must write each output and each updated state. No capacity may be negative, and the sum of all
+/// sizes must be below 2^62 bytes.
 Status check(const SwapProblem &problem);
 
 struct MinimumBytes {

@@ -57,11 +57,10 @@ HostTensor makeStringTensor(std::string name, std::vector<int64_t> shape, std::s
 /// Copies the text of strings, so that the tensor owns it. Tensors of other types do not change.
 void ownText(HostTensor &tensor);
 
-/// Fills a tensor with random values of its type: floating-point numbers of 16, 32 and 64 bits
-/// uniform in [-1, 1), integers uniform in 0..3 (valid indices in nearly all models; integers of
-/// 2 bits in 0..1), booleans that are true with probability 1/2, and strings of one letter, drawn
-/// from four letters. Smaller floating-point numbers have the bit patterns 0 to 3. The values depend
-/// only on seed, stream, type and size. Tensors of one model should have different streams.
+/// Fills a tensor with random values of its type. Floating-point numbers of 16, 32 and 64 bits are uniform in [-1, 1);
+/// smaller ones have the bit patterns 0 to 3. Integers are uniform in 0..3, which are valid indices in nearly all
+/// models; integers of 2 bits are uniform in 0..1. Booleans are true with probability 1/2. Each string is one of four
+/// letters. The values depend only on seed, stream, type and size. Tensors of one model should have different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
 
 /// The name of the output that has the valid extent of dimension `dimension` of output `name`: "y:extent0".

@@ -15,7 +15,7 @@ namespace sluice {
 /// in C order. A file in Fortran order with more than one dimension is refused. NPY has no bfloat16: it is read and
 /// written as two-byte voids (V2), as numpy with ml_dtypes does. Other types that NPY lacks can only be written:
 /// integers of 4 and 2 bits as i1 or u1, floats of 8 and 4 bits as V1. Booleans other than 0 are read as 1. Fails on
-/// malformed files, and if the size of the data differs from that of the shape. `origin` names the text in errors.
+/// malformed files, and if the data has another size than the shape requires. `origin` names the text in errors.
 Expected<HostTensor> parseNpy(std::string_view text, std::string_view origin);
 /// The tensor gets the file's name without `.npy`.
 Expected<HostTensor> readNpy(const std::string &path);

@@ -41,8 +41,8 @@ std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, in
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);
 
-/// The halo exchanges that operand `slot` needs after it has the tiling of its rules: one for
-/// each rule with a halo, over all axes that use this rule.
+/// The halo exchanges of an operand, which follow its conversion to the tiling that the rules require. There is one
+/// exchange for each rule with a halo, over all axes that use this rule. `slot` is the index of the operand.
 std::vector<CollectiveStep> planHalos(const ProgramOperator &op, size_t slot, const ProgramTensor &tensor,
                                       const std::vector<uint32_t> &rules, const Mesh &mesh);
 
@@ -52,9 +52,9 @@ std::vector<CollectiveStep> planHalos(const ProgramOperator &op, size_t slot, co
 int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh);
 
 /// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices:
-/// the bytes of the part that a device needs after the conversion, without those that are in the part
-/// that it has before. If `from` is partial, the partial results are first reduced and scattered along
-/// the dimension that makes the sum smallest.
+/// the bytes of the part that a device needs after the conversion, minus the bytes that are already in the device's
+/// part before the conversion. If `from` is partial, the partial results are first reduced and scattered along the
+/// dimension that makes the sum smallest.
 int64_t ghostBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 /// The bytes of a conversion as the example of SoyBean's paper counts them, summed over all

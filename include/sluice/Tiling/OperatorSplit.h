@@ -33,9 +33,8 @@ struct OperatorSplit {
 /// contiguous and need no halos.
 bool splitsAlone(const TilingRule &rule);
 
-/// Fails and names the first error: an operator or rule that does not exist, an operator that
-/// is split twice, a rule for which splitsAlone is false, or a number of parts that is less
-/// than 2 or that TilingRule::dividesEvenly rejects.
+/// Fails and names the first of these errors: an operator or rule does not exist; an operator is split twice;
+/// splitsAlone is false for a rule; a number of parts is less than 2, or TilingRule::dividesEvenly rejects it.
 Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit> &splits);
 
 /// Returns `first`, and splits of further operators of `group` into equally many parts. An operator is split if it

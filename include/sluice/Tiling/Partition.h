@@ -35,10 +35,9 @@ struct PartitionMachine {
 };
 
 /// The first `devices` computing devices of a machine as a mesh with one axis for each
-/// prime factor of `devices`. The rate of an axis is that of its slowest link, used in both
-/// directions at once. A machine with a single computing device is divided into `devices`
-/// equal shares. Fails if the machine has fewer devices, if they differ, or if two of them that
-/// communicate have no link.
+/// prime factor of `devices`. The rate of an axis is the rate of its slowest link in one direction while both
+/// directions are busy. A machine with a single computing device is divided into `devices` equal shares. Fails if the
+/// machine has fewer devices, if they differ, or if two of them that communicate have no link.
 Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
 
 /// The measure of a conversion's cost.
@@ -69,7 +68,7 @@ struct PartitionReport {
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
   int64_t computeNs = 0, communicationNs = 0; ///< Times of one device, as if nothing overlapped.
-  /// Simulated time in which collectives overlap with the operators that do not wait for them.
+  /// Simulated time of a step, in which collectives overlap with operators that do not wait for them.
   int64_t makespanNs = 0;
   int64_t peakBytes = 0; ///< Peak memory of one device.
   std::vector<PlannedConversion> conversions;

@@ -51,8 +51,7 @@ struct PruneSolution {
 /// result. Fails on a problem that does not pass check(). The result passes validatePruning.
 Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PruneParams &params = {});
 
-/// Checks a solution independently of the solver: parts exist and are balanced, and the sums are
-/// those of the weights.
+/// Checks a solution independently of the solver: parts exist and are balanced, and the sums agree with the weights.
 Status validatePruning(const PruneProblem &problem, const PruneSolution &solution);
 
 } // namespace sluice

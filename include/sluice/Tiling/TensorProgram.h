@@ -47,9 +47,9 @@ struct ProgramOperator {
   int64_t bytesMoved = 0;        ///< Bytes that the whole operator reads and writes.
   std::vector<TilingRule> rules; ///< The first is replicatedRule.
   std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
-  /// Set if the operator is a message. A message with an operand sends it to this rank; a message without an operand
-  /// receives its result from this rank. The programs of both ends are split over meshes of the same axes, and both
-  /// ends run by messageRules(), so they have the same parts.
+  /// Set if the operator is a message. `peer` is the rank at the other end. A message with an operand sends the operand
+  /// to this rank; a message without an operand receives its result from this rank. The programs of both ends are split
+  /// over meshes of the same axes, and both ends run by messageRules(), so they have the same parts.
   std::optional<int64_t> peer = {};
 };
 

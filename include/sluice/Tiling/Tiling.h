@@ -41,7 +41,8 @@ struct TilingMatrix {
 };
 
 struct TilingEdge {
-  uint32_t from = 0, to = 0; ///< Nodes. Rows of the matrix are strategies of `from`, columns those of `to`.
+  uint32_t from = 0,
+           to = 0; ///< Nodes. Rows of the matrix are strategies of `from`, and columns are strategies of `to`.
   uint32_t matrix = 0;
 };
 
@@ -98,9 +99,9 @@ struct TilingParams {
 ///          strategy. The change with the least cost for each byte that it saves is made
 std::vector<std::string> tilingSolverNames();
 
-/// Fails if the problem does not pass check(), the solver is unknown, no choice fits the memory
-/// limit (the message has the time and the missing bytes), every choice that fits is forbidden,
-/// or the search found no choice that fits. The result passes validateTiling.
+/// Fails if the problem does not pass check(), if the solver is unknown, if every choice within the memory limit is
+/// forbidden, or if the search found no choice within the limit. Also fails if no choice fits the memory limit; the
+/// message then has the time and the missing bytes. The result passes validateTiling.
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params = {});
 
 /// Checks a solution independently of the solvers: every node has one of its strategies, the cost
