@@ -71,7 +71,7 @@ struct RankStep {
   int64_t readNs = 0;   ///< The rank begins to pull. It receives all gradients that were pushed before this time.
   /// Just before the rank raises the counter by which other ranks see that its gradients are complete.
   int64_t pushNs = 0;
-  int64_t tests = 0; ///< Tests of the barrier.
+  int64_t tests = 0; ///< Number of tests of the barrier before it let the rank pass.
   double loss = 0;
 };
 

@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each rank owns a window of counters and doubles. Any rank may read a window and add to it while the owner computes,
-// as with the windows of MPI's one-sided communication. No rank answers requests, so no rank coordinates the others.
+// as with the windows of MPI's one-sided communication. No rank has to answer requests of other ranks, so no
+// coordinator is needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_BARRIERS_WINDOWS_H
@@ -43,7 +44,7 @@ public:
   /// Adds one to this rank's own counter. A rank that sees the new count also sees all that this rank has written and
   /// added before.
   virtual Status advance(RankCounter counter) = 0;
-  /// Fails if a rank has left, so a rank that waits for a count does not wait forever.
+  /// Reads a counter of rank `owner`. Fails if a rank has left, so a rank that waits for a count does not wait forever.
   virtual Expected<int64_t> count(int64_t owner, RankCounter counter) = 0;
 };
 

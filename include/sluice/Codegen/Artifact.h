@@ -83,7 +83,7 @@ struct PortInfo {
   /// Extents that depend on symbols are given at their upper bounds; `bytes` is the size of this shape.
   std::vector<int64_t> shape;
   int64_t bytes = 0;
-  /// Per dimension: "" if the extent is a number, and otherwise its expression of names of symbols, such as "sequence".
+  /// Per dimension: "" if the extent is a number, and otherwise an expression of symbols, such as "sequence".
   std::vector<std::string> expressions = {};
   std::string expression(size_t dimension) const {
     return dimension < expressions.size() ? expressions[dimension] : std::string();
@@ -112,9 +112,9 @@ struct ManifestInfo {
   int64_t numRanks = 1;
   std::vector<PortInfo> inputs = {}, outputs = {};
   std::vector<SymbolInfo> symbols = {};
-  /// For each bucket: its upper bounds of the symbols.
+  /// For each bucket (a set of sizes that has a plan of its own): the upper bounds of the symbols.
   std::vector<std::vector<int64_t>> buckets = {};
-  int64_t staticBytes = 0; ///< The arena and the states of a freestanding program.
+  int64_t staticBytes = 0; ///< Bytes of the arena and the states of a freestanding program.
   /// For each kernel: its function, and an operator that launches it.
   std::vector<std::pair<std::string, std::string>> kernels = {};
 };
@@ -127,7 +127,8 @@ struct HeaderFunctions {
   std::string model; ///< Returns the model, for sluice_open_model.
   std::string open;  ///< Opens the model with its parameters.
 };
-/// Names of the functions of a freestanding program, in the order of kFreestandingEntries.
+/// Names of the functions of a freestanding program (PackageOptions::isFreestanding), in the order of
+/// kFreestandingEntries.
 using FreestandingFunctions = std::array<std::string, 3>;
 /// Writes DIR/model.h for a freestanding program: extents of inputs and outputs, sizes of memory, and functions. The
 /// header includes no header of Sluice. `processor` is the processor that the code needs, such as "x86-64-v3".

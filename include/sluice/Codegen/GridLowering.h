@@ -35,10 +35,10 @@ struct DeviceCode {
 /// The architectures for which code can be generated, ascending.
 std::span<const unsigned> deviceArchitectures();
 
-/// Lowers the module's `gpu.module` and removes it. Replaces the globals that launches name by the descriptors of the
-/// grids (sluice_grid of abi.h), with PTX and host code. Call it before lowerKernelsToLLVM. Returns the PTX; empty
-/// without grids. Fails if a grid uses a math function on f64 that GPUs do not have (see gridProblem), and names the
-/// operator.
+/// Lowers the module's `gpu.module` and removes it. Launches refer to grids by globals; these globals are replaced by
+/// the descriptors of the grids (sluice_grid of abi.h), with PTX and host code. Call it before lowerKernelsToLLVM.
+/// Returns the PTX; empty without grids. Fails if a grid uses a math function on f64 that GPUs do not have (see
+/// gridProblem), and names the operator.
 Expected<std::vector<DeviceCode>> lowerGrids(mlir::ModuleOp module, const GridTargets &targets);
 
 /// The PTX that lowerGrids has stored in a module, by ascending architecture.

@@ -40,13 +40,14 @@ struct TargetSpec {
   /// number of bits, the product rounds the rows of its other operand to bytes and multiplies bytes. With 0 this never
   /// happens.
   int64_t roundedBits = 0;
-  /// The instructions that multiply bf16 numbers with sums in f32: "none", "pairs" (AVX512-BF16), or "tiles" (AMX).
+  /// The instructions that multiply bf16 numbers and add the products in f32: "none", "pairs" (AVX512-BF16) or "tiles"
+  /// (AMX).
   std::string halfProducts = "none";
 
   /// Architectures of GPUs for which code is generated (80: sm_80), ascending.
   std::vector<unsigned> architectures;
-  /// Emulated accelerators run grids like GPUs, instead of CPU kernels. Together with
-  /// architectures, the artifact also contains the host code of the grids.
+  /// Emulated accelerators run grids, as GPUs do, instead of CPU kernels. If `architectures` is not empty, the artifact
+  /// contains the host code of the grids in addition to PTX.
   bool emulatesGrids = false;
 
   int64_t vectorLanes(int64_t elementBits) const { return vectorBits / elementBits; }

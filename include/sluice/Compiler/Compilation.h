@@ -48,7 +48,7 @@ class Compilation;
 /// The times of one mapping of operators to devices that was measured.
 struct MeasuredMapping {
   int64_t simulatedNs = 0, measuredNs = 0; ///< Time of a step.
-  bool kept = false;
+  bool kept = false;                       ///< Whether the plan with this mapping is the result.
 };
 
 /// How mappings are measured. This is the last step of the placement solver HTF-MPR (Placement/HtfMpr.h). The solver
@@ -92,7 +92,7 @@ public:
   /// Fails and names the files if external data is missing. Planning does not need the data,
   /// but linking does.
   Status requireData() const;
-  /// Must be called before phase Place, with the solver place=htf-mpr.
+  /// Requests that mappings are measured. It must be called before phase Place, and only with the solver place=htf-mpr.
   void measureMappings(MappingMeasurement measurement);
   /// Measured mappings, by ascending simulated time; empty if none was measured.
   const std::vector<MeasuredMapping> &measuredMappings() const;

@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-/// Derives the solver ("tile"), seed, threads and limits of a partition from the compiler's
-/// options. The clock limit starts with this call.
+/// Derives the solver (of SolverStep::Tile), seed, threads and limits of a partition from the compiler's options. The
+/// clock limit starts with this call.
 PartitionParams partitionParams(const CompilerOptions &options);
 
 struct PlannedPartition {

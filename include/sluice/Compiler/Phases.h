@@ -146,11 +146,11 @@ struct Planned {
   std::shared_ptr<const Fused> fused;
   SearchProblem problem;
   SearchResult result;
-  std::vector<TriedBudget> triedBudgets;         ///< With options.slowdown, in the order tried.
+  std::vector<TriedBudget> triedBudgets;         ///< The memory limits that were tried for options.slowdown, in order.
   std::vector<MeasuredMapping> measuredMappings; ///< Measured mappings, if any.
   struct OfBucket {
     std::shared_ptr<const Bucket> bucket;
-    SearchProblem problem; ///< With the same memory limits.
+    SearchProblem problem; ///< Has the same memory limits as Planned::problem.
     SearchResult result;
   };
   BucketTable bucketTable;       ///< The possible choices of bounds with the option `buckets`; otherwise empty.

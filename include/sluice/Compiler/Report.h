@@ -17,8 +17,8 @@ namespace sluice {
 
 /// The place of an operator in the drawing of the graph. Layers go from left to right.
 struct GraphPlace {
-  uint32_t layer = 0; ///< Longest path from a source.
-  uint32_t row = 0;   ///< Position within the layer; no two operators of a layer share one.
+  uint32_t layer = 0; ///< Length of the longest path to it from an operator without predecessors.
+  uint32_t row = 0;   ///< Position within the layer; no two operators of a layer have the same row.
 };
 /// Computes a place for each operator of an acyclic graph: layers by longest path, and rows by
 /// the barycenter rule (Sugiyama, Tagawa and Toda 1981).

@@ -60,8 +60,8 @@ struct TrainingOptions {
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weightDecay = 0;
-  /// POSIX extended regular expression that the whole names of trainable initializers match;
-  /// empty: all initializers with more than one float are trained.
+  /// POSIX extended regular expression. An initializer is trainable if its whole name matches; empty: all initializers
+  /// with more than one float are trained.
   std::string trainable;
   /// The seed of dropout.
   uint64_t seed = 0;
@@ -75,12 +75,11 @@ struct TrainingOptions {
 /// numbers that the schedule does not allow, and if the groups cannot divide the devices.
 Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices = 1);
 
-/// Parses the two options. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
-/// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with
-/// softmax-cross-entropy), and "accumulate=N" or "accumulate=ranks". `optimizer` is a name, followed after commas by
-/// "lr=" and "weight-decay=", for momentum also "momentum=" and "nesterov=", and for adam and
-/// adamw also "beta1=", "beta2=" and "epsilon="; empty: sgd. Fails on an option that is unknown,
-/// out of range or without effect.
+/// Parses the options `--train` and `--optimizer`. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
+/// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with softmax-cross-entropy), and "accumulate=N" or
+/// "accumulate=ranks". `optimizer` is a name, followed after commas by "lr=" and "weight-decay=", for momentum also
+/// "momentum=" and "nesterov=", and for adam and adamw also "beta1=", "beta2=" and "epsilon="; empty: sgd. Fails on an
+/// option that is unknown, out of range or without effect.
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer);
 
 } // namespace sluice

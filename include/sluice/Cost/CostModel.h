@@ -27,8 +27,8 @@ struct OperatorShape {
 };
 OperatorShape shapeOf(const Graph &graph, OperatorId op);
 
-/// max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch overhead, where `speed` is Device::speed
-/// (Williams, Waterman and Patterson 2009).
+/// The time of an operator by the roofline model: max(flops / (rate x efficiency), bytes / bandwidth) / speed + launch
+/// overhead, where `speed` is Device::speed (Williams, Waterman and Patterson 2009).
 int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device);
 
 /// The interface of cost models. Solvers see only the table below.
@@ -55,11 +55,11 @@ struct CostTable {
 
 CostTable makeCostTable(const Graph &graph, const Machine &machine, const CostModel &model);
 
-/// ceil(bytes / bytesPerSec) in nanoseconds, at most 2^62. A fraction below 1e-6 ns is a
+/// The time to move bytes: ceil(bytes / bytesPerSec) in nanoseconds, at most 2^62. A fraction below 1e-6 ns is a
 /// rounding error and is not rounded up.
 int64_t movingTimeNs(double bytes, double bytesPerSec);
 
-/// Latency + bytes / bytesPerSec, rounded up, for a copy that is alone on the link.
+/// The time in nanoseconds of a copy that is alone on the link: latency + bytes / bytesPerSec, rounded up.
 int64_t transferTimeNs(const Link &link, MemoryId from, int64_t bytes);
 /// The time of a copy that is alone on the link, in the faster direction.
 int64_t transferTimeNs(const Link &link, int64_t bytes);

@@ -26,13 +26,13 @@ namespace sluice {
 struct PredictorQuality {
   std::string device; ///< deviceKey
   size_t operators = 0;
-  /// Of the learned model, of a linear model that learns from the same operators, and of the roofline model.
+  /// The errors of the learned model, of a linear model that learns from the same operators, and of the roofline model.
   double learned = 1, linear = 1, roofline = 1;
 };
 
 class LearnedCostModel final : public CostModel {
 public:
-  /// The least number of measured operators for which a device is learned.
+  /// A device is learned if at least this number of operators were measured on it.
   static constexpr size_t kLeastOperators = 20;
 
   /// Learns each device of the machine with enough measurements in the profile. Deterministic.

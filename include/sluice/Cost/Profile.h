@@ -26,7 +26,7 @@ inline constexpr int kProfileSchema = 4;
 
 struct OperatorMeasurement {
   int64_t medianNs = 0;
-  int64_t spreadNs = 0;     ///< Distance between the quartiles.
+  int64_t spreadNs = 0;     ///< Distance between the first and the third quartile.
   int64_t samples = 0;      ///< Number of measured runs, at least 1.
   OperatorShape shape = {}; ///< Its kind is empty in files before schema 3.
 };
@@ -52,10 +52,9 @@ std::string linkKey(const Link &link);
 struct CopySample {
   int64_t bytes = 0, ns = 0;
 };
-/// Fits latency and rate by weighted least squares: of all lines, the one with the least
-/// relative deviation from the median time of each size. If the latency would be negative, the line goes
-/// through zero. The rate of both directions together is set to the rate of one direction.
-/// Requires at least one sample, and positive bytes and times.
+/// Fits latency and rate by weighted least squares. The result is the line with the least relative deviation from the
+/// median time of each size. If its latency would be negative, a line through zero is fitted instead. The rate of both
+/// directions together is set to the rate of one direction. Requires at least one sample, and positive bytes and times.
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {

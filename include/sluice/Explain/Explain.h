@@ -262,7 +262,7 @@ struct StayFact {
   size_t launches = 0;                      ///< Number of launches that read the tensor in this stay.
 };
 
-/// "activation", "parameter", "input", "state", "output", "new value of a state".
+/// One of "activation", "parameter", "input", "state", "output" and "new value of a state".
 std::string kindOf(const Tensor &tensor);
 
 struct TensorFacts {
@@ -350,7 +350,7 @@ std::vector<std::vector<Sentence>> describeCopies(const TensorFacts &facts);
 /// before 'conv1'. The operator waits for the copy of 'w' from 'host' to 'gpu0' (until 9.10 us). The copy of 'w' waits
 /// for the addresses of 'x', which 'conv0' uses until 7.20 us."
 std::string describe(const StallFact &facts);
-/// "Of the 72.72 ms of a step, 'gpu0' computes for 72.14 ms, ..."
+/// A sentence such as "Of the 72.72 ms of a step, 'gpu0' computes for 72.14 ms, ..."
 std::string describe(const DeviceTime &facts);
 /// Describes the rates and latencies of a link: "The link of 'host' and 'gpu0' copies 11.18 GiB/s to 'gpu0' and ..."
 std::string describeLink(const Machine &machine, const Link &link);
@@ -361,7 +361,7 @@ std::string describeSpan(const Interval &interval, int64_t stepNs);
 /// Explains the copy with the index `copy` in one line: why it is made, when the tensor is away, and what uses the
 /// tensor's addresses in this time.
 std::string whyCopied(const TensorFacts &facts, size_t copy);
-/// "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
+/// A title such as "operator 'conv1', conv" and "tensor 'w', parameter of 12.50 KiB".
 std::string titleOf(const OperatorFacts &facts);
 std::string titleOf(const TensorFacts &facts);
 

@@ -87,7 +87,7 @@ struct PlanDiff {
     std::string op, device;
     Pair timeNs{};
   };
-  /// An operator for which the stream is idle before its launches for different times in the two plans.
+  /// An operator before whose launches the stream is idle, for different times in the two plans.
   struct Waiting {
     std::string op;
     Pair waitNs{}; ///< Idle time before all launches of the operator.
@@ -107,20 +107,21 @@ struct PlanDiff {
   std::vector<Cost> costs;     ///< By descending difference.
   std::vector<Placed> placed;  ///< By descending time in A.
   size_t orderedOperators = 0; ///< Number of operators that are on the same device in both plans.
-  /// The smallest set of operators without which the orders agree, by descending difference of positions.
+  /// The smallest set of operators such that both plans have all other operators in the same order; by descending
+  /// difference of positions.
   std::vector<Reordered> reordered;
   std::vector<Copied> copied; ///< By descending absolute value of moreBytes.
   std::vector<Kept> kept;     ///< By descending bytes.
   std::vector<Again> again;
   std::vector<Waiting> waiting; ///< By descending difference.
-  /// The plans are equal. They may differ in how they were made: solver, seed, evaluations, and whether the clock ended
+  /// The plans are equal, except perhaps in how they were made: solver, seed, evaluations, and whether the clock ended
   /// the search.
   bool sameDecisions = false;
   bool sameGraph = false; ///< Both graphs have operators and tensors of the same names in the same order.
   /// If the plans differ only in addresses and waits: the number of residencies whose offsets differ, and the number of
   /// all residencies of one plan. Otherwise {0, 0}.
   Pair moved{};
-  bool movedWaits = false; ///< In the case of `moved`: the waits of commands differ too.
+  bool movedWaits = false; ///< Only if `moved` is not {0, 0}: whether the waits of commands differ too.
 };
 
 /// Simulates both plans. In addition, takes O(n log n) time for n commands and residencies.

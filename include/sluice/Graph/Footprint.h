@@ -27,12 +27,12 @@ struct Footprint {
   int64_t bytes = 0;
   /// The part of `bytes` that belongs to parameters and states.
   int64_t stateBytes = 0;
-  /// Distinct sizes of the tensors counted, ascending.
+  /// Distinct sizes of the counted tensors in bytes, ascending.
   std::vector<int64_t> tensorSizes;
 };
 
-/// Counts a graph that the bridge made before fusion, because a fused operator belongs to
-/// several nodes. Sums saturate. Fails if the graph has a cycle.
+/// `graph` must be a graph before fusion (passes/Bridge/GraphBridge.h), because a fused operator belongs to several
+/// nodes. Sums saturate. Fails if the graph has a cycle.
 Expected<Footprint> countFootprint(const Graph &graph);
 
 } // namespace sluice

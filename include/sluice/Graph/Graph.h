@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operators, tensors and their sizes, without IR and without shapes (types are only text). An
+// A graph consists of operators and tensors with their sizes. It has no IR and no shapes (types are only text). An
 // operator is one unit of scheduling: after fusion, a fused group is one operator.
 //
 //===----------------------------------------------------------------------===//
@@ -90,7 +90,7 @@ public:
   /// model's order (topologicalOrder()), and run each operator that communicates once.
   bool keepsOrder = false;
 
-  /// `tensor.updates` may be a tensor added later.
+  /// `tensor.updates` may be the id of a tensor that is added later.
   TensorId addTensor(Tensor tensor);
   /// Declares `newValue` as the new value of `state`.
   void setUpdates(TensorId newValue, TensorId state);
@@ -117,8 +117,8 @@ public:
   /// The distinct operators of which this one is a predecessor, by ascending id.
   std::vector<OperatorId> successors(OperatorId id) const;
 
-  /// Kahn's order with the smallest ready id first. This is the model's own order if that
-  /// is topological. If the graph has a cycle, the error names one.
+  /// A topological order by Kahn's algorithm, which always takes the ready operator with the smallest id. If the
+  /// model's own order is topological, the result is this order. If the graph has a cycle, the error names one.
   Expected<std::vector<OperatorId>> topologicalOrder() const;
   /// Whether `order` has every operator exactly once, after its predecessors.
   bool isTopological(std::span<const OperatorId> order) const;

@@ -14,7 +14,7 @@ namespace sluice {
 inline constexpr int kGraphSchema = 1;
 
 Json graphToJson(const Graph &graph);
-/// Fails, naming the JSON path of the first error. The result passes check().
+/// An error names the JSON path of the first mistake. The result passes check().
 Expected<Graph> graphFromJson(const JsonReader &reader);
 
 } // namespace sluice

@@ -11,8 +11,8 @@ namespace sluice {
 
 /// The part of a machine that one rank uses. It has the first device that computes and the memory of this device, the
 /// host's memory, and the files. It also has the devices of these memories that do not compute, and the links between
-/// these memories. If the machine has a single compute device, all `ranks` ranks share it, and each rank has an equal
-/// part of its rates, threads and memories.
+/// these memories. If the machine has a single compute device, all `ranks` ranks share this device. Each rank then has
+/// an equal part of the rates, threads and memories.
 Machine machineOfRank(const Machine &machine, int64_t ranks);
 
 } // namespace sluice

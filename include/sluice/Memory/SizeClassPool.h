@@ -42,8 +42,9 @@ int32_t classOf(const PoolConfig &pool, int64_t bytes);
 void repairClasses(std::vector<int32_t> &classes);
 
 /// Raises CNT to `minimumCounts` (per class; empty: 1), and then lowers it until the pool fits. With K classes, each
-/// round removes (excess / K) / size objects, rounded up, from each class, but not below `minimumCounts`. Fails with
-/// Infeasible, giving the bytes by which the pool with `minimumCounts` exceeds the capacity.
+/// round removes (excess / K) / size objects, rounded up, from each class, but not below `minimumCounts`. The excess is
+/// the number of bytes above the capacity. Fails with Infeasible, giving the bytes by which the pool with
+/// `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
 /// Makes one child. First, CNT of both parents is written with one entry for each size instead of each class. The child

@@ -22,7 +22,8 @@ enum class PinMode {
 
 struct ComposedService {
   std::string id;
-  std::string model;  ///< Its file, relative to the pipeline's directory; empty for a graph in the pipeline itself.
+  /// The model's file, relative to the pipeline's directory; empty for a graph in the pipeline itself.
+  std::string model;
   std::string sha256; ///< Hash of the file; empty without a file, and for PinMode::Check without a lock file.
   int64_t opset = 0;  ///< The version of ONNX's own domain that the service imports; 0: none.
 };
@@ -50,7 +51,7 @@ Expected<Composition> composePipeline(const std::string &path, PinMode pins);
 /// Opens a model by ModelFile::open. If the path ends in ".json", composes the pipeline with PinMode::Check instead.
 Expected<ModelFile> openModel(const std::string &path);
 
-/// Writes a model with all its data, including external data, into the model's file or into one beside it. Fails if
+/// Writes a model with all its data, including external data, into the model's file or into a file beside it. Fails if
 /// data is missing or a file cannot be written.
 Status writeModel(const ModelFile &model, const std::string &path, const ExportOptions &options = {});
 

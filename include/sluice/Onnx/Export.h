@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-/// The opset of exported models. If an operator of the program only exists in a newer opset, that one is used.
+/// The opset of exported models. If an operator of the program only exists in a newer opset, the model has this newer
+/// opset.
 inline constexpr int64_t kExportOpset = 17;
 
 /// Writes the module's only function as an ONNX model. The function must be imported or simplified, and not yet laid

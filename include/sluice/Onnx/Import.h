@@ -19,7 +19,7 @@ namespace sluice {
 
 /// Options for the import of a model that will be trained.
 struct TrainingImport {
-  /// POSIX extended regular expression that the whole names of trainable initializers match. Empty: every initializer
+  /// POSIX extended regular expression. An initializer is trainable if its whole name matches. Empty: every initializer
   /// with more than one float is trainable.
   std::string trainable;
   /// Seed of dropout's masks.
@@ -34,7 +34,7 @@ using GradientBuilder = std::function<llvm::FailureOr<llvm::SmallVector<mlir::Va
 struct ImportOptions {
   DimBindings dims;
   /// If present, the model is imported for training. Trainable initializers become `dataflow.state`s. Batch
-  /// normalization uses the statistics of the batch and updates the running ones (results with the attribute
+  /// normalization uses the statistics of the batch and updates the running statistics (results with the attribute
   /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
   std::optional<TrainingImport> training;
   /// Inputs whose data is known, by name; the program is specialised to this data. Two kinds of inputs must be here.

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Opening checks everything that does not depend on the semantics of operators: the
-// protobuf, versions, names, order, and the size of every tensor, including external
-// ones. It does not use the ONNX checker, which refuses IR versions newer than its own.
+// Opening a model checks everything that does not depend on the semantics of operators: the protobuf, versions, names,
+// the order of nodes, and the size of every tensor, including external ones. It does not use the ONNX checker, which
+// refuses IR versions newer than its own.
 //
 // Weights are not read. Initializers stay in the mapped file.
 //
@@ -67,13 +67,13 @@ struct DomainVersion {
 
 /// A file of external data that does not exist.
 struct MissingData {
-  std::string file;   ///< Its name in the model.
+  std::string file;   ///< The name of the file in the model.
   std::string tensor; ///< A tensor that the file should contain.
 };
 
 /// Appends all names that a node reads from its own graph or from an outer graph. They are the names of the node's
 /// inputs, and the names that its subgraphs read without defining them. An omitted input has an empty name. The views
-/// refer to the node.
+/// in `names` refer to text of the node.
 void collectReads(const ::onnx::NodeProto &node, std::vector<std::string_view> &names);
 
 /// Raw data of an initializer that is not in its protobuf.
@@ -120,8 +120,8 @@ public:
   /// needed.
   Status requireData() const;
 
-  /// The data of any TensorProto of this model. External files are mapped at their first use, and the raw data of
-  /// initializers is never copied. The data is empty if its file is missing.
+  /// The data of any TensorProto of this model. Files of external data are mapped at their first use, and the raw data
+  /// of initializers is never copied. The data is empty if its file is missing.
   Expected<TensorData> tensor(const ::onnx::TensorProto &tensor) const;
 
   struct State;

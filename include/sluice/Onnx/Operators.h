@@ -15,7 +15,8 @@ namespace sluice {
 struct SupportedOperator {
   std::string domain; ///< "" is ONNX's own.
   std::string name;
-  /// The first versions of the domain for each converter, ascending. A converter applies until the next one begins.
+  /// For each converter of the operator: the first version of the domain to which the converter applies, ascending. It
+  /// applies until the next converter's first version.
   std::vector<int64_t> since;
   /// Unsupported features, and operands that must be known at compile time; empty: none.
   std::string limits;

@@ -12,6 +12,7 @@
 
 namespace sluice {
 
+/// The result of comparing a variant with a reference at several sizes.
 enum class CrossingState : uint8_t {
   At,     ///< The variant is faster from some size on, which may be the smallest one.
   Never,  ///< The variant is not faster at any measured size.

@@ -322,15 +322,14 @@ private:
   const Budget &budget;
   const Rng root;
   const size_t numIslands;
-  int64_t lastImprovement = 0; ///< Evaluations when the best member was found.
+  int64_t lastImprovement = 0; ///< Number of evaluations when the best member was found.
   GeneticResult<Individual> result;
 };
 
 } // namespace detail
 
-/// Minimizes from `seeds`, which has at least one element; mutants of the seeds fill
-/// the first populations. If no individual is feasible, `best` is the first seed and
-/// the objective kInfeasibleObjective.
+/// Minimizes the objective. The first populations consist of `seeds`, of which there must be at least one, and of
+/// mutants of the seeds. If no individual is feasible, `best` is the first seed and the objective kInfeasibleObjective.
 template <typename Individual>
 GeneticResult<Individual> solveGenetic(const GeneticProblem<Individual> &problem,
                                        const std::vector<GeneticSeed<Individual>> &seeds, const GeneticParams &params) {

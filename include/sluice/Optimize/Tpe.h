@@ -6,7 +6,8 @@
 // Tree-structured Parzen estimators (Bergstra, Bardenet, Bengio and Kegl, "Algorithms for Hyper-Parameter
 // Optimization", NeurIPS 2011, section 4) over independent choices. A quantile of the costs divides the history into
 // good and bad entries. The frequencies of each choice in the two parts define two probabilities of a candidate. The
-// next candidate is the one with the highest ratio of its probability among good entries to that among bad entries.
+// next candidate is the one with the highest ratio of its probability among good entries to its probability among bad
+// entries.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_OPTIMIZE_TPE_H

@@ -47,8 +47,8 @@ struct PipelineSchedule {
   uint32_t groupOf(uint32_t stage) const { return stage % groups; }
 };
 
-/// `stages` must be a multiple of `groups`, and equal to it unless the kind is Interleaved. Interleaved schedules need
-/// a number of microbatches that is a multiple of `groups`.
+/// `stages` must be a multiple of `groups`. For GPipe and OneForward it must be equal to `groups`. For Interleaved, the
+/// number of microbatches must be a multiple of `groups`.
 Expected<PipelineSchedule> makeSchedule(PipelineKind kind, uint32_t groups, uint32_t stages, uint32_t microbatches);
 
 /// Checks that each group has all tasks of its stages once, and that the groups do not wait for each other forever.
@@ -57,9 +57,9 @@ Status validateSchedule(const PipelineSchedule &schedule);
 /// Times and sizes of one microbatch.
 struct PipelineCosts {
   std::vector<int64_t> forwardNs, backwardNs; ///< Per stage.
-  /// Per stage except the last: the time to transfer activations to the next stage, and gradients from there. A
-  /// transfer is between the end of one task and the start of another, but occupies no group. With a single group,
-  /// transfers take no time.
+  /// Per stage except the last: the time to transfer activations to the next stage, and the time to transfer gradients
+  /// back. A transfer is between the end of one task and the start of another, but occupies no group. With a single
+  /// group, transfers take no time.
   std::vector<int64_t> forwardTransferNs, backwardTransferNs;
   std::vector<int64_t> keptBytes; ///< Per stage: bytes that it keeps from its forward pass for its backward pass.
 
@@ -96,8 +96,8 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
 /// that make the data, no exchange waits for another in a cycle.
 Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule);
 
-/// (p - 1) / (v m + p - 1): the share of bubbles with p groups, m microbatches and equal stages without transfers. A
-/// group has v stages: 1 in GPipe and 1F1B, several in interleaved schedules.
+/// (p - 1) / (v * m + p - 1): the share of bubbles (times in which groups wait) with p groups, m microbatches and equal
+/// stages without transfers. A group has v stages: 1 in GPipe and 1F1B, several in interleaved schedules.
 double equalBubbleShare(uint32_t groups, uint32_t microbatches, uint32_t stagesPerGroup = 1);
 
 } // namespace sluice

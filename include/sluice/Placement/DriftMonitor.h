@@ -23,7 +23,7 @@ namespace sluice {
 
 struct DriftParams {
   size_t window = 20; ///< Iterations in a window (the thesis's Q), at least 4.
-  double beta = 10;   ///< Allowed difference in deviations; positive.
+  double beta = 10;   ///< Allowed difference from the median in multiples of sigma; positive.
 };
 
 /// Observes the time of each iteration and the work of each device in it. The monitor learns

@@ -6,7 +6,7 @@
 // The latency problem of Tarnawski, Phanishayee, Devanur, Mahajan and Nina
 // Paravecino, "Efficient Algorithms for Device Placement of DNN Graph
 // Operators", NeurIPS 2020. Unlike in Placement.h, an accelerator runs all of its operators
-// in one call. Its inputs are moved before this call and its outputs after it.
+// in one call. The inputs of the call are moved before it, and its outputs after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PLACEMENT_OFFLOAD_H
@@ -34,7 +34,7 @@ struct OffloadNode {
 
 struct OffloadEdge {
   uint32_t from = 0, to = 0;
-  double cost = 0; ///< Moving the source's output between an accelerator and the CPUs' memory.
+  double cost = 0; ///< Time to move the source's output between an accelerator and the CPUs' memory.
 };
 
 /// The problem is to minimize the latency of one sample. A node on a CPU ends at the latest

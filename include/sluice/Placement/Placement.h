@@ -79,8 +79,9 @@ struct PlacementParams {
 ///  best           runs all solvers below except htf-mpr, and takes the placement with
 ///                 the least simulated makespan. `exhaustive` runs only if its work
 ///                 stays below a limit
-///  heft           upward ranks with mean communication, insertion into idle
-///                 slots (Topcuoglu, Hariri and Wu 2002, section 4.1)
+///  heft           list scheduling by upward ranks (longest paths to the end) with mean
+///                 communication times, and with insertion into idle slots
+///                 (Topcuoglu, Hariri and Wu 2002, section 4.1)
 ///  heft-no-comm   HEFT without communication and without insertion (Albaqsami's
 ///                 thesis, chapter 7)
 ///  heft-lookahead HEFT that also considers when an operator's readers could end
@@ -89,8 +90,8 @@ struct PlacementParams {
 ///  peft           optimistic cost table (Arabnejad and Barbosa 2014)
 ///  m-etf          of all pairs of a ready operator and a device with room, takes the
 ///                 pair with the earliest start (Baechi: Jeon et al. 2020, section 3.2)
-///  m-sct          as m-etf, but the favourite child of an operator goes to the
-///                 operator's device (Baechi, section 3.3). Favourite children are
+///  m-sct          as m-etf, but one reader of an operator, its favourite child, goes to
+///                 the operator's device (Baechi, section 3.3). Favourite children are
 ///                 chosen greedily instead of by the paper's linear program
 ///  dp-split       divides a topological order into contiguous pieces, one for each device;
 ///                 minimizes the largest load (after Tarnawski et al. 2020, section 5)
@@ -120,11 +121,10 @@ Status validatePlacement(const PlacementProblem &problem, const PlacementSolutio
 /// The program that a placement and a topological order define, with unlimited memories.
 /// When an operator's turn comes, each tensor that it reads and that is missing in its
 /// memory is copied there, once for each memory. The copy runs on the swap-in stream of the
-/// reader's device, over the direct link from the producer's memory. Without a direct link it leads through
-/// the host's memory: out on the producer's swap-out stream and in on the reader's swap-in
-/// stream. Outputs are copied out after their operator. The new value of a state is copied to
-/// the other memories in which the old value is read. The plan passes validatePlan if the
-/// memories can hold all tensors side by side.
+/// reader's device, over the direct link from the producer's memory. Without a direct link, the copy leads through the
+/// host's memory: out on the producer's swap-out stream and in on the reader's swap-in stream. Outputs are copied out
+/// after their operator. The new value of a state is copied to the other memories in which the old value is read. The
+/// plan passes validatePlan if the memories can hold all tensors side by side.
 Plan planOfPlacement(const PlacementProblem &problem, std::span<const DeviceId> placement,
                      std::span<const OperatorId> order);
 

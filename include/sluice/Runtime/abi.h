@@ -152,8 +152,8 @@ typedef struct sluice_kernel_env {
   int32_t (*collective)(void *ranks, uint32_t kind, void *const *args, const void *settings, int64_t bytes);
   /* Calls a function of a GPU library. `args` are two operands, the result and the
    * workspace; sluice_library_function describes `settings`. The call is enqueued after the
-   * previous grids. If the library is absent, it does nothing and returns
-   * SLUICE_LIBRARY_ABSENT. Since minor version 5. */
+   * previous grids. If the library is absent, the call does nothing and returns SLUICE_LIBRARY_ABSENT. Since minor
+   * version 5. */
   void *libraries;
   int32_t (*library)(void *libraries, uint32_t function, void *const *args, const void *settings, int64_t bytes);
   /* A byte that becomes non-zero when the step must stop. Loops read it before each iteration. Since minor version 10.
@@ -169,9 +169,9 @@ typedef struct sluice_kernel_env {
   int32_t (*launch_blocks)(void *grids, const sluice_grid *grid, int64_t blocks, void **args);
 } sluice_kernel_env;
 
-/* A host kernel. args are pointers to its inputs, then its outputs, then its workspace if it has one. It returns 0 on
- * success. Any other number is a failure, such as one of the numbers below. The step then fails, and its error names
- * the operator. */
+/* A host kernel. `args` has pointers to the kernel's inputs, then its outputs, then its workspace if there is one. The
+ * kernel returns 0 on success. Any other number is a failure, such as one of the numbers below. The step then fails,
+ * and its error names the operator. */
 #define SLUICE_KERNEL_ENDLESS 1001   /* a loop would exceed its limit of iterations */
 #define SLUICE_KERNEL_STOPPED 1002   /* sluice_kernel_env.stop has ended a loop */
 #define SLUICE_KERNEL_UNBOUNDED 1003 /* an extent found in the data is above its bound */
@@ -180,9 +180,9 @@ typedef int32_t (*sluice_kernel_fn)(const sluice_kernel_env *env, void **args);
 
 typedef struct sluice_context sluice_context;
 
-/* The functions that a model's program (init or step) calls. Each call enqueues a command. It returns 0, or a non-zero
- * value after the step has failed; the program then returns this value. The commands of a program are numbered in
- * issue order from 0. `waits` has the numbers of earlier commands on other streams that must be complete first. All
+/* The functions that a model's program (init or step) calls. Each call enqueues a command. A call returns 0, or a
+ * non-zero value after the step has failed; the program then returns this value. The commands of a program are numbered
+ * in issue order from 0. `waits` has the numbers of earlier commands on other streams that must be complete first. All
  * slots of a kernel are in the memory of its device. A copy runs on a stream of a device whose memory it reads or
  * writes, or, if one end of the copy is a file, on a file stream. `link` is UINT32_MAX for a copy within one memory.
  * The arrays are read before the call returns. */
@@ -230,8 +230,8 @@ typedef struct sluice_tensor_desc {
 
 #define SLUICE_SYMBOL_FOUND UINT32_MAX
 #define SLUICE_SYMBOL_STATE (UINT32_MAX - 1)
-/* An integer whose value may change from step to step. It is the extent of dimension `dimension` of input number
- * `input`. If `input` is SLUICE_SYMBOL_FOUND, a kernel finds the value in the data of a step. If `input` is
+/* An integer whose value may change from step to step. Normally it is the extent of dimension `dimension` of input
+ * number `input`. If `input` is SLUICE_SYMBOL_FOUND, a kernel finds the value in the data of a step. If `input` is
  * SLUICE_SYMBOL_STATE, the symbol is the length of state number `dimension`, and its value in the first step is `least`
  * (since minor version 13). The possible values are `least`, `least` + `step` and so on up to `most`. Since minor
  * version 11. */
@@ -302,8 +302,8 @@ typedef struct sluice_bucket_desc {
   int64_t planned_bytes_read, planned_bytes_written; /* since minor version 14 */
 } sluice_bucket_desc;
 
-/* An operator that reads its weights only if the data of a step chooses it. Experts with the same `group` follow each
- * other in the table, by ascending `element`. Since minor version 17. */
+/* An expert: an operator that reads its weights only if the data of a step chooses it. Experts with the same `group`
+ * follow each other in the table, by ascending `element`. Since minor version 17. */
 typedef struct sluice_expert_desc {
   size_t size;
   uint32_t op;      /* the operator, in sluice_model.op_names */
@@ -358,14 +358,14 @@ typedef struct sluice_model {
    * a rank of a pipeline that runs another program; this program then runs on the one rank whose entry is not -1. */
   const int64_t *planned_bytes_sent;
   /* The symbols, and the function that computes the extents of inputs and outputs from them. Each value must be in the
-   * range of its symbol. The function writes the extents of all inputs, then those of all outputs, one after the other.
-   * An extent never exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
+   * range of its symbol. The function writes the extents of all inputs, then the extents of all outputs, one after the
+   * other. An extent never exceeds the tensor's `shape`. Null without symbols. Since minor version 11. */
   uint32_t num_symbols;
   const sluice_symbol_desc *symbols;
   void (*extents)(const int64_t *symbols, int64_t *extents);
-  /* Computes `sluice_tensor_desc.range` for the current values of the symbols; the ranges in the descriptions are those
-   * for the upper bounds. Writes three numbers for each input that has a range, one input after the other. Null if no
-   * range depends on symbols. Since minor version 12. */
+  /* Computes `sluice_tensor_desc.range` for the current values of the symbols; the ranges in the descriptions hold for
+   * the upper bounds of the symbols. Writes three numbers for each input that has a range, one input after the other.
+   * Null if no range depends on symbols. Since minor version 12. */
   void (*ranges)(const int64_t *symbols, int64_t *ranges);
   /* Buckets, each with a smaller plan than the plan of `step`. A step uses the first bucket in which no symbol exceeds
    * its bound; symbols whose values the step itself finds are not compared. If there is no such bucket, `step` is used.
@@ -386,9 +386,9 @@ typedef struct sluice_model {
   const sluice_expert_desc *experts;
 } sluice_model;
 
-/* The one exported symbol. Models for GPUs also export SLUICE_GRID_TABLE: the addresses of the descriptors of all their
- * grids, terminated by null. The runtime uses the table to decide whether the GPU can run the grids, and test drivers
- * find the grids' CPU code in it. */
+/* The symbol that every model exports. Models for GPUs also export SLUICE_GRID_TABLE: the addresses of the descriptors
+ * of all their grids, terminated by null. The runtime uses the table to decide whether the GPU can run the grids, and
+ * test drivers find the grids' CPU code in it. */
 const sluice_model *sluice_model_get(void);
 #define SLUICE_GRID_TABLE "sluice_model_grids"
 

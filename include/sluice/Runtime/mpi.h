@@ -3,9 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libsluice_mpi: the communicator of a process that mpirun started, and memory that all ranks
- * read and change without help of its owner. It is a separate library so that the runtime does
- * not need MPI.
+ * libsluice_mpi: the communicator of a process that mpirun started, and memory that all ranks read and change without
+ * help of the rank that owns it. It is a separate library so that the runtime does not need MPI.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SLUICE_RUNTIME_MPI_H
@@ -23,15 +22,14 @@ extern "C" {
  * `error` is not NULL. Call it once in a process. */
 const sluice_communicator *sluice_mpi_start(const char **error);
 /* Ends this rank: waits for the other ranks, and finalises MPI if this library initialised
- * it. With a reason it does not wait, but prints the reason and ends all ranks
- * (MPI_Abort). */
+ * it. If `reason` is not NULL, the function does not wait, but prints the reason and ends all ranks (MPI_Abort). */
 void sluice_mpi_stop(const char *reason);
 
 /* Windows: each rank owns counters and doubles, which any rank reads and changes while the
  * owner computes (MPI's one-sided communication, passive target). All are zero at first.
  * `first` and `count` select doubles of the owner's window. Each double and each counter is
  * read and changed atomically. Functions return 0 on success; otherwise `error` returns the
- * reason. Only the thread that created the windows may call them. */
+ * reason. Only the thread that created the windows may call these functions. */
 typedef struct sluice_windows {
   size_t size;
   uint32_t rank, num_ranks;
@@ -45,11 +43,10 @@ typedef struct sluice_windows {
   int32_t (*read_counter)(void *self, uint32_t owner, uint32_t counter, int64_t *value);
   const char *(*error)(void *self);
 } sluice_windows;
-/* All ranks call it together, with the same sizes, after sluice_mpi_start. Returns NULL on
- * failure, with the reason in *error, if `error` is not NULL. A process has one set of
- * windows at a time. */
+/* All ranks must call this function together, with the same sizes, after sluice_mpi_start. Returns NULL on failure,
+ * with the reason in *error, if `error` is not NULL. A process has one set of windows at a time. */
 const sluice_windows *sluice_mpi_windows_create(uint32_t num_counters, int64_t doubles, const char **error);
-/* All ranks call it together, when none uses the windows any more. */
+/* All ranks must call this function together, when no rank uses the windows any more. */
 void sluice_mpi_windows_destroy(const sluice_windows *windows);
 
 #ifdef __cplusplus

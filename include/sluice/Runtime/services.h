@@ -29,7 +29,7 @@ enum sluice_collective_kind {
   /* A message between two ranks, which run different programs. A receive has no operand: its
    * arguments are the result and the workspace. Since minor version 17. */
   SLUICE_COLLECTIVE_SEND = 6,   /* the operand goes to rank `peer` */
-  SLUICE_COLLECTIVE_RECEIVE = 7 /* result: `bytes` that rank `peer` sends */
+  SLUICE_COLLECTIVE_RECEIVE = 7 /* result: the `bytes` bytes that rank `peer` sends */
 };
 enum sluice_reduction { SLUICE_REDUCTION_SUM = 0, SLUICE_REDUCTION_MAX = 1, SLUICE_REDUCTION_MIN = 2 };
 
@@ -39,7 +39,7 @@ typedef struct sluice_rank_axis {
 } sluice_rank_axis;
 /* The parts into which a dimension of `extent` rows is divided; their sizes differ by at most one row. `axes` first
  * divide the dimension into pieces, and the ranks of the collective's group divide each piece. If there are n parts in
- * all, part p begins with row floor(extent p / n). The memory of a part has room for the rows of the largest part. In
+ * all, part p begins with row floor(extent * p / n). The memory of a part has room for the rows of the largest part. In
  * the result of a collective, a smaller part is followed by a spare row: a copy of the part's last row, which is never
  * sent. (Operators may replace the spare row: TilingRule::uneven in sluice/Tiling/TilingRule.h.) If `extent` is 0, all
  * parts are equal. */
@@ -56,12 +56,12 @@ typedef struct sluice_collective {
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
   int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
-  int64_t fill, fill_bytes;  /* halo: bits of the fill value and its bytes (1, 2, 4 or 8); fill_bytes 0: zeros */
+  int64_t fill, fill_bytes;  /* halo: bits of the fill value, and its size (1, 2, 4 or 8 bytes); fill_bytes 0: zeros */
   int64_t num_axes;
   sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
   /* Since minor version 15. The parts of the dimension that is split (or that a halo extends)
-   * and of the dimension that is joined. If their extent is not 0, split_outer and split_inner,
-   * or join_outer and join_inner, describe the largest part. */
+   * and of the dimension that is joined. If split.extent is not 0, split_outer and split_inner describe the largest
+   * part; if join.extent is not 0, so do join_outer and join_inner. */
   sluice_uneven split, join;
   /* all_to_all of uneven parts, where `split` and `join` both have an extent. The tensor has the
    * layout [before][dimension 1][between][dimension 2][after bytes]. Dimension 1 is the joined
@@ -95,9 +95,9 @@ enum sluice_precision {
   SLUICE_PRECISION_F16 = 3
 };
 
-/* C[m, n] = A[m, k] B[k, n] of each batch, all dense and row-major. */
+/* C[m, n] = A[m, k] * B[k, n] for each batch. All matrices are dense and row-major. */
 typedef struct sluice_product {
-  int64_t element_type; /* of all three: float, float16 or bfloat16 */
+  int64_t element_type; /* of operands and result: float, float16 or bfloat16 */
   int64_t precision;
   int64_t batches, m, n, k;
   int64_t transpose_lhs, transpose_rhs; /* transpose_lhs non-zero: A is [k, m]; transpose_rhs non-zero: B is [n, k] */
@@ -108,7 +108,7 @@ typedef struct sluice_product {
 /* A convolution of images. All tensors are dense. Elements outside the image are zeros; `pad`
  * is the padding at the top and at the left. */
 typedef struct sluice_convolution {
-  int64_t element_type; /* of all three: float, float16 or bfloat16 */
+  int64_t element_type; /* of operands and result: float, float16 or bfloat16 */
   int64_t precision;
   int64_t channels_last; /* 0: [N, C, H, W] and [M, C/groups, KH, KW]; else [N, H, W, C] and [M, KH, KW, C/groups] */
   int64_t batch, channels, in_height, in_width;

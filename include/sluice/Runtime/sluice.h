@@ -27,8 +27,8 @@ typedef struct sluice_communicator {
   size_t size;
   uint32_t rank, num_ranks;
   void *self;
-  /* For each i: sends send[i] to members[i] and receives receive[i] from it. All members make the same calls in the
-   * same order. This rank is one of the members, and the bytes that it sends to itself are copied. Each member must
+  /* For each i: sends send[i] to members[i] and receives receive[i] from members[i]. All members make the same calls in
+   * the same order. This rank is one of the members, and the bytes that it sends to itself are copied. Each member must
    * send exactly the number of bytes that the receiver expects. The call blocks. It returns 0 on success. If the call
    * fails for one member, or if a member has failed before, the call fails for all members. It then returns non-zero,
    * and `error` returns the reason. */
@@ -52,7 +52,7 @@ typedef struct sluice_communicator {
 typedef struct sluice_local_group sluice_local_group;
 /* Returns NULL if memory is exhausted or num_ranks is 0. */
 sluice_local_group *sluice_local_group_create(uint32_t num_ranks);
-/* Requires that no member is in use. */
+/* Destroys the group. No member may be in use. */
 void sluice_local_group_destroy(sluice_local_group *group);
 const sluice_communicator *sluice_local_group_member(sluice_local_group *group, uint32_t rank);
 /* Removes this rank from the group. All exchanges of the group that are not complete, and
@@ -172,13 +172,13 @@ typedef struct sluice_generator sluice_generator;
 
 /* Resets the session and opens a generator. Inputs are recognised by name, and have type int32 or int64: 'input_ids' or
  * 'tokens' receives the tokens; 'attention_mask' receives 1 for each token; 'position_ids' receives the positions of
- * the tokens, counted from 0. inputs[i]
- * points to the bytes of any other input number i, with its current shape, and must stay valid until the generator
- * closes. `inputs` may be NULL; entries may be NULL for the inputs above and for inputs whose value was fixed at
- * compile time. The logits (the unnormalized scores of the vocabulary's tokens) are the output 'logits', or the only
- * output, with type float32. Their last dimension is the vocabulary, and their last row belongs to the next token. If
- * `sampling` is NULL, the greatest logit is chosen. Returns NULL on failure. The session must outlive the generator,
- * and must not be used in another way until the generator is closed. Since minor version 13. */
+ * the tokens, counted from 0. inputs[i] points to the bytes of any other input number i, with its current shape, and
+ * must stay valid until the generator closes. `inputs` may be NULL; entries may be NULL for the inputs above and for
+ * inputs whose value was fixed at compile time. The logits (the unnormalized scores of the vocabulary's tokens) are the
+ * output 'logits', or the only output, with type float32. Their last dimension is the vocabulary, and their last row
+ * belongs to the next token. If `sampling` is NULL, the greatest logit is chosen. Returns NULL on failure. The session
+ * must outlive the generator, and must not be used in another way until the generator is closed. Since minor version
+ * 13. */
 sluice_generator *sluice_generator_open(sluice_session *session, const void *const *inputs,
                                         const sluice_sampling *sampling);
 /* Appends tokens to the previous ones. Each step takes as many of them as the model accepts in one step. Fails if the
@@ -205,9 +205,9 @@ typedef struct sluice_stats {
   /* The way in which ranks with GPUs exchange device memory, and the reason if it leads through the host's memory. Null
    * if nothing was exchanged. Valid until the session closes. */
   const char *device_exchange;
-  /* Figures of the current plan. This is the plan of the last step; before the first step it is the plan for the upper
-   * bounds. A model with buckets has several plans, and `bounds` has the greatest values of the symbols in this plan;
-   * otherwise `bounds` is null. Valid until the session closes. */
+  /* Figures of the current plan. The current plan is the plan of the last step; before the first step it is the plan
+   * for the upper bounds. A model with buckets has several plans, and `bounds` has the greatest values of the symbols
+   * in this plan; otherwise `bounds` is null. Valid until the session closes. */
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;

@@ -13,8 +13,9 @@
 
 namespace sluice {
 
-/// The sizes that a dimension can have, their frequencies, and the memory and times of steps. Entry i of each list
-/// belongs to sizes[i].
+/// The problem of choosing buckets for one dimension. A bucket is a set of sizes that has a plan of its own; its bound
+/// is the largest of these sizes. The problem has the sizes that the dimension can have, their frequencies, and the
+/// memory and times of steps. Entry i of each list belongs to sizes[i].
 struct BucketProblem {
   std::vector<int64_t> sizes;  ///< Ascending. Every size may be a bound. The last size is a bound in every choice.
   std::vector<int64_t> counts; ///< Frequency of each size, in any unit, not negative; their sum is at most kMostCounts.

@@ -21,7 +21,7 @@ namespace sluice {
 
 using Schedule = std::vector<OperatorId>;
 
-/// The order of the model's file, as far as it is topological.
+/// The order of the model's file, as far as this order is topological.
 Schedule modelOrder(const Graph &graph);
 /// List scheduling that takes the operator that became ready last: it finishes one branch before it begins another.
 Schedule depthFirstOrder(const Graph &graph);
@@ -43,7 +43,7 @@ Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<
 /// this update reads, directly or through other operators of the tail; states whose updates read a common activation
 /// share a tail. A tail starts as soon as all its operands from outside exist. All other operators follow `order`. For
 /// example, the terms of a weight's gradient in a recurrent network are then summed one right after the other, and the
-/// partial sum is in memory only for a short time. Linear in the graph's edges.
+/// partial sum is in memory only for a short time. The time is linear in the number of the graph's edges.
 Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order);
 
 /// The first `point` operators of `head`, then the others in the order of `tail`. The

@@ -93,8 +93,8 @@ Expected<std::vector<NamedSplit>> readPlanSplits(const std::string &path);
 Expected<Plan> readPlanOn(const Graph &graph, const Machine &machine, const std::string &path);
 
 /// Reads a saved plan for a model that was imported again. Operators and tensors are found
-/// by name in the graph of `problem`. The plan must be valid for this problem and keep its
-/// capacities. Ideal, bounds and baselines come from the file.
+/// by name in the graph of `problem`. The plan must be valid for this problem and fit its capacities. The ideal time,
+/// the bounds and the baselines come from the file.
 Expected<SearchResult> readPlanFor(const SearchProblem &problem, const std::string &path);
 
 } // namespace sluice

@@ -31,8 +31,8 @@ namespace sluice {
 /// Blocks of `period` operators, one after the other in a topological order, that differ only in their place.
 struct BlockRun {
   size_t begin = 0;  ///< Position of the first operator of the first block.
-  size_t period = 0; ///< Operators of a block, at least 1.
-  size_t count = 0;  ///< Blocks.
+  size_t period = 0; ///< Number of operators of a block, at least 1.
+  size_t count = 0;  ///< Number of blocks.
   /// Blocks of several runs with the same layer belong together. Block i has layer `layer` + i, or `layer` - i in a run
   /// that is reversed, such as a backward pass.
   int64_t layer = 0;
@@ -105,8 +105,8 @@ private:
   const Repetition &repetition;
   int64_t keptLayers, leftOut = 0;
   std::vector<Cut> cuts;              ///< Per run.
-  std::vector<int32_t> runOf;         ///< Per operator of the full graph; negative: of none.
-  std::vector<size_t> positionOf;     ///< Per operator of the full graph: in the order.
+  std::vector<int32_t> runOf;         ///< Per operator of the full graph: its run; negative if it is in no run.
+  std::vector<size_t> positionOf;     ///< Per operator of the full graph: its position in Repetition::order.
   std::vector<OperatorId> foldedOf;   ///< Per operator of the full graph; invalid if it is left out.
   std::vector<OperatorId> originalOf; ///< Per operator of the folded graph.
   Graph folded;

@@ -121,19 +121,19 @@ struct SearchResult {
 /// The names that solveSearch accepts, the default first.
 ///  default      greedy plans; then a genetic search over orders, eviction policies, pools and
 ///               sets of operators that run again; then a local search around the best
-///  no-recompute as default, but every operator runs once
-///  by-period    as default, for graphs of repeated layers, in a time that grows much more slowly
-///               with their number: plans eight of the layers, extends the decisions to all, and
-///               plans the whole graph a few times. As default if no layers are repeated
+///  no-recompute like default, but every operator runs once
+///  by-period    like default, but faster for graphs of many repeated layers: plans eight of the
+///               layers, extends the decisions to all layers, and plans the whole graph a few
+///               times. Without repeated layers, it is the same as default
 ///  greedy       five orders x all eviction policies, plans of planSwapStays, and three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               as swapadvisor, but results overwrite operands that are not read later
 ///  swapadvisor-schedule
-///               SwapAdvisor's search over orders only; the pool is that of the best
+///               SwapAdvisor's search over orders only; the pool is taken from the best
 ///               greedy plan
 ///  swapadvisor-pool
-///               SwapAdvisor's search over pools only; the order is that of the best
+///               SwapAdvisor's search over pools only; the order is taken from the best
 ///               greedy plan
 ///  swapadvisor-free-classes
 ///               as swapadvisor, but without SwapAdvisor's restriction of the sizes that

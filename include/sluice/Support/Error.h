@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// User mistakes are reported as values of this type, never by exceptions or asserts. A message has the form
-// `<what>, <where>, <what to do>`: lower case, no full stop, names in single quotes.
+// User mistakes are reported as values of type Error, never by exceptions or asserts. A message has the form `<what>,
+// <where>, <what to do>`: lower case, no full stop, names in single quotes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SUPPORT_ERROR_H
@@ -49,7 +49,7 @@ std::string concat(const Ts &...parts) {
   return out.str();
 }
 
-/// `return makeError(ErrorCode::NotFound, "device '", name, "' is not in ...");`
+/// For example: `return makeError(ErrorCode::NotFound, "device '", name, "' is not in ...");`
 template <typename... Ts>
 tl::unexpected<Error> makeError(ErrorCode code, const Ts &...parts) {
   return tl::unexpected<Error>(Error{code, concat(parts...), {}});

@@ -51,7 +51,7 @@ private:
 /// folder, which the system may refuse.
 class TemporaryDirectory {
 public:
-  /// Its name begins with `prefix`.
+  /// The name of the folder begins with `prefix`.
   static Expected<TemporaryDirectory> create(std::string_view prefix = "sluice");
   const std::string &path() const { return folder.path(); }
   std::string file(std::string_view name) const;
@@ -62,7 +62,8 @@ private:
 };
 
 /// The folder into which a command writes its files. Only one process at a time may write to it, because the files of
-/// two processes must not mix. It is locked by flock as long as the object lives, if the file system has such locks.
+/// two processes must not mix. The folder is locked by flock as long as the object lives, if the file system has such
+/// locks.
 class OutputDirectory {
 public:
   /// Makes the folder and its parents if they do not exist. Waits while another process has the lock. Fails with

@@ -5,8 +5,8 @@
 //
 // A baseline after Kirisame, Lyubomirsky, Haan, Brennan, He, Roesch, Chen and Tatlock, "Dynamic Tensor
 // Rematerialization" (ICLR 2021, arXiv 2006.09616): nothing is swapped. When memory is full, DTR drops the tensor with
-// the least h = c / (m s). Here c is the time to compute the tensor and its dropped neighbours again, m is the tensor's
-// size, and s is the time since its last access. A dropped tensor is computed again when it is read.
+// the least h = c / (m * s). Here c is the time to compute the tensor and its dropped neighbours again, m is the
+// tensor's size, and s is the time since its last access. A dropped tensor is computed again when it is read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_SWAP_DTR_H
@@ -25,7 +25,7 @@ namespace sluice {
 /// Parameters, inputs and states are in memory throughout. Before a state is updated, dropped tensors that depend on
 /// its old value and that are read later are computed again. Fails with Infeasible if an operator does not fit and no
 /// tensor can be dropped; the error has the operator and the missing bytes. Requires a problem that passes check(). The
-/// time is O(e r) for e dropped tensors and r tensors in memory.
+/// time is O(e * r) for e dropped tensors and r tensors in memory.
 Expected<std::vector<OperatorId>> dtrRuns(const SwapProblem &problem, int64_t budgetBytes);
 
 /// Baseline: the runs of DTR, at addresses packed for the whole step. If the packing exceeds the memory because of

@@ -32,8 +32,8 @@ namespace sluice {
 /// the stage before.
 struct PofoStage {
   int64_t forwardNs = 0, backwardNs = 0;
-  int64_t outputBytes = 0;       ///< Read by the next stage. 0 for the last stage.
-  int64_t savedBytes = 0;        ///< All that the forward pass saves for backward passes, and the output.
+  int64_t outputBytes = 0;       ///< Size of the output, which the next stage reads. 0 for the last stage.
+  int64_t savedBytes = 0;        ///< Size of all that the forward pass saves for backward passes, and of the output.
   int64_t gradientBytes = 0;     ///< Size of the gradient of the output. 0 for the last stage.
   int64_t keepPeakBytes = 0;     ///< Peak of the forward pass if it saves all; at least savedBytes.
   int64_t dropPeakBytes = 0;     ///< Peak of the forward pass if it saves only the output; at least outputBytes.
@@ -44,7 +44,7 @@ struct PofoStage {
 struct PofoChain {
   std::vector<PofoStage> stages;
   int64_t memoryBytes = 0;
-  /// The rates of the link, both ways at the same time. 0: nothing can be offloaded.
+  /// The rates of the link while it copies in both directions. 0: nothing can be offloaded.
   double outBytesPerNs = 0, inBytesPerNs = 0;
 };
 
@@ -85,15 +85,15 @@ struct PofoParams {
 
 /// The fastest schedule of the chain in the model. Bytes leave continuously in the order of the blocks, and come back
 /// in reverse order; a pass waits until the memory that it needs is free. The result is optimal among schedules of
-/// blocks if `tolerance` is 0 and no size is rounded, which is the case for a memory of at most `memoryParts` bytes.
-/// Infeasible if a stage needs more than the memory. Unsupported for more than 400 stages. The time is O(n^3
-/// memoryParts) for n stages, plus O(n^2) for each state that is kept.
+/// blocks if `tolerance` is 0 and no size is rounded. Fails with Infeasible if a stage needs more than the memory, and
+/// with Unsupported for more than 400 stages. The time is O(n^3 * memoryParts) for n stages, plus O(n^2) for each state
+/// that is kept.
 Expected<PofoSchedule> solvePofo(const PofoChain &chain, const PofoParams &params = {});
 
 /// Baseline: POFO's schedule for a training step that is a chain, at addresses packed for the whole step. Parameters,
 /// inputs and the states that the forward pass reads stay in memory. If the packing exceeds the memory because of
-/// fragmentation, the schedule is made for less memory. Unsupported if the step is not a chain, if the chain has
-/// one stage, if one stage has more than half of the forward operators, or if operators use several memories or the
+/// fragmentation, the schedule is made for less memory. Fails with Unsupported if the step is not a chain, if the chain
+/// has one stage, if one stage has more than half of the forward operators, or if operators use several memories or the
 /// host's. The error says what prevents it.
 Expected<Plan> planPofo(const SwapProblem &problem);
 
