@@ -68,7 +68,7 @@ public:
   /// Extends a topological order of the original graph: the second run of an operator comes right before the first
   /// operator that needs its results.
   std::vector<OperatorId> order(std::span<const OperatorId> first) const;
-  /// The order of the runs that the graph was made from.
+  /// For a graph that was made from runs: the order of these runs. Otherwise empty.
   const std::vector<OperatorId> &orderOfRuns() const { return runOrder; }
   /// Extends a placement of the original graph: second runs use the device of the first.
   std::vector<DeviceId> placement(std::span<const DeviceId> first) const;

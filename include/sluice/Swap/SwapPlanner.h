@@ -65,8 +65,8 @@ struct SwapParams {
   /// evictions, but the output then lies at an address that was chosen for the operand. Even if this is false, an
   /// operator works in place if its working set would otherwise not fit.
   bool inPlace = false;
-  /// A tensor that one pass evicts is copied out in the next pass as soon as it is
-  /// written, so that the swap-out stream works before the memory is full.
+  /// True: a tensor that one pass evicts is copied out in the next pass as soon as it is written, so that the swap-out
+  /// stream works before the memory is full.
   bool saveEarly = true;
   /// Passes towards a steady state, at least 1. With one pass, the plan's step starts without resident parameters.
   int passes = 3;
@@ -98,17 +98,17 @@ struct SwapParams {
 
 /// Plans with arbitrary offsets in the arenas. Succeeds whenever every accelerator
 /// memory has at least its minimumBytes and the host's arena has room for the tensors
-/// swapped out. At livenessPeakBytes and above, no step copies a parameter. An
-/// Infeasible error names the operator, the bytes that it needs and the memory.
+/// swapped out. If the arenas have at least livenessPeakBytes, no step copies a parameter. An Infeasible error names
+/// the operator, the bytes that it needs and the memory.
 Expected<Plan> planSwapOffsets(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Decides for the whole order in which intervals (*stays*) each tensor is in the accelerator's memory, and then packs
 /// the stays. Results overwrite operands that are not read later. Of `params`, reads only `keptStates`, `keptChoice`,
 /// `restingStates`, `presence`, `passes`, `stallWeight` and `idleWeight`. Two fields have another meaning here:
 /// `stallWeight` is the cost of a copy out relative to the cost of a copy in, and copies are assumed to take 1 +
-/// `idleWeight` times as long as a copy alone on the link. Unsupported if operators run on several memories or the
-/// machine has files; InvalidInput if `presence` is out of range; Infeasible if the stays cannot be packed, or if an
-/// operator needs more than the fraction `presence` of the memory.
+/// `idleWeight` times as long as a copy alone on the link. Fails with Unsupported if operators run on several memories
+/// or the machine has files, and with InvalidInput if `presence` is out of range. Fails with Infeasible if the stays
+/// cannot be packed, or if an operator needs more than the fraction `presence` of the memory.
 Expected<Plan> planSwapStays(const SwapProblem &problem, const SwapParams &params = {});
 
 /// Objects of one size class: SwapAdvisor's pool for one memory.
@@ -121,8 +121,8 @@ struct ObjectClass {
 using PoolLayout = std::vector<std::vector<ObjectClass>>;
 
 struct PoolParams {
-  /// Evict a tensor whose last use is less than this time ago only if there is no other
-  /// choice (SwapAdvisor's THRESH).
+  /// A tensor whose last use is less than this time ago is evicted only if there is no other choice (SwapAdvisor's
+  /// THRESH).
   int64_t thresholdNs = 0;
   /// True: after its last use in a step, a parameter is next used by its first use in the next
   /// step. False: it has no next use.
@@ -134,8 +134,8 @@ struct PoolParams {
   /// True: an output of an in-place operator takes the object of an operand of the same size that is not read later, as
   /// ReLU and residual additions do in the paper's graphs.
   bool inPlace = false;
-  /// Within a class, use the weights of SwapParams' CostAware instead of Belady's rule: a
-  /// tensor that is needed soon may be evicted if that keeps the streams busy.
+  /// True: within a class, evictions are chosen by EvictionPolicy::CostAware, with the weights below, instead of by
+  /// Belady's rule. A tensor that is needed soon may then be evicted if this keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
   /// Exceptions to the rule that a tensor uses the first class that is large enough
@@ -146,8 +146,8 @@ struct PoolParams {
 
 /// SwapAdvisor's planner (Huang, Jin and Li, ASPLOS 2020, section 4): a tensor uses a free object of its class; if none
 /// is free, a tensor in an object of this class is evicted by Belady's rule. Tie-break: earliest availability. A copy
-/// out waits for the last reader. Infeasible if an operator needs more objects of a class than there are; the error
-/// names the operator and the class.
+/// out waits for the last reader. Fails with Infeasible if an operator needs more objects of a class than there are;
+/// the error names the operator and the class.
 Expected<Plan> planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params = {});
 
 /// The distinct aligned sizes of the tensors and workspaces used in a memory, ascending:
@@ -160,15 +160,15 @@ std::vector<int64_t> minimumObjects(const SwapProblem &problem, MemoryId memory,
                                     const std::vector<int64_t> &objectBytes,
                                     std::span<const std::pair<int64_t, int64_t>> classOfSize = {});
 
-/// Baseline (same paper, section 6): on-demand swapping that evicts the least recently used tensor, over a best-fit
-/// allocator. The planner plans two steps, of which the first starts without resident parameters, and returns the
-/// second. The copies of the plan start as early as its waits allow, so a copy in may precede its operator.
+/// Baseline of SwapAdvisor's paper (section 6): on-demand swapping that evicts the least recently used tensor, over a
+/// best-fit allocator. The planner plans two steps, of which the first starts without resident parameters, and returns
+/// the second. The copies of the plan start as early as its waits allow, so a copy in may precede its operator.
 /// Fragmentation may make the plan infeasible, and the error says so. `inPlace`: see PoolParams.
 Expected<Plan> planOdSwap(const SwapProblem &problem, bool inPlace = false);
 
 /// Baseline (vDNN, TFLMS): activations are swapped by Belady's rule; parameters and states
-/// stay resident while the step still needs them. Infeasible if these leave too little
-/// room for an operator; the error states how many bytes are missing.
+/// stay resident while the step still needs them. Fails with Infeasible if these leave too little room for an operator;
+/// the error states how many bytes are missing.
 Expected<Plan> planActivationsOnly(const SwapProblem &problem);
 
 /// Whether a state may stay in the memory of an accelerator from step to step: the graph has a state that an operator

@@ -49,7 +49,7 @@ struct HostTensor {
 
 /// The bytes of a tensor. Fails on a negative dimension and on more than 2^62 bytes.
 Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shape);
-/// A tensor of zeros. Also fails if the memory cannot be allocated.
+/// A tensor of zeros. Fails as tensorBytes does, and if the memory cannot be allocated.
 Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<int64_t> shape);
 
 /// A tensor with the given values; their number must match `shape`.
@@ -63,7 +63,9 @@ void ownText(HostTensor &tensor);
 /// letters. The values depend only on seed, stream, type and size. Tensors of one model should have different streams.
 void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream = 0);
 
-/// The name of the output that has the valid extent of dimension `dimension` of output `name`: "y:extent0".
+/// An output whose extent depends on data has room for the greatest extent, and a further output has its *valid
+/// extent*: the number of positions with data. This function returns the name of the output with the valid extent of
+/// dimension `dimension` of output `name`, such as "y:extent0".
 inline std::string extentName(const std::string &name, size_t dimension) {
   return name + ":extent" + std::to_string(dimension);
 }

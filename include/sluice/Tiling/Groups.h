@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The ranks of a pipeline form groups of the same size, one behind the other. A group runs one program, tiled over its
-// ranks. Rank i of a group exchanges messages with rank i of other groups.
+// The ranks of a pipeline form groups of the same size; the ranks of a group have consecutive numbers. A group runs one
+// program, tiled over its ranks. Rank i of a group exchanges messages with rank i of other groups.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_GROUPS_H
@@ -24,7 +24,7 @@ struct GroupProgram {
 /// The slowest of the links between the ranks of two groups that exchange messages.
 struct GroupLink {
   double bytesPerSec = 1e10; ///< Rate of the link; 0: at least two of the ranks have no link.
-  int64_t latencyNs = 0;     ///< Of one message.
+  int64_t latencyNs = 0;     ///< Latency of one message.
 };
 
 /// The ranks, and the links between groups.

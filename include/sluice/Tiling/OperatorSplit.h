@@ -7,8 +7,8 @@
 // the time keeps the other devices waiting. An operator that is split by one of its
 // rules becomes several operators, which placement can spread over devices. Unlike
 // partition pruning (Pruning.h), a split does not change the function that the program
-// computes: it divides the batch, the output channels, or the input channels with a sum of
-// the parts (Albaqsami's thesis, chapter 8).
+// computes: it divides the batch, the output channels, or the input channels (Albaqsami's thesis, chapter 8). In the
+// last case the results of the parts are added.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_OPERATORSPLIT_H
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-/// An operator run as `parts` operators, each on an equal part, by one of its rules.
+/// An operator that runs as `parts` operators, each on an equal part, by one of its rules.
 struct OperatorSplit {
   OperatorId op;
   uint32_t rule = 0;

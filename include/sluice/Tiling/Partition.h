@@ -115,15 +115,14 @@ struct PartitionSolution {
 };
 
 /// The names of solvers, the default first.
-///  best            Solves all axes at once by elimination if that is feasible. If this result is not
-///                  proven optimal, or if the cost is PartitionCost::Time, it also improves other
-///                  tilings. The starts are the results of the other solvers and a solution of the
-///                  axes one by one. With n operators, only the best 40,000 / (n + 1) starts are used,
-///                  but at least two. From each start it solves one axis at a time with the others
-///                  fixed, until no axis improves or four rounds are over. It returns the best of all
-///                  these tilings that is within the memory limit: for PartitionCost::Time, the one with
-///                  the least makespan; otherwise the one with the least repeated work, and among
-///                  equals the one with the least chargedCost.
+///  best            Solves all axes at once by elimination, if the tables are small enough. If
+///                  there is no such result, if it is not proven optimal, or if the cost is
+///                  PartitionCost::Time, `best` improves other tilings. The starts are the results of the other solvers
+///                  and a solution of the axes one by one. With n operators, only the best 40,000 / (n + 1) starts are
+///                  used, but at least two. From each start, one axis at a time is solved with the others fixed, until
+///                  no axis improves or four rounds are over. `best` returns the best of all these tilings that is
+///                  within the memory limit: for PartitionCost::Time, the one with the least makespan; otherwise the
+///                  one with the least repeated work, and among equals the one with the least chargedCost.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
 ///                  the graph, or by solveTiling if levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.

@@ -30,7 +30,8 @@ struct ProgramTensor {
   std::vector<int64_t> shape;
   int64_t elementBytes = 0;
   TensorRole role = TensorRole::Intermediate;
-  /// The state whose next value this tensor is; invalid for all other tensors. Both have the same tiling.
+  /// The state whose next value this tensor is; invalid for all other tensors. The state and this tensor have the same
+  /// tiling.
   TensorId updates = {};
 
   int64_t bytes() const; ///< Saturating.

@@ -41,8 +41,8 @@ struct TilingMatrix {
 };
 
 struct TilingEdge {
-  uint32_t from = 0,
-           to = 0; ///< Nodes. Rows of the matrix are strategies of `from`, and columns are strategies of `to`.
+  /// The two nodes. Rows of the matrix are strategies of `from`, and columns are strategies of `to`.
+  uint32_t from = 0, to = 0;
   uint32_t matrix = 0;
 };
 

@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Devices form a mesh. Along each axis of the mesh, a tensor has one tiling, and an operator runs by one rule. A rule
-// has a tiling for each operand and result. With these tilings, the operator computes without communication (the
-// aligned tilings of SoyBean, section 4.2). Before the operator runs, it gets elements of neighbouring parts (halos);
-// after it, partial results are reduced.
+// has a tiling for each operand and result. With these tilings, devices do not communicate while the operator computes
+// (the aligned tilings of SoyBean, section 4.2). Before the operator, devices may receive elements of neighbouring
+// parts (halos); after it, partial results are reduced.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TILING_TILINGRULE_H
