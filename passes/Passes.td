@@ -48,8 +48,8 @@ def ShareWindowsPass : Pass<"dataflow-share-windows", "::mlir::func::FuncOp"> {
     audio signal. Operators that slide along the signal (SlidingOpInterface: convolutions
     and poolings without padding along it, element-wise operators, transposes) compute on the
     signal instead, and the slices are taken from their results. The starts of all windows must be
-    multiples of the strides. Where a result of each window is needed by another operator, or
-    an operator does not slide, the batch of windows is built there. The pass only changes
+    multiples of the strides. The batch of windows is built where an operator does not
+    slide, or where another operator needs a result of each window. The pass only changes
     programs in which this saves more work than the slices cost.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
@@ -84,8 +84,9 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     vector has lanes compute the taps of a kernel row side by side (`shift_add`) if that is
     faster, unless `conv` = direct. These kernels are only for CPUs.
 
-    A weight in blocks whose elements have at most `rounded-bits` bits is multiplied as bytes by
-    rows that round_blocks rounds in the same blocks.
+    If the elements of a block-quantized weight have at most `rounded-bits` bits, and
+    round_blocks rounds the rows of the other operand in the same blocks, the product
+    multiplies bytes.
 
     If `half` names instructions, the constant operands of products of f16 and bf16 are packed
     as bf16 numbers for these instructions, where this is faster. With `round` this includes
@@ -112,7 +113,7 @@ def AssignLayoutPass : Pass<"dataflow-assign-layout", "::mlir::func::FuncOp"> {
     Option<"round", "round", "bool", "false", "round the operands of f32 products to bf16 too">,
     Option<"l2", "l2", "int64_t", "1048576", "bytes of a core's second-level cache">,
     Option<"roundedBits", "rounded-bits", "int64_t", "0",
-           "multiply rounded rows as bytes by weights in blocks of up to so many bits: 0, 4 or 8">,
+           "largest number of bits of block-quantized weights that are multiplied as bytes by rounded rows: 0, 4 or 8">,
   ];
 }
 
@@ -138,10 +139,10 @@ def AskLibrariesPass : Pass<"dataflow-ask-libraries", "::mlir::ModuleOp"> {
   let description = [{
     With the choice `on`, these are all operators that a library supports. With `auto`,
     these are the operators for which the library is faster according to the profile's times
-    of `device`. For operators that were not measured in both ways, `auto` marks those of
-    2^28 operations and more. The pass runs before dataflow-assign-layout, because libraries
-    need operands that are not packed. The other options are options of that pass; they
-    must be those with which the profiled kernels were compiled.
+    of `device`. Of the operators that were not measured in both ways, `auto` marks those
+    with at least 2^28 operations. The pass runs before dataflow-assign-layout, because
+    libraries need operands that are not packed. The other options are options of that pass;
+    they must be those with which the profiled kernels were compiled.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
@@ -249,11 +250,12 @@ def FusePass : Pass<"dataflow-fuse", "::mlir::func::FuncOp"> {
   let description = [{
     Element-wise chains become one loop. Element-wise consumers of a contraction or
     reduction become its epilogue, and element-wise producers of a reduction become its
-    prologue. A value is fused only if its single consumer is in the group, so nothing is
-    computed twice. A result that is an input, a constant, or returned twice gets a copy, so
-    that every output has an operator that writes it. The next value of a state gets a copy
-    if its operator would overwrite the state before all others have read it. Products and
-    attention read the leading part of a growing state in place.
+    prologue. A value is fused only if it has a single consumer and this consumer is in the
+    group, so nothing is computed twice. A result that is an input, a constant, or returned
+    twice gets a copy, so that every output has an operator that writes it. The next value
+    of a state gets a copy if its operator would overwrite the state before all other
+    operators have read it. Products and attention read the leading part of a growing state
+    in place.
 
     The programs of `dataflow.if` and `dataflow.loop` are fused separately. Their constants,
     and values that follow only from constants, are moved outside and captured.
@@ -289,8 +291,8 @@ def PoolExpertsPass : Pass<"dataflow-pool-experts", "::mlir::func::FuncOp"> {
     is true, such as the `dataflow.if` of each expert of a layer. The pass marks each expert
     (`dataflow.expert`), lets it capture the whole mask, and gives the function the number of
     slots (`dataflow.expert_slots`). The weights of all groups then stay in the parameter
-    file, and the runtime reads those of a chosen expert into a slot. Without a group nothing
-    changes.
+    file, and the runtime reads the weights of a chosen expert into a slot. Without a group
+    nothing changes.
   }];
   let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
   let options = [
@@ -301,7 +303,7 @@ def PoolExpertsPass : Pass<"dataflow-pool-experts", "::mlir::func::FuncOp"> {
 }
 
 def DifferentiatePass : Pass<"dataflow-differentiate", "::mlir::func::FuncOp"> {
-  let summary = "Add the gradient of a result by arguments";
+  let summary = "Add the gradient of a result with respect to arguments";
   let description = [{
     Appends gradients to the function's results: the derivative of the sum of the elements
     of result `result` by each floating-point argument, or by the listed arguments, in
@@ -337,7 +339,7 @@ def TrainPass : Pass<"dataflow-train", "::mlir::func::FuncOp"> {
     Option<"optimizer", "optimizer", "::sluice::OptionText", "\"sgd\"", "sgd, momentum, adam or adamw">,
     Option<"learningRate", "lr", "double", "0.01", "step size">,
     Option<"momentum", "momentum", "double", "0.9", "momentum: fraction of the last update that is kept">,
-    Option<"nesterov", "nesterov", "bool", "false", "momentum: look ahead">,
+    Option<"nesterov", "nesterov", "bool", "false", "momentum: use Nesterov's method">,
     Option<"beta1", "beta1", "double", "0.9", "adam: decay of the mean">,
     Option<"beta2", "beta2", "double", "0.999", "adam: decay of the square">,
     Option<"epsilon", "epsilon", "double", "1e-8", "adam: added to the deviation">,

@@ -128,7 +128,8 @@ def Exec_BucketAttr : Exec_Attr<"Bucket", "bucket"> {
   let summary = "The schedule of a function for steps in which no symbol exceeds its bound";
   let description = [{
     `bounds` has a number for each symbol of the function's extents, which is at most the
-    upper bound of the symbol. Bytes and offsets of the plan are those for these extents.
+    upper bound of the symbol. Bytes and offsets of the plan hold for the extents at these
+    bounds.
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$bounds, "::sluice::exec::PlanAttr":$plan);
 }

@@ -26,8 +26,8 @@ def Exec_Dialect : Dialect {
     arena (`exec.slot`), or a home in host memory or a file (`exec.home`). A *command*
     (`exec.launch`, `exec.swap_in`, `exec.swap_out`, `exec.copy`, `exec.read`,
     `exec.write`) reads and writes slots on one stream and yields an event. Commands of one stream run
-    in the order written; across streams only `wait` orders them; nothing else
-    orders anything.
+    in the order in which they are written. Commands of different streams are ordered only
+    by `wait`.
 
     The verifier proves these rules. It uses vector clocks over the streams:
 
@@ -84,9 +84,9 @@ def Exec_Dialect : Dialect {
       CPU and has the mask among the slots that it reads, with a byte for each element of
       the group.
 
-    If extents depend on symbols, bytes are those of the upper bounds, or of the bounds
-    of the step. A tensor starts at the start of its slot, and is dense for the actual
-    extents. The first step whose bounds no symbol exceeds runs.
+    If extents depend on symbols, sizes in bytes hold for the upper bounds of the symbols,
+    or for the bounds of the step. A tensor starts at the start of its slot, and is dense
+    for the actual extents. The first step whose bounds no symbol exceeds runs.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -252,7 +252,7 @@ def Exec_MemoryOp : Exec_NamedDeclaration<"memory"> {
   let summary = "a memory, and the arena that the plan takes of it";
   let description = [{
     The order of declarations numbers the memories. The first one is the host's. A `file`
-    holds parameters and tensors that are written to it; no operator reads or writes it.
+    holds parameters and tensors that are written to it; no kernel accesses it.
 
     Example:
 
@@ -341,7 +341,8 @@ def Exec_StateOp : Exec_Op<"state", [InProgram]> {
     state between steps. `cuts` is present if each rank has a part of the state. It
     lists the dimension, the count and the stride of each cut of the whole. `blocks` has
     a number for each cut: the dimension consists of that many equal blocks, and a rank has
-    its part of every block. Without it, each cut has one block. `length` is present if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
+    its part of every block. Without `blocks`, each cut has one block. `length` is present
+    if the state grows. It is the `#dataflow.extents` of a `dataflow.state`.
 
     Example:
 
@@ -364,8 +365,8 @@ def Exec_ExpertOp : Exec_Op<"expert", [InProgram]> {
     mask: the slot with the number `mask` among those that the launch reads, with one byte
     for each element. The operator is chosen if the byte `element` is not 0. Its weights are
     `bytes` of the parameter file from `at` on. Before the kernel of a chosen expert runs,
-    they are in a slot of the program, and parameters in this range have their addresses in
-    that slot.
+    the runtime reads them into one of the program's slots for experts. The kernel then gets
+    addresses in this slot for the parameters in this range.
 
     Example:
 
@@ -405,8 +406,8 @@ def Exec_InitOp : Exec_BodyOp<"init"> {
 def Exec_StepOp : Exec_BodyOp<"step"> {
   let summary = "one step of the model";
   let description = [{
-    A step with `bounds` is for values of the program's symbols up to these bounds.
-    `arenas` are the bytes that it takes of each memory.
+    A step with `bounds` is for values of the program's symbols up to these bounds. `arenas`
+    are the bytes that the step takes of each memory.
 
     Example:
 
@@ -500,8 +501,8 @@ def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments]> {
   let summary = "runs an operator's kernel";
   let description = [{
     The kernel is a function of the module of the program. After lowering, its type is
-    `i32 (env, args)`. Its arguments are the addresses of `reads`, followed by those of
-    `writes`. The last written slot may be workspace.
+    `i32 (env, args)`. Its arguments are the addresses of `reads`, followed by the addresses
+    of `writes`. The last written slot may be workspace.
 
     Example:
 

@@ -34,8 +34,8 @@ def ApplyPlanPass : Pass<"dataflow-apply-plan", "::mlir::ModuleOp"> {
     - `place`: operators get `dataflow.device`, which has their device and the form of
       their kernels. The form follows from the module's `exec.machine` and `exec.target`;
     - `schedule`: operators get `dataflow.order`, the position of their first launch,
-      and the function gets `exec.plan`: arenas, streams, slots and commands. If `bucket` has
-      bounds, a value for each symbol, the plan is that of the bucket with these bounds. It
+      and the function gets `exec.plan`: arenas, streams, slots and commands. If `bucket`
+      has bounds (a value for each symbol), the plan is for the bucket with these bounds. It
       is then appended to the list `exec.buckets` of the function, and the operators keep
       their order.
   }];

@@ -31,7 +31,7 @@ def ExecToFreestandingPass : Pass<"exec-to-freestanding", "::mlir::ModuleOp"> {
     `sluice_model_run` and `sluice_model_message` (passes/ExecToLLVM/Passes.h), which call the
     kernels one after the other on the calling thread. The arena and the states are one
     global. The parameters are the external global `sluice_model_parameters`. The order of
-    calls is the order of commands, so results are those of `exec-to-llvm`.
+    calls is the order of commands, so the results are the same as with `exec-to-llvm`.
 
     The program must consist of launches on CPUs, with extents that are numbers. Kernels must
     not call the runtime for text, grids or collectives. A diagnostic names the operator or

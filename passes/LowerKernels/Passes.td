@@ -30,19 +30,19 @@ def KernelsToLLVMPass : Pass<"kernel-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     The bodies must consist of operations of func, cf, arith, math, vector, index, ub and
     llvm, without tensors and memrefs. The rest of the module, such as an exec.program, does
-    not change. A private function becomes internal.
+    not change. A private function gets internal linkage.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ExpandMathPass : InterfacePass<"kernel-expand-math", "::mlir::FunctionOpInterface"> {
-  let summary = "Expand math functions that are calls of libm otherwise";
+  let summary = "Expand math functions that would otherwise be calls of libm";
   let description = [{
     On a CPU, some math functions on f32 are calls of libm because kernel-simplify has no
     polynomial for them. In grids, and in kernels of programs without a C library, they
     become arithmetic. Hyperbolic functions are computed
     from exp and log, and powers in f64. Sine and cosine are computed by a reduction of the
-    argument in f64 and polynomials (those of Cephes' sinf and cosf, with an error of 2 ulp);
+    argument in f64 and polynomials (from Cephes' sinf and cosf, with an error of 2 ulp);
     they are NaN for arguments beyond 2^52.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
@@ -52,12 +52,12 @@ def ExpandFmaPass : InterfacePass<"kernel-expand-fma", "::mlir::FunctionOpInterf
   let summary = "Expand fused multiply-adds where the target has no instruction for them";
   let description = [{
     LLVM calls `fmaf` and `fma` of the C library for `math.fma` on such a target. This pass is
-    for programs without a C library. In f32, the product and the sum are rounded: polynomials
-    of math functions use it, and their constants, which are Cephes', do not rely on a single
-    rounding. In f64, which reduces arguments and computes powers, the rounding errors of the
-    product and of the sum are added (Dekker, "A floating-point technique for extending the
-    available precision", 1971), for finite factors of less than 2^996. If the module's target
-    has the instruction, nothing changes.
+    for programs without a C library. In f32, the product and the sum are rounded
+    separately. This is sufficient for the polynomials of math functions, whose constants
+    (from Cephes) do not rely on a single rounding. In f64, which reduces arguments and
+    computes powers, the rounding errors of the product and of the sum are added (Dekker, "A
+    floating-point technique for extending the available precision", 1971), for finite
+    factors of less than 2^996. If the module's target has the instruction, nothing changes.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

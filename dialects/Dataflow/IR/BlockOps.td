@@ -36,8 +36,8 @@ def RoundBlocksOp : Dataflow_InferredOp<"round_blocks", [Tiling, Kernel<>, CostO
     The last dimension is divided into blocks of `block` elements, the last of which may be
     shorter. The scale of a block is the largest absolute value in it divided by 127. An
     element x becomes round(x * (127 / the largest absolute value)) * the scale, where ties
-    round to even. A block of zeros stays as it is, and a block with an element that is no
-    finite number has no finite results.
+    round to even. A block of zeros does not change. If an element of a block is not finite,
+    no result of the block is finite.
 
     This is how ONNX Runtime rounds the input of a MatMulNBits with the accuracy level 4. A
     block_matmul whose lhs is rounded in its own blocks becomes a product of bytes.
@@ -107,9 +107,10 @@ def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
     Kernel<>, CostOf<["getFlops", "getCostClass"]>]> {
   let summary = "Product by a block-quantized weight that pack_blocks has packed";
   let description = [{
-    The operator computes what block_matmul computes of the weight, scales and zero points
-    that were packed. The rows of `lhs` may be those that quantize_blocks gives for the same
-    bits and blocks. Then the result is that of rows that are rounded by round_blocks, as f32.
+    The operator computes the same product as block_matmul with the weight, scales and zero
+    points that were packed. `lhs` may also be a result of quantize_blocks for the same bits
+    and blocks. The result is then the product of rows that round_blocks has rounded, as
+    f32.
 
     Example:
 
@@ -128,7 +129,7 @@ def PackedBlockMatmulOp : Dataflow_InferredOp<"packed_block_matmul", [
 def PackBlocksOp : Dataflow_InferredOp<"pack_blocks", [EvaluateMethods, Cost]> {
   let summary = "Packs a block-quantized weight, its scales and its zero points into block_panels";
   let description = [{
-    The operands are those of block_matmul.
+    The operands are the weight, the scales and the zero points of block_matmul.
 
     Example:
 

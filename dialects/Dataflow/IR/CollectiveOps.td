@@ -90,7 +90,7 @@ def AllToAllOp : Dataflow_CollectiveOp<"all_to_all"> {
     %y = dataflow.all_to_all %x split 0 join 1 over [2:1] : tensor<8x6xf32> -> tensor<4x12xf32>
     ```
   }];
-  // Both dimensions are described, or neither.
+  // Either both attributes `uneven_split` and `uneven_join` are present, or none.
   let arguments = (ins Dataflow_Tensor:$input, I64Attr:$split, I64Attr:$join, Dataflow_GroupAttr:$group,
                        OptionalAttr<Dataflow_UnevenAttr>:$uneven_split, OptionalAttr<Dataflow_UnevenAttr>:$uneven_join);
   let results = (outs Dataflow_Tensor:$result);
@@ -122,7 +122,8 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
     The operator adds `low` elements along the dimension from the end of the previous rank,
     and `high` elements from the start of the next rank. If there is no such rank, the
     elements are zero. With `lowest`, they are the least value of the type, which is
-    -infinity if the type has it. Copies that complete an uneven part come last.
+    -infinity if the type has it. If the part has fewer elements than the largest part, the
+    copies of its last element follow behind all of these elements.
 
     Example:
 
@@ -175,8 +176,8 @@ def SendOp : Dataflow_MessageOp<"send", [Dataflow_InferTypes]> {
 def ReceiveOp : Dataflow_MessageOp<"receive"> {
   let summary = "Receives a tensor from another rank, which runs a `send`";
   let description = [{
-    The operator ends when the data of rank `peer` has arrived. Its type is that of the tensor
-    that the `send` sends.
+    The operator ends when the data of rank `peer` has arrived. The result has the type of
+    the tensor that the `send` sends.
 
     Example:
 

@@ -53,8 +53,8 @@ def LoopOp : Dataflow_ControlOp<"loop", ["getOwnBytes", "getYieldPlaces"], [Sing
     number of iterations that ran. The first dimension of a stack has the extent `most`. A
     stack is zero behind the iterations that ran. The step fails if more than `most`
     iterations would run. If the first extent of the stacks depends on symbols, `most` is
-    that extent at the upper bounds of the symbols. The step then fails if more iterations
-    would run than the extent has in the step.
+    this extent at the upper bounds of the symbols. The step then fails if more iterations
+    would run than the extent's value in this step.
 
     Example:
 

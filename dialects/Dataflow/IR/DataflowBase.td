@@ -22,8 +22,9 @@ def Dataflow_Dialect : Dialect {
     is bool and takes one byte in memory. Elements of 4 and 2 bits take one byte, too. f16,
     bf16 and smaller floats are stored in their own format and computed in f32.
 
-    Discardable attributes have what belongs to arguments and results of a function, the
-    decisions of the planner, and facts that a later pass reads. An argument or result has:
+    Discardable attributes hold three kinds of data: properties of the arguments and results
+    of a function, decisions of the planner, and facts that a later pass reads. An argument
+    or result has:
 
     - `dataflow.name`: the name of the input or output of the model;
     - `dataflow.updates`: the result is the next value of the state of this name;
@@ -43,8 +44,8 @@ def Dataflow_Dialect : Dialect {
     - `dataflow.tiling`: how ranks hold the results. It is a list with one #dataflow.tiling
       for each result. An argument of the function has one #dataflow.tiling. A tensor
       without a tiling is replicated;
-    - `dataflow.choices`: the number of experts that a token chooses, of all elements of the
-      mask. Only a `dataflow.if` that computes an expert has this attribute;
+    - `dataflow.choices`: the number of experts that each token chooses among the elements
+      of the mask. Only a `dataflow.if` that computes an expert has this attribute;
     - `dataflow.expert`: the operator is an expert whose weights are read into a slot
       (--dataflow-pool-experts);
     - `dataflow.rules`: the names of the rules by which ranks run the operator, one for each
@@ -69,7 +70,8 @@ def Dataflow_Dialect : Dialect {
       other ranks run other functions. Operators run in the order of the function;
     - `dataflow.pruned`: the layers that --dataflow-prune changed;
     - `dataflow.kernel`: the function has one operator, which --dataflow-emit-kernels
-      replaces. In an exported program, it is the name of the kernel of an operator.
+      replaces. In an exported program, each operator has this attribute instead: the name
+      of its kernel.
 
     In a grid (a `gpu.func`), `dataflow.operator` names the operator that the grid computes.
     `dataflow.shared` is on the `llvm.mlir.addressof` of a buffer in shared memory. It is
@@ -187,8 +189,8 @@ def Dataflow_NearestMode : Dataflow_Enum<"NearestMode", [
   Case<"round_prefer_floor", 0>, Case<"round_prefer_ceil", 1>, Case<"floor", 2>, Case<"ceil", 3>]>;
 def Dataflow_NearestModeAttr : Dataflow_EnumAttr<Dataflow_NearestMode, "nearest_mode">;
 
-// Element order of images: channels_first is ONNX's own (N, C, spatial...),
-// channels_last (N, spatial..., C) is what the CPU kernels want.
+// Element order of images: channels_first (N, C, spatial...) is ONNX's own order, and
+// channels_last (N, spatial..., C) is the order that kernels for CPUs need.
 def Dataflow_Layout : Dataflow_Enum<"Layout", [
   Case<"channels_first", 0>, Case<"channels_last", 1>]>;
 def Dataflow_LayoutAttr : Dataflow_EnumAttr<Dataflow_Layout, "layout">;
@@ -204,8 +206,8 @@ def Dataflow_ConvAlgorithmAttr : Dataflow_EnumAttr<Dataflow_ConvAlgorithm, "conv
 def Dataflow_KernelForm : Dataflow_Enum<"KernelForm", [
   I32EnumAttrCase<"Chunks", 0, "chunks">, I32EnumAttrCase<"Grids", 1, "grids">]>;
 
-// What operands of f32 matrix products and convolutions are rounded to in grids,
-// where the GPU has tensor cores; sums are f32.
+// The type to which grids round the operands of f32 matrix products and convolutions if the GPU
+// has tensor cores; sums are f32.
 def Dataflow_MatmulPrecision : Dataflow_Enum<"MatmulPrecision", [
   I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"TF32", 1, "tf32">,
   I32EnumAttrCase<"BF16", 2, "bf16">, I32EnumAttrCase<"F16", 3, "f16">]>;
@@ -237,8 +239,8 @@ def Dataflow_SymbolsAttr : AttrDef<Dataflow_Dialect, "Symbols"> {
 
     The last symbols may be `found` at run time: `<"length" = 1 to 64, "kept" = 0 to 64
     found>`. A `dataflow.take_first` determines the value of each such symbol from data. An
-    operator whose types have such a symbol runs after that operator, even if it does not
-    use its result.
+    operator whose types have such a symbol runs after the `take_first`, even if it does not
+    use the result of the `take_first`.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$least,
                         ArrayRefParameter<"int64_t">:$most, ArrayRefParameter<"int64_t">:$steps, "uint64_t":$found);
@@ -266,7 +268,7 @@ def Dataflow_ExtentsAttr : AttrDef<Dataflow_Dialect, "Extents", [DeclareAttrInte
   let genVerifyDecl = 1;
 }
 
-// What a tuning says of the algorithm of a convolution: `any` leaves the choice to
+// The values of `algorithm` in a tuning: the algorithm of a convolution; `any` leaves the choice to
 // --dataflow-assign-layout.
 def Dataflow_TunedAlgorithm : Dataflow_Enum<"TunedAlgorithm", [
   Case<"any", 0>, Case<"direct", 1>, Case<"winograd2", 2>, Case<"winograd4", 3>]>;
@@ -330,13 +332,14 @@ def Dataflow_GroupAttr : AttrDef<Dataflow_Dialect, "Group"> {
   let summary = "Ranks that differ only along some axes of the mesh, in the order of their coordinates";
   let description = [{
     An axis is a number of ranks and the distance from one rank to the next. The first axis
-    varies slowest. `[2:4, 4:1]` has eight ranks: four, and the next four behind them.
+    varies slowest. For example, `[2:4, 4:1]` has eight ranks: the second axis has four
+    consecutive ranks, and the first axis adds the four ranks behind them.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$counts, ArrayRefParameter<"int64_t">:$strides);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Of the mesh of the ranks.
+    /// The largest number of axes.
     static constexpr size_t kMostAxes = 8;
     /// How many ranks take part.
     int64_t size() const;
@@ -349,11 +352,12 @@ def Dataflow_UnevenAttr : AttrDef<Dataflow_Dialect, "Uneven"> {
   let mnemonic = "uneven";
   let summary = "A dimension whose parts on the ranks of a group differ by at most one element";
   let description = [{
-    Example: `#dataflow.uneven<10 in [2:3]>`. The dimension has 10 elements over all ranks of
-    the group and of the groups outside of it, here of two ranks at a distance of 3. Part p
-    of n begins with element floor(10 p / n). The type of a part has the extent of the
-    largest part. A rank with fewer elements has copies of its last one behind them, which
-    are not sent.
+    Example: `#dataflow.uneven<10 in [2:3]>`. The dimension has 10 elements. The ranks after
+    `in` (here two ranks at a distance of 3) divide the dimension first, and the ranks of
+    the operator's group divide each of their parts. If there are n parts in all, part p
+    begins with element floor(10 * p / n). The type of a part has the extent of the largest
+    part. A rank with fewer elements has copies of its last element behind them, which are
+    not sent.
   }];
   let parameters = (ins "int64_t":$extent, OptionalParameter<"::sluice::dataflow::GroupAttr">:$outside);
   let assemblyFormat = "`<` $extent (`in` $outside^)? `>`";
@@ -400,7 +404,7 @@ def Dataflow_StringType : TypeDef<Dataflow_Dialect, "String"> {
   }];
 }
 def Dataflow_StringTensor : RankedTensorOf<[Dataflow_StringType]>;
-// What operators that only move elements take.
+// The operands and results of operators that only move elements.
 def Dataflow_AnyTensor : RankedTensorOf<!listconcat(Dataflow_Numbers, [Dataflow_StringType])>;
 def Dataflow_FloatTensor : RankedTensorOf<[F32, F64, F16, BF16]>;
 def Dataflow_IndexTensor : RankedTensorOf<[I32, I64]>;

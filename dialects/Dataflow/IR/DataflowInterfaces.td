@@ -21,7 +21,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::sluice::dataflow";
   let description = "The interface has the cost of one execution, for the cost models and the planner.";
   let methods = [
-    InterfaceMethod<"Floating-point (or integer) operations.", "int64_t", "getFlops", (ins), "",
+    InterfaceMethod<"Number of floating-point (or integer) operations.", "int64_t", "getFlops", (ins), "",
       [{ return ::sluice::dataflow::detail::totalElements($_op->getResultTypes()); }]>,
     InterfaceMethod<"Bytes read and written; the default is every operand and result once.",
       "int64_t", "getBytesMoved", (ins), "",
@@ -29,7 +29,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
                 ::sluice::dataflow::detail::totalBytes($_op->getResultTypes()); }]>,
     InterfaceMethod<"Bytes of scratch memory that the kernel needs.", "int64_t", "getWorkspaceBytes", (ins), "",
       [{ return 0; }]>,
-    InterfaceMethod<"Name of its efficiency class (conv, matmul, elementwise...).",
+    InterfaceMethod<"Name of the operator's class in Device::efficiency (conv, matmul, elementwise...).",
       "::llvm::StringRef", "getCostClass", (ins), "",
       [{ return $_op->getName().stripDialect(); }]>,
   ];
@@ -50,7 +50,7 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
       "::llvm::LogicalResult", "evaluate",
       (ins "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
            "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
-    InterfaceMethod<"The same on one rank of several; most operators do not depend on it.",
+    InterfaceMethod<"Like `evaluate`, on one rank of several. The results of most operators do not depend on the rank.",
       "::llvm::LogicalResult", "evaluateOnRank",
       (ins "int64_t":$rank, "::llvm::ArrayRef<::sluice::dataflow::TensorView>":$operands,
            "::llvm::ArrayRef<::sluice::dataflow::MutableTensorView>":$results)>,
@@ -254,12 +254,13 @@ def PermutableOpInterface : OpInterface<"PermutableOpInterface"> {
     a graph across such operators.
   }];
   let methods = [
-    InterfaceMethod<"Operand `index` takes part in the transposition (others stay as they are).",
+    InterfaceMethod<"Whether operand `index` takes part in the transposition; other operands stay as they are.",
       "bool", "isPermutedOperand", (ins "unsigned":$index), "", [{ return true; }]>,
     InterfaceMethod<[{
-        Given operands whose dimension i is the original's `permutation[i]`,
-        builds this operator so that each result's dimension i is the original
-        result's `permutation[i]`. Fails where it does not commute.}],
+        Builds this operator on transposed operands: dimension i of an operand is dimension
+        `permutation[i]` of the original operand. Dimension i of each result is then dimension
+        `permutation[i]` of the original result. Fails if the operator does not commute with
+        this transposition.}],
       "::llvm::FailureOr<::mlir::Operation *>", "permute",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<int64_t>":$permutation,
            "::mlir::ValueRange":$operands)>,
@@ -275,11 +276,11 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        `results[i]` is the loss's gradient by result i, of its type; null where
-        none flows. Where `wanted[i]`, sets `operands[i]` to the gradient by
-        operand i, of its type; leaves it null where that is zero everywhere.
-        Operands wanted are floating-point. A null value from `build`, or a
-        failure after an error on this operator, says that there is no gradient.}],
+        `results[i]` is the gradient of the loss by result i, in the type of the result; null if
+        no gradient flows through this result. If `wanted[i]` is true, sets `operands[i]` to the
+        gradient by operand i, in the type of the operand, or leaves it null if the gradient is
+        zero everywhere. Only floating-point operands are wanted. There is no gradient if `build`
+        gives a null value, or if the method fails after an error on this operator.}],
       "::llvm::LogicalResult", "buildGradient",
       (ins "::sluice::dataflow::TensorBuilder &":$build, "::llvm::ArrayRef<::mlir::Value>":$results,
            "::llvm::ArrayRef<bool>":$wanted, "::llvm::MutableArrayRef<::mlir::Value>":$operands)>,
@@ -294,18 +295,19 @@ def TilingRulesOpInterface : OpInterface<"TilingRulesOpInterface"> {
     only (Tiling.h).
   }];
   let methods = [
-    InterfaceMethod<"Its rules, without the one that replicates everything.",
+    InterfaceMethod<"The rules of the operator, without the rule that replicates everything.",
       "::std::vector<::sluice::TilingRule>", "getTilingRules", (ins)>,
     InterfaceMethod<[{
-        The rule that splits a dimension of an operand, or of a result (numbered after the
-        operands), in `blocks` blocks, if another number of blocks results for another
-        tensor. Rules with the same number for all tensors follow from getTilingRules.}],
+        The rule that splits dimension `dim` of one tensor in `blocks` blocks. `slot` is the index
+        of an operand, or the number of operands plus the index of a result. Only rules that split
+        another tensor in another number of blocks are returned; rules with the same number for all
+        tensors follow from getTilingRules. Empty if there is no such rule.}],
       "::std::optional<::sluice::TilingRule>", "getStridedRule",
       (ins "unsigned":$slot, "int64_t":$dim, "uint32_t":$blocks), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
-        Builds what computes one part's results, from the parts of the operands
-        with their halos. The default is the operator itself on other shapes.
-        Empty where that fails; `build.message()` then says why.}],
+        Builds the operators that compute the results of one part, from the parts of the operands
+        with their halos. The default builds the operator itself for the shapes of the parts.
+        Empty if this fails; `build.message()` then has the reason.}],
       "::llvm::SmallVector<::mlir::Value>", "buildPart",
       (ins "::sluice::dataflow::TensorBuilder &":$build, "::llvm::ArrayRef<::sluice::dataflow::PartRule>":$rules,
            "::mlir::ValueRange":$operands), "",

@@ -67,8 +67,9 @@ def Dataflow_InferTypes : TraitList<[
       }
     }]>]>;
 
-// Inference while parsing sees no attribute of attr-dict, nor a default: where
-// it needs one, the assembly format tells the result's type.
+// While an operator is parsed, type inference does not see the attributes of attr-dict and the
+// default values of attributes. If inference needs one of them, the assembly format has the type of
+// the result.
 class Dataflow_InferredOp<string mnemonic, list<Trait> traits = []>
     : Dataflow_Op<mnemonic, !listconcat([Dataflow_InferTypes], traits)>;
 
@@ -128,9 +129,9 @@ def StateOp : Dataflow_InferredOp<"state"> {
     `value` is the content before the first step. The result of the function with
     `dataflow.updates = "name"` is the content in the next step. Without such a result the
     state never changes. If the state is `trainable`, an optimizer may update it. If the
-    state is cut, a rank has its own part, and `value` is the whole. A state that grows has
-    a `length`: the number of valid positions when a step begins, and the number when it
-    ends. The first is a symbol that the runtime keeps.
+    state is cut, each rank has its own part, and `value` is the whole tensor. A state that
+    grows has a `length`: the number of valid positions when a step begins, and the number
+    when it ends. The first is a symbol that the runtime keeps.
 
     Example:
 
@@ -146,8 +147,8 @@ def StateOp : Dataflow_InferredOp<"state"> {
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::StringAttr":$name,
                                  "::mlir::ElementsAttr":$value, "::mlir::UnitAttr":$trainable)>];
   let extraClassDeclaration = [{
-    /// Where the content of one rank's part, of the result's type, begins. Fails
-    /// where a resource's data is not there.
+    /// Copies the content of one rank's part before the first step, in the type of the result. Fails if the data of a
+    /// resource is missing.
     ::llvm::LogicalResult copyInitial(int64_t rank, char *destination);
   }];
 }
@@ -203,8 +204,9 @@ def BinaryOp : Dataflow_InferredOp<"binary", [
     GradientMethods, ElementwiseMethods, EvaluateMethods, CostOf<["getFlops", "getCostClass"]>, Permutable<>]> {
   let summary = "An element-wise function of two tensors, with numpy broadcasting";
   let description = [{
-    div on integers truncates. mod has the sign of the divisor, fmod that of the dividend.
-    max and min return NaN if either operand is NaN. prelu is lhs < 0 ? lhs * rhs : lhs.
+    div on integers truncates. mod has the sign of the divisor, and fmod has the sign of the
+    dividend. max and min return NaN if either operand is NaN. prelu is lhs < 0 ? lhs * rhs
+    : lhs.
 
     Example:
 
@@ -349,11 +351,11 @@ def ConvOp : Dataflow_InferredOp<"conv", [
     channels_last. The attributes `packed_channels` (M) and `kernel` then replace the shape
     of the weight.
 
-    With `algorithm`, the kernel is one for CPUs. For `winograd2` and `winograd4`, the
-    weight is a result of pack_winograd_weight with the same algorithm. `error_bound`
-    estimates the greatest rounding error of a result, in units of the root mean square of
-    the results. For `shift_add`, each tap of a kernel's row is a channel of its own, and
-    the weight is a result of pack_conv_weight for [KW * M, C, KH, 1].
+    Only kernels for CPUs have an `algorithm`. For `winograd2` and `winograd4`, the weight
+    is a result of pack_winograd_weight with the same algorithm. `error_bound` estimates the
+    greatest rounding error of a result, in units of the root mean square of the results.
+    For `shift_add`, each tap of a kernel's row is a channel of its own, and the weight is a
+    result of pack_conv_weight for [KW * M, C, KH, 1].
 
     Example:
 
@@ -693,8 +695,8 @@ def AttentionOp : Dataflow_InferredOp<"attention", [Kernel<["readsSlice"]>, Cost
   let summary = "softmax(query * key^T * scale + mask) * value, with scores that stay in the cache of a core";
   let description = [{
     query [..., M, D], key [..., N, D] (`transposed`: [..., D, N]) and value [..., N, E]
-    give [..., M, E]. Each batch dimension of key and value is that of the query, or 1. With
-    `divides`, the product is divided by `scale`. The mask broadcasts to [..., M, N].
+    give [..., M, E]. Each batch dimension of key and value is equal to the query's, or 1.
+    With `divides`, the product is divided by `scale`. The mask broadcasts to [..., M, N].
 
     Example:
 
@@ -783,9 +785,9 @@ def BatchNormOp : Dataflow_InferredOp<"batch_norm", [Tiling, GradientMethods, Co
 def BatchNormTrainOp : Dataflow_InferredOp<"batch_norm_train", [Tiling, GradientMethods, CostOf<["getFlops"]>]> {
   let summary = "Batch normalisation with the statistics of the batch, which it returns";
   let description = [{
-    mean and variance are [C], where C is dimension 1. The variance is that of the batch,
-    not of the population. --dataflow-simplify replaces the operator by reductions and a
-    multiply-add.
+    mean and variance are [C], where C is dimension 1. The variance is the mean of the
+    squared deviations: it divides by the number of elements, without Bessel's correction.
+    --dataflow-simplify replaces the operator by reductions and a multiply-add.
 
     Example:
 
@@ -873,7 +875,7 @@ def ExpandOp : Dataflow_Op<"expand", [Tiling, GradientMethods, ElementalMethods,
 }
 
 def TileOp : Dataflow_Op<"tile", [Tiling, GradientMethods, ElementalMethods, EvaluateMethods, CostOf<["getFlops"]>]> {
-  let summary = "Repeats the input, where each extent of the result is a multiple of that of the input";
+  let summary = "Repeats the input, where each extent of the result is a multiple of the input's extent";
   let description = [{
     Example:
 
@@ -940,7 +942,8 @@ def GatherOp : Dataflow_InferredOp<"gather", [Tiling, GradientMethods, Elemental
   let summary = "Slices of data along an axis, chosen by indices, of which negative ones count from the end";
   let description = [{
     At run time, an index out of range is clamped to the nearest valid index, so no read
-    leaves the tensor. Indices of 8 bits look a function of a byte up in a table of 256.
+    leaves the tensor. With indices of 8 bits, the operator looks up a function of a byte in
+    a table of 256 elements.
 
     Example:
 
@@ -1067,11 +1070,11 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, Eval
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type(results)";
 }
 
-// Without a reader it still gives the symbol its value.
+// The operator has a memory effect, because it gives the symbol its value even if nothing reads its result.
 def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>, Cost, MemoryEffects<[MemWrite]>]> {
   let summary = "The first positions along a dimension, whose number the data determines";
   let description = [{
-    `count` is the number. It becomes the value of the symbol with the number `symbol`,
+    `count` is the number of positions. It becomes the value of symbol number `symbol`,
     which is the extent of the dimension in the result. The step fails if `count` is
     negative or greater than the upper bound.
 
@@ -1092,10 +1095,10 @@ def InsertOp : Dataflow_Op<"insert", [
     Kernel<["allowsEpilogue", "updatesOperand"]>, CostOf<["getFlops", "getBytesMoved"]>]> {
   let summary = "A tensor in which some positions along a dimension are replaced";
   let description = [{
-    The operator replaces the positions from `start` on of dimension `dim`, as many as
-    `part` has, by those of `part`. The other positions are those of `into`. If the part
-    would exceed the dimension, `start` is reduced until it fits. If the result has the
-    memory of `into`, the operator stores `part` only.
+    Along dimension `dim`, the positions of `part` replace positions of `into`, from
+    position `start` on. All other positions are taken from `into`. If the part would exceed
+    the dimension, `start` is reduced until it fits. If the result has the memory of `into`,
+    the operator stores `part` only.
 
     Example:
 

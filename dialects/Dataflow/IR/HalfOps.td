@@ -15,10 +15,10 @@ def Dataflow_HalfPanelsAttr : AttrDef<Dataflow_Dialect, "HalfPanels"> {
   let description = [{
     The matrix is stored in panels of `columns` columns. The last panel is filled with
     zeros. An element is the sum of `parts` numbers of bf16. With one part, the element is
-    rounded to it. Two parts are exactly an f16. A panel has the first parts of all its
-    elements, followed by the second parts. k is `segments` times `length`. Each segment is
-    filled with zeros to the number of products that `dot` adds at a time: two (`pairs`) or
-    32 (`tiles`).
+    rounded to bf16. Two parts represent an f16 exactly. A panel has the first parts of all
+    its elements, followed by the second parts. The depth K is `segments` times `length`.
+    Each segment is filled with zeros to the number of products that `dot` adds at a time:
+    two (`pairs`) or 32 (`tiles`).
   }];
   let parameters = (ins EnumParameter<Dataflow_HalfDot>:$dot, "int64_t":$parts, "int64_t":$columns,
                         "int64_t":$segments, "int64_t":$length, "int64_t":$panel);

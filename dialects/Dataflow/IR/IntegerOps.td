@@ -15,8 +15,8 @@ def Dataflow_IntegerPanelsAttr : AttrDef<Dataflow_Dialect, "IntegerPanels"> {
   let description = [{
     The matrix is stored in panels of `columns` columns. The last panel is filled with
     zeros. The sums of its columns follow each panel, and with `zero_points` their zero
-    points follow the sums. k is `segments` times `length`. Each segment is filled to the
-    number of products that `dot` adds at a time: one (`plain`), two (`pairs`), four
+    points follow the sums. The depth K is `segments` times `length`. Each segment is filled
+    to the number of products that `dot` adds at a time: one (`plain`), two (`pairs`), four
     (`quads`) or 64 (`tiles`).
   }];
   let parameters = (ins EnumParameter<Dataflow_IntegerDot>:$dot, "int64_t":$columns, "int64_t":$segments,

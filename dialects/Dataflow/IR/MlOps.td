@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What models of classical machine learning need beside products, comparisons and
-// gathers: decision trees, and probabilities of classes from those of pairs.
+// Models of classical machine learning need two operators in addition to products, comparisons and
+// gathers: decision trees, and probabilities of classes from probabilities of pairs of classes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_MLOPS

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An element of text is a `!dataflow.string`, which operators that move elements
-// move as any other.
-// Kernels here call the runtime, and run where host memory is.
+// An element of text is a `!dataflow.string`. Operators that move elements move such elements
+// like all others. The kernels of this file's operators call the runtime, and run in host memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_STRINGOPS
@@ -14,7 +13,7 @@
 def Dataflow_StringCase : Dataflow_Enum<"StringCase", [Case<"unchanged", 0>, Case<"lower", 1>, Case<"upper", 2>]>;
 def Dataflow_StringCaseAttr : Dataflow_EnumAttr<Dataflow_StringCase, "string_case">;
 
-// Neither its operands nor its results are text, and still its kernel calls a function of the host.
+// The operator's kernel calls a function of the host, although neither its operands nor its results are text.
 def HostFunction : NativeOpTrait<"HostFunction"> {
   let cppNamespace = "::sluice::dataflow";
 }

@@ -36,11 +36,12 @@ def GridSampleOp : Dataflow_InferredOp<"grid_sample", [Tiling, ElementalMethods,
 def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "Regions of images, pooled to one size (Mask R-CNN)";
   let description = [{
-    The input is [N, C, H, W]. rois [R, 4] has x1, y1, x2 and y2 times 1 / spatial_scale.
-    images [R] has the number of the image of each region. The result is [R, C, height,
-    width]. Each element is the mean (or maximum) of sampling_ratio x sampling_ratio
-    bilinear samples of its bin. If sampling_ratio is 0, there are as many samples as the
-    bin has elements. An image number out of range is clamped, so no read leaves the tensor.
+    The input is [N, C, H, W]. rois [R, 4] has x1, y1, x2 and y2 of each region. Multiplied
+    by spatial_scale, they are positions in the input. images [R] has the number of the
+    image of each region. The result is [R, C, height, width]. Each element is the mean (or
+    maximum) of sampling_ratio x sampling_ratio bilinear samples of its bin. If
+    sampling_ratio is 0, there are as many samples as the bin has elements. An image number
+    out of range is clamped, so no read leaves the tensor.
 
     Example:
 
@@ -57,7 +58,7 @@ def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, Cos
   let assemblyFormat = "$input `,` $rois `,` $images attr-dict `:` type(operands) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What an attribute or a tensor says is not to be trusted: a bin has no more samples along a dimension.
+    /// The largest number of samples of a bin along a dimension, because attributes and tensors may have any value.
     static constexpr int64_t kMostSamples = 4096;
   }];
 }
@@ -65,9 +66,9 @@ def RoiAlignOp : Dataflow_InferredOp<"roi_align", [Tiling, ElementalMethods, Cos
 def PoolIndexOp : Dataflow_Op<"pool_index", [ElementalMethods, CostOf<["getFlops"]>]> {
   let summary = "The position of the maximum of each window in the whole tensor";
   let description = [{
-    Windows are those of `pool max`. Of equal elements, the first one is used. Positions
-    count in row-major order. With `column_major` they count in column-major order within
-    the spatial dimensions.
+    The windows are the same as in `pool max`. Of equal elements, the first one is used.
+    Positions count in row-major order. With `column_major` they count in column-major order
+    within the spatial dimensions.
 
     Example:
 
