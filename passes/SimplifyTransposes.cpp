@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A decoder appends a token's key to the keys of the tokens before it. Models
-// transpose the keys of the past for the product with the query, append, and
-// transpose the whole back for the next step. Appended first, they need no
-// transpose: the product reads its operand transposed.
+// A decoder appends a token's key to the keys of the tokens before it. Models transpose the keys of the past for the
+// product with the query, append the new key, and transpose the result back for the next step. If the new key is
+// appended before the transposition, no transposition has to move data, because the product reads its operand
+// transposed.
 //
 //===----------------------------------------------------------------------===//
 

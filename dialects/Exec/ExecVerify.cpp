@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Constraints C1 to C18 of the dialect's description. Independent of the plan
-// validator: a program may come from a file, or from a pass that changed it.
-// O((commands + slots) x (streams + log slots)).
+// This file checks the constraints C1 to C18 of the dialect's description. It shares no code with the plan validator,
+// because a program may come from a file, or from a pass that changed it. The time is O((commands + slots) x (streams +
+// log slots)).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Dataflow/IR/Extents.h"

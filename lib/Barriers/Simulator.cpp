@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Waiting workers test the barrier with a fresh sample whenever an update arrives. Drawing each of those samples costs
-// a step O(workers). Instead, all waiting workers of one clock pass a test with the same probability, that of a sample
-// without a worker that is behind, which the number of workers behind gives. Tests are independent, so the ones that
-// pass are found by geometric skips, and only they draw a sample: one of workers that let them pass, which is how the
-// samples of passed tests are distributed.
+// Waiting workers test the barrier with a new sample whenever an update arrives. Drawing each of these samples would
+// cost O(workers) for a step. Instead, the simulator uses that all waiting workers with the same clock pass a test with
+// the same probability: the probability that a sample contains no worker that is behind, which follows from the number
+// of workers behind. Tests are independent, so the workers that pass are found by skips of geometrically distributed
+// length. Only these workers draw a sample, from the workers that are not behind. Samples of passed tests have this
+// distribution.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The plan without the copies that bring tensors back: what the step would take if the
-// tensors lay at free bytes of their memory meanwhile. The plan's own checker proves
-// each such plan, so that what is said of it is true of a plan that exists.
+// This file changes the plan such that a tensor stays in memory, and simulates the step. The changed plan lacks the
+// copies that bring the tensor back, and the tensor is at free bytes of its memory meanwhile. The plan validator checks
+// each changed plan, so that a statement about it is a statement about a valid plan.
 //
 //===----------------------------------------------------------------------===//
 

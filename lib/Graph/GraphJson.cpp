@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Inside one file tensors are referred to by index: names need not be unique.
+// Within one file, tensors are referred to by their index, because their names need not be unique.
 //
 //===----------------------------------------------------------------------===//
 

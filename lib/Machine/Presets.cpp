@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Presets hold constants only (beside the core count and memory size of this
-// computer in `host` and `emulated`), never measurements: the same preset
-// plans the same on every run. detectHost() measures.
+// Presets consist of constants, and in `host` and `emulated` also of the core count and memory size of this computer.
+// They never depend on measurements, so plans for a preset are the same in every run. detectHost() measures.
 //
 //===----------------------------------------------------------------------===//
 

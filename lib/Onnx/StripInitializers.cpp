@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Protobuf copies every bytes field it parses. A model's weights are such
-// fields, so they are cut out of the serialized form first, two message levels
-// down: ModelProto.graph (7), GraphProto.initializer (5), TensorProto.raw_data (9).
+// Protobuf copies every bytes field that it parses. The weights of a model are such fields, so they are cut out of the
+// serialized form before it is parsed. They are two message levels down: ModelProto.graph (7), GraphProto.initializer
+// (5), TensorProto.raw_data (9).
 //
 //===----------------------------------------------------------------------===//
 #include "ModelInternals.h"

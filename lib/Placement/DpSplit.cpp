@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// After the dynamic program of Tarnawski et al., "Efficient Algorithms for
-// Device Placement of DNN Graph Operators", NeurIPS 2020, section 5: there over
-// all ideals of the graph, here over the prefixes of one topological order.
+// The solver follows the dynamic program of Tarnawski et al., "Efficient Algorithms for Device Placement of DNN Graph
+// Operators", NeurIPS 2020, section 5. The paper's program is over all ideals of the graph. This one is over the
+// prefixes of one topological order.
 //
 //===----------------------------------------------------------------------===//
 

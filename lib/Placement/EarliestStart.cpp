@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Baechi (Jeon et al., SoCC 2020): of all ready operators on all devices with
-// room, the pair that can start first is next. A device's candidates are in two
-// heaps: those whose data is there before the device is free, by rank, and the
-// others, by when their data comes; so a step looks at the tops alone.
+// The solvers follow Baechi (Jeon et al., SoCC 2020): of all pairs of a ready operator and a device with room, the pair
+// that can start first is next. Each device has its candidates in two heaps. The first heap has the operators whose
+// data is there before the device is free, sorted by rank. The second heap has the other operators, sorted by the time
+// at which their data arrives. Each step therefore looks only at the tops of the heaps.
 //
 //===----------------------------------------------------------------------===//
 

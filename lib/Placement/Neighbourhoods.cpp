@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Late acceptance (Burke and Bykov, "The Late Acceptance Hill-Climbing
-// Heuristic", EJOR 2017): a neighbour is taken if it is no worse than what was
-// current some steps ago. Neighbours move single operators, runs of dependent
-// ones or pairs to other devices, move one within the order, or free a few that
-// belong together and put each where the whole ends first.
+// The search accepts late (Burke and Bykov, "The Late Acceptance Hill-Climbing Heuristic", EJOR 2017): a neighbour
+// becomes the current solution if it is not worse than the current solution of some steps ago. There are three kinds of
+// neighbours. The first moves an operator, a sequence of dependent operators, or a pair of operators to other devices.
+// The second moves an operator within the order. The third frees a few operators that belong together, and puts each of
+// them where the whole program ends first.
 //
 //===----------------------------------------------------------------------===//
 

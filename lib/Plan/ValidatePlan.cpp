@@ -3,13 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// "Happens before" is decided by vector clocks, one entry a stream: a command
-// knows of each stream how many of its commands are complete when it starts.
-//
-// Address conflicts are found by replaying creations in issue order over a map
-// of which residency was last created at each address. Only that one need be
-// compared with a new arrival: it was itself created after all that touched the
-// ones below it.
+// "Happens before" is decided by vector clocks with one entry for each stream. The clock of a command has the number of
+// commands of each stream that are complete when the command starts. Address conflicts are found by replaying the
+// creations of residencies in issue order. A map has the residency that was created last at each address. A new
+// residency is compared only with the residencies in the map: each of them was itself created after all commands that
+// touched the residencies before it at these addresses.
 //
 //===----------------------------------------------------------------------===//
 

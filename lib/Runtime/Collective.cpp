@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each is parts packed, one exchange (an all_reduce has two), parts unpacked or
-// combined. A tensor split along its outermost dimension is its parts already,
-// and is neither packed nor unpacked.
+// A collective packs its parts, exchanges them (an all_reduce does so twice), and unpacks or combines the received
+// parts. If a tensor is split along its outermost dimension, its parts are already contiguous, and are neither packed
+// nor unpacked.
 //
 //===----------------------------------------------------------------------===//
 #include "Collective.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A letter box for each sender and receiver. A sender leaves the address of its
-// bytes there, the receiver copies them and empties the box, and the sender
-// returns once all its boxes are empty: no byte is copied twice.
+// There is a letter box for each pair of a sender and a receiver. A sender stores the address of its bytes in the box.
+// The receiver copies the bytes and empties the box. The sender returns when all of its boxes are empty. No byte is
+// copied twice.
 //
 //===----------------------------------------------------------------------===//
 #include "Result.h"

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A bucket is a run of sizes that ends at its bound. What a choice costs is the sum over its buckets, so the best
-// choice of k bounds that ends at size i is the best one of k - 1 bounds that ends at some size before, and the bucket
-// between: best[k][i] = min over j < i of best[k - 1][j] + cost(j, i).
+// A bucket is a sequence of sizes that ends at the bucket's bound. The cost of a choice is the sum of the costs of its
+// buckets. The best choice of k bounds whose last bound is size i therefore consists of a best choice of k - 1 bounds
+// that ends at a smaller size j, and of the bucket between j and i: best[k][i] = min over j < i of best[k - 1][j] +
+// cost(j, i).
 //
 //===----------------------------------------------------------------------===//
 #include "sluice/Search/Buckets.h"

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The argument of cuts. Between two cuts, an operator's work, a byte that enters and a byte that leaves have prices
-// such that no nanosecond of the segment is worth more than a nanosecond. A byte in the memories at a cut has a price
-// too. So the makespan is at least the work's price, plus for each tensor the price of the cheapest way to be where its
-// readers need it (staying costs memory, leaving and coming back costs copies, running its producer again costs work),
-// less the price of the memory that there is. Every quantity is an integer: shares of time are in millionths, prices in
-// attoseconds.
+// This file checks certificates of lower bounds. The argument of cuts is the most complex one. In each segment between
+// two cuts, there are prices for an operator's work, for a byte that enters the memories, and for a byte that leaves
+// them. The prices are such that everything that can happen in a nanosecond is worth at most a nanosecond. A byte that
+// is in the memories at a cut has a price too. The makespan is then at least the following sum: the price of all work,
+// plus for each tensor the price of its cheapest life (staying costs memory, leaving and coming back costs copies, and
+// running the producer again costs work), minus the price of the memory that exists. Every quantity is an integer:
+// shares of time are in millionths, and prices are in attoseconds.
 //
 //===----------------------------------------------------------------------===//
 

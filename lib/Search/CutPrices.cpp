@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The dual of the relaxation is concave in the prices, and every choice of prices gives a bound. It is maximized by
-// deflected subgradients with Polyak's steps towards a target that comes down as steps fail (Camerini, Fratta and
-// Maffioli, 1975). A subgradient is what the cheapest lives use of each segment and each cut, beyond what there is.
+// The dual of the relaxation is concave in the prices, and every choice of prices gives a lower bound. The bound is
+// maximized by deflected subgradients with Polyak's steps. The target of the steps is lowered when steps fail
+// (Camerini, Fratta and Maffioli, 1975). A subgradient has one entry for each segment and each cut: the amount that the
+// cheapest lives of all tensors use there, minus the amount that exists.
 //
 //===----------------------------------------------------------------------===//
 

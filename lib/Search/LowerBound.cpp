@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Three arguments, each with a certificate: the longest chain of operators and copies, the busiest device, and cuts
-// (CutModel.h), where work, copies and memory meet. A chain of cuts is found by heuristics; so the moments are looked
-// at first at which most bytes must be in a memory, and some chains lead through them.
+// There are three arguments, each with a certificate: the longest chain of operators and copies, the busiest device,
+// and cuts (CutModel.h), which combine work, copies and memory. The operators of the cuts must form a chain, which
+// heuristics choose. They look first at the times at which the most bytes must be in a memory, and some of the chains
+// lead through these times.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,13 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The search's inner loop: flat arrays, one heap of at most a few events a
-// stream. A command that another stream's releases starts an event latency after it.
-// A copy waits its link's latency, then shares the link. All copies of
-// one direction move at one rate, so a direction keeps a single count of bytes
-// served to each; a copy is complete when that count reaches its own target,
-// and only the earliest target of a direction needs an event.
-// Links with one trunk are a group: what is active on one changes the rates of all.
+// The simulator is in the inner loop of the search. It uses flat arrays, and one heap with at most a few events for
+// each stream. If a command waited for a command of another stream, it starts an event latency later. A copy first
+// waits for the latency of its link, and then shares the link. All copies in one direction of a link move at the same
+// rate, so a direction has a single counter: the bytes that each of its copies has moved. A copy is complete when the
+// counter reaches the copy's own target. Only the earliest target of a direction needs an event. Links with one trunk
+// form a group, in which a copy on one link changes the rates of all links.
 //
 //===----------------------------------------------------------------------===//
 

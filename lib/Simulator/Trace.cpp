@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The trace event format that Chrome and Perfetto read: times in microseconds,
-// a process a device, a thread a stream, a counter a memory.
+// The file writes the trace event format that Chrome and Perfetto read. Times are in microseconds. A device is a
+// process, a stream is a thread, and a memory is a counter.
 //
 //===----------------------------------------------------------------------===//
 

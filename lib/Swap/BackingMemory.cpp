@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where tensors have their homes, and where they go when an accelerator evicts them.
+// This part of the step planner decides where tensors have their homes (the host's memory or a file), and where they go
+// when an accelerator evicts them.
 //
 //===----------------------------------------------------------------------===//
 

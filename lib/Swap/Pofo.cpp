@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two dynamic programs. The first one (`Rematerialization`) is the optimal persistent schedule of every range of stages
-// in every amount of memory. The second one goes over the chain from its begin and divides it into blocks. A state is
-// what the blocks so far mean for those after them: the bytes that stay in memory, the bytes that still wait to leave,
-// and the bytes that must have come back when the backward pass returns to these blocks. Less of each is never worse.
+// The solver has two dynamic programs. The first one (`Rematerialization`) computes the optimal persistent schedule of
+// every range of stages in every amount of memory. The second one goes over the chain from its begin and divides it
+// into blocks. A state of the second program has the properties of the blocks so far that affect the blocks after them:
+// the bytes that stay in memory, the bytes that still wait to leave, and the bytes that must have come back when the
+// backward pass returns to these blocks. If each of these numbers is lower in one state than in another, the first
+// state is never worse.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The runs of the schedule become a graph with an operator for each run. An offloaded tensor has two stays at addresses
-// of their own: until its copy has left, and from when it comes back. All stays are packed before the walk, so a copy
-// waits only for the former users of its addresses. The fluid model frees bytes one by one, a plan only whole tensors;
-// therefore the stays are lengthened by the whole times of copies, by half of them or not at all, and the fastest plan
-// whose packing fits is taken.
+// The runs of the schedule become a graph with an operator for each run. An offloaded tensor has two stays with
+// separate addresses: the first lasts until its copy has left, and the second begins when it comes back. All stays are
+// packed before the walk, so a copy waits only for the former users of its addresses. In the fluid model, a copy frees
+// bytes one by one; a plan frees only whole tensors. Stays are therefore lengthened by the whole times of copies, by
+// half of these times, or not at all. The result is the fastest plan whose packing fits.
 //
 //===----------------------------------------------------------------------===//
 

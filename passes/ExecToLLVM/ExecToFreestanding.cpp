@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The issue order of a program respects every wait. A program of launches on one CPU is
-// therefore a sequence of calls on one thread. What the runtime checks before a step is
-// checked here by emitted code, and a status numbers each failure. No constant holds an
-// address, so that the code also runs where nobody relocates it.
+// The issue order of a program respects every wait. A program of launches on one CPU is therefore a sequence of calls
+// on one thread. The code that this pass emits checks the same conditions before a step as the runtime does, and a
+// status number identifies each failure. No constant contains an address, so the code also runs on systems that do not
+// relocate it.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/ExecToLLVM/ConstantTables.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tables have the layout that a C compiler gives abi.h on a 64-bit target:
-// LLVM's literal structs are laid out naturally, as C's are.
+// The tables have the layout that a C compiler gives the structures of abi.h on a 64-bit target: LLVM lays out literal
+// structs in the same way as C.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/ExecToLLVM/ConstantTables.h"

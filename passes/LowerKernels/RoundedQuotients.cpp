@@ -5,11 +5,11 @@
 //
 // A value is quantized as clamp(round(x / scale) + zero point), where the division is the slowest operation. If the
 // scale is a constant c, multiplications by its reciprocal give the same quotient. Let r be the float next to 1 / c,
-// and let q differ from x / c by less than one unit in the last place. Then q + (x - q c) r, in two fused operations,
-// is the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000
-// processor", IBM J. Res. Dev. 34(1), 1990). The theorem requires that q neither overflows nor loses digits
+// and let q differ from x / c by less than one unit in the last place. Then q + (x - q * c) * r, in two fused
+// operations, is the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC
+// System/6000 processor", IBM J. Res. Dev. 34(1), 1990). The theorem requires that q neither overflows nor loses digits
 // below the least normal number. Therefore x is clamped to quotients of 2^64 and less, and the pattern applies only if
-// all that read the rounded quotient clamp it to less than that.
+// all operations that read the rounded quotient clamp it to less than 2^64.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/LowerKernels/Patterns.h"

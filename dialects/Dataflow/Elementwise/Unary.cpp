@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The code of the kinds whose data is in ElementwiseKinds.td, in the same order.
+// This file has the code of each kind: emission, evaluation on the host and derivative. ElementwiseKinds.td has the
+// data of the kinds, in the same order.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Direct convolution after Georganas et al., "Anatomy of High-Performance Deep
-// Learning Convolutions on SIMD Architectures" (SC 2018), for NHWC input: a
-// register tile of output columns x channels, inputs broadcast. Padding is
-// never materialized: rows clip the vertical taps, and columns near a border
-// get tiles of their own whose taps are clipped at compile time. Where the step
-// gives the width, tiles at a border copy their pixels, with zeros around.
+// Direct convolution after Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
+// Architectures" (SC 2018), for NHWC input. A register tile covers some output columns and output channels, and each
+// input element is broadcast to a vector. Padding is never stored. Near the upper and lower border, a loop over rows
+// leaves out the taps outside of the image. Columns near the left and right border have tiles of their own, whose taps
+// outside of the image are left out at compile time. If the width is known only in the step, tiles at these borders
+// copy their pixels, with zeros around them.
 //
 //===----------------------------------------------------------------------===//
 

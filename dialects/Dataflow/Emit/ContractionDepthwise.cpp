@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lanes run along the channels, a tile covers up to eight output columns, and
-// channels are innermost, so that a tile's input rows stay in L1. Where the step
-// gives the width, tiles at a border read zeros for pixels that are not there.
+// Vector lanes run along the channels. A tile covers up to eight output columns. The loop over channels is inside the
+// loop over tiles, so that the input rows of a tile stay in the first-level cache. If the width is known only in the
+// step, tiles at a border read zeros for pixels outside of the image.
 //
 //===----------------------------------------------------------------------===//
 

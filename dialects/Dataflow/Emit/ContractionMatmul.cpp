@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
-// (2008), turned to weights packed ahead of time: a panel of B streams from
-// L2 past a register tile of C, and A is read in place by broadcasts.
+// The kernel follows Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), and is adapted
+// to weights that are packed ahead of time. A panel of B is read from the second-level cache while a register tile of C
+// collects the sums. Elements of A are read in place and broadcast.
 //
 //===----------------------------------------------------------------------===//
 

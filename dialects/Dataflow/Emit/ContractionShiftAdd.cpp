@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A vector of output channels is mostly empty where a convolution has three of
-// them. The taps of a kernel's row fill it: for a block of rows, a convolution
-// of width 1 writes the sums of every tap to scratch, at each column where a
-// window begins. An output is then the sum of its window's taps, tap k from k
-// columns further on.
+// If a convolution has only three output channels, most lanes of a vector of output channels would be empty. This
+// kernel fills the vector with the taps of a kernel's row. For a block of rows, it first computes a convolution of
+// width 1 whose channels are pairs of a tap and an output channel, and stores the sums at each column in scratch
+// memory. An output is then the sum over the taps of its window, where the sum for tap k is read k * dilation columns
+// further on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work item takes a block of tiles from the image to the outputs of some
-// panels of channels: transformed inputs and sums are on the stack, in the
-// second level of the cache. Lanes of the transforms run along the channels.
-// Tiles at a border are first copied, with zeros around, so that one code
-// serves all tiles and nothing outside the image is read.
+// A work item computes the outputs of a block of tiles for some panels of channels. Transformed inputs and sums are on
+// the stack, and fit into the second-level cache. Lanes of the transforms run along the channels. Tiles at a border are
+// first copied, with zeros around them, so that the same code computes all tiles and reads nothing outside of the
+// image.
 //
 //===----------------------------------------------------------------------===//
 

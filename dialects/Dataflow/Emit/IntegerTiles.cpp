@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Intel AMX has eight registers of 16 rows by 64 bytes. Up to four of them hold
-// two by two blocks of 16 x 16 sums, two hold tiles of B and one a tile of A.
-// LLVM configures them at the function's start from the shapes that the
-// intrinsics name. These are the same for all rows and columns of a product, so
-// that nothing spills. The sums go through memory to the sink.
+// Intel AMX has eight tile registers of 16 rows by 64 bytes. Up to four of them hold two by two blocks of 16 x 16 sums,
+// two hold tiles of B, and one holds a tile of A. LLVM configures the registers at the start of the function, from the
+// shapes that the intrinsics name. These shapes are the same for all rows and columns of a product, so that no register
+// is spilled. The sums are written to memory, and the sink reads them there.
 //
 //===----------------------------------------------------------------------===//
 

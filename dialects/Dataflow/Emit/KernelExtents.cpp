@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A function's entry computes each expression of symbols once, so that loops have
-// values where kernels of constant extents have constants. For a grid, the entry of
-// the kernel computes them, which runs on the host: threads have them as arguments.
+// The entry of a kernel computes each expression of symbols once. Loops then use these values where kernels with
+// constant extents use constants. The entry of a grid's kernel runs on the host, and passes the values to the threads
+// as arguments.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A message between two groups of ranks goes in equal parts along its first dimension: each rank exchanges its part
-// with the rank at its position in the other group (the scatter and gather of Narayanan et al., 2021, section 4.1). A
-// message that does not divide goes whole. messageRules() fixes the rule of an operator that has a peer, so that both
-// ends agree.
+// A message between two groups of ranks is divided into equal parts along its first dimension. Each rank exchanges its
+// part with the rank at its position in the other group (the scatter and gather of Narayanan et al., 2021, section
+// 4.1). A message that cannot be divided is sent whole. The rules of a message are fixed (messageRules in
+// sluice/Tiling/TensorProgram.h), so that both ends agree.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The standard's form of a weight in blocks is a DequantizeLinear with a
-// block_size, whose integers have a tensor of their own type. They are packed as
-// block_matmul reads them when the model is linked.
+// In the standard's form, a weight in blocks is a DequantizeLinear with a block_size, whose integers are a tensor with
+// a type of their own. When the model is linked, the integers are packed in the order in which block_matmul reads them.
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A linear model is a product with its coefficients. Where the standard is silent,
-// as about the scores of two classes of which a model computes one, results are ONNX
-// Runtime's: see docs/rationale/classic-models.md.
+// A linear model is a product with its coefficients. Where the standard does not define a result, such as the scores of
+// two classes if a model computes only one of them, the result is the same as ONNX Runtime's: see
+// docs/rationale/classic-models.md.
 //
 //===----------------------------------------------------------------------===//
 #include "Ml.h"

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Products read constant weights of 2, 4 and 8 bits as they lie in the model (block_matmul). Weights with another order
-// of blocks (g_idx) are dequantized when the model is linked, and those that are not constant in each step.
+// Products read constant weights of 2, 4 and 8 bits in the order in which they are in the model (block_matmul). Weights
+// with another order of blocks (g_idx) are dequantized when the model is linked. Weights that are not constant are
+// dequantized in each step.
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"

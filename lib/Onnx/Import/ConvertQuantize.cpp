@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Products of bytes are integer_matmul and integer_conv, with what follows as
-// element-wise operators, which fuse behind them. The rest becomes arithmetic on
-// f32, where integers of 8 bits and their products are exact.
+// Products of bytes become integer_matmul and integer_conv. The operations that follow a product become element-wise
+// operators, which fuse behind it. All other operators become arithmetic on f32, where integers of 8 bits and their
+// products are exact.
 //
 //===----------------------------------------------------------------------===//
 #include "Linear.h"

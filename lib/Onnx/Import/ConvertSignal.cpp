@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A transform of known length is a product with a constant matrix, and a
-// short-time one a convolution: both are what the kernels are fast at.
+// A transform of known length is a product with a constant matrix, and a short-time transform is a convolution. Kernels
+// for both are fast.
 //
 //===----------------------------------------------------------------------===//
 #include "Extents.h"

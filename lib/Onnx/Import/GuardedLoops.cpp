@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A loop whose state is a sequence, or changes its shape, is no dataflow.loop.
-// Where its number of iterations has a small bound, it is unrolled to that
-// bound: every iteration is computed, each on what the one before it made, and
-// a step chooses the state after as many iterations as run in it. Iterations
-// that do not run compute on what nobody reads.
+// A loop whose state is a sequence, or changes its shape, cannot become a dataflow.loop. If its number of iterations
+// has a small bound, it is unrolled to this bound. The program then computes every iteration on the results of the
+// iteration before it, and each step chooses the state after the number of iterations that run in this step. The
+// results of further iterations are not used.
 //
 //===----------------------------------------------------------------------===//
 #include "Alternatives.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Interpolation is separable: each axis by itself is gathered at computed
-// positions, with computed weights. The result has room for the most that the
-// sizes may be, and its first elements hold.
+// Interpolation is separable. Along each axis, elements are gathered at positions that the step computes, and are
+// weighted with weights that the step computes. The result has room for the greatest sizes, and its first positions
+// along each axis are valid.
 //
 //===----------------------------------------------------------------------===//
 #include "Resize.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Formats that are hardly more than pixels, for which Debian has no library of their
-// own. BMP: uncompressed, of 1, 4, 8, 24 or 32 bits, as its writers make.
+// This file reads formats that have little more than pixels, for which Debian has no separate library. BMP files are
+// uncompressed, with 1, 4, 8, 24 or 32 bits for each pixel, as common programs write them.
 //
 //===----------------------------------------------------------------------===//
 #include "Images.h"

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work item is a block of a matrix's rows: their scores, whole rows of them,
-// are in scratch of the size of a core's own cache, where softmax is taken and
-// the product with the values reads them. Every sum has the order that it has
-// in matmul and softmax, so results are the same bits as theirs.
+// A work item is a block of rows of one matrix. The complete rows of scores are in scratch memory that fits into the
+// cache of a core. Softmax is computed there, and the product with the values reads the scores there. Every sum has the
+// same order of terms as in matmul and softmax, so the results have the same bits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The kernel is a program: calls of its operators' kernels one after the other, each of which may use all threads.
-// Tensors lie in the workspace where ProgramMemory.h says.
+// The kernel is a program: it calls the kernels of the program's operators one after the other, and each of them may
+// use all threads. Tensors are in the workspace, at the offsets that ProgramMemory.h assigns.
 //
 //===----------------------------------------------------------------------===//
 

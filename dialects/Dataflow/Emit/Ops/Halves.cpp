@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The left-hand side is first copied as numbers of bf16, with a border of
-// zeros and channels filled up with zeros, so that every window is inside and
-// reads nothing that is not its own. Then it is multiplied as bytes are.
+// The left-hand side is first copied and converted to bf16. The copy has a border of zeros, and its channels are filled
+// up with zeros, so that every window is inside of the copy and reads only its own numbers. The copy is then multiplied
+// as in the kernels for bytes (IntegerConv.cpp, IntegerMatmul.cpp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// With panels, a convolution is a product whose rows are windows: each row of
-// taps is a run of neighbouring bytes of the image. Images that need padding,
-// or are not unsigned bytes in memory, are first copied, padded with the zero
-// point, so that every window is inside.
+// With panels, a convolution is a product whose rows are windows: each row of taps is a sequence of neighbouring bytes
+// of the image. An image is first copied if it needs padding, or if it is not stored as unsigned bytes. The copy is
+// padded with the zero point, so that every window is inside.
 //
 //===----------------------------------------------------------------------===//
 
