@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-/// Workers sorted by their clocks. A clock grows by one, so a worker moves to the end of the block of its clock, and
-/// the block's end moves over it: O(1).
+/// Workers sorted by their clocks. Workers with the same clock form a block. If the clock of a worker grows by one, the
+/// worker moves to the end of its block, and the border of the block moves over it. This takes O(1).
 class Clocks {
 public:
   explicit Clocks(uint32_t workers);
@@ -25,7 +25,7 @@ public:
            : clock < static_cast<int64_t>(first.size()) ? static_cast<int64_t>(order.size()) - first[clock]
                                                         : 0;
   }
-  /// The sum over all workers of the steps that each lacks of `clock`. O(log clock).
+  /// The sum over all workers of the number of steps that a worker is below `clock`. O(log clock).
   int64_t lacking(int64_t clock) const;
   void advance(uint32_t worker);
   /// Appends `count` workers, drawn at random without replacement from the others whose clock is `clock` or more.
@@ -37,9 +37,10 @@ private:
   std::vector<int64_t> clocks;     ///< By worker.
   std::vector<uint32_t> order;     ///< Workers by ascending clock.
   std::vector<uint32_t> positions; ///< In `order`, by worker.
-  std::vector<uint32_t> first;     ///< By clock: workers that are below it.
-  std::vector<int64_t> sums;       ///< Fenwick's tree over clocks from 1 on: workers that have reached each.
-  std::vector<uint32_t> stamps;    ///< By position: the last sample that has drawn it.
+  std::vector<uint32_t> first;     ///< Per clock: the number of workers below it.
+  /// A Fenwick tree over clocks from 1 on, of the number of workers that have reached each clock.
+  std::vector<int64_t> sums;
+  std::vector<uint32_t> stamps; ///< By position: the last sample that has drawn it.
   uint32_t stamp = 0;
 };
 

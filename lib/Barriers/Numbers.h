@@ -12,10 +12,10 @@ namespace sluice {
 
 struct NamedNumbers {
   std::string_view name;
-  std::vector<std::string_view> numbers; ///< Not parsed; empty where the text has no colon.
+  std::vector<std::string_view> numbers; ///< The texts of the numbers, not parsed; empty if the text has no colon.
 };
 
-/// A name, then, after a colon, texts between commas.
+/// Splits a text into a name and, after a colon, texts that are separated by commas.
 inline NamedNumbers splitNumbers(std::string_view text) {
   const size_t colon = text.find(':');
   NamedNumbers parts{text.substr(0, colon), {}};

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-/// Which of distinct values are in one longest increasing subsequence (Schensted 1961). O(n log n).
+/// For each of these distinct values: whether it is in one longest increasing subsequence (Schensted 1961). O(n log n).
 std::vector<bool> longestIncreasing(const std::vector<size_t> &values);
 
 } // namespace sluice

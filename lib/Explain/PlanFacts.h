@@ -10,18 +10,20 @@
 
 namespace sluice {
 
-/// The time in which a stream does nothing before a command, given to what held the command back: to the last to end of
-/// all that it waits for while that runs, before that to what held that back, and so on. A wake-up counts to what
-/// ended.
+/// The time in which a stream is idle before a command, divided among the commands that caused it. While the last
+/// command for which this command waits is running, the time belongs to it. The time before that belongs to the command
+/// for which the last one waited, and so on. The wake-up delay after a command belongs to this command.
 struct Stall {
   int64_t copyNs = 0;
   int64_t launchNs = 0; ///< Operators of other streams.
-  CommandId longest;    ///< What most of the time goes to; invalid: there is no such time.
+  CommandId longest;    ///< The command to which most of the time belongs; invalid if there is no idle time.
   int64_t longestNs = 0;
-  std::vector<CommandId> chain; ///< What held the command back, what held that back, and so on.
+  /// The command for which the command waited, the command for which that one waited, and so on.
+  std::vector<CommandId> chain;
 };
 
-/// A plan's commands and residencies by what they belong to, with their times. The file outlives this.
+/// The commands and residencies of a plan, sorted by the operators, tensors and streams to which they belong, with
+/// their times. The file must outlive the object.
 class PlanFacts {
 public:
   explicit PlanFacts(const PlanFile &file);
@@ -34,14 +36,14 @@ public:
   const PlanNames operatorNames, tensorNames;
   const Timeline timeline;
 
-  std::vector<CommandId> before, after;           ///< Per command: those before and after it on its stream.
+  std::vector<CommandId> before, after;           ///< Per command: the commands before and after it on its stream.
   std::vector<CommandId> creators;                ///< Per residency: the command that writes it.
   std::vector<std::vector<CommandId>> readers;    ///< Per residency.
   std::vector<std::vector<CommandId>> launches;   ///< Per operator.
   std::vector<std::vector<ResidencyId>> stays;    ///< Per tensor.
   std::vector<std::vector<CommandId>> copies;     ///< Per tensor, by start.
-  std::vector<size_t> copyNumber;                 ///< Per command: of a copy, its position in `copies`, from 1.
-  std::vector<std::vector<ResidencyId>> byOffset; ///< Per memory: of its arena, by ascending offset.
+  std::vector<size_t> copyNumber;                 ///< Per command: for a copy, its position in `copies`, from 1.
+  std::vector<std::vector<ResidencyId>> byOffset; ///< Per memory: the residencies of its arena, by ascending offset.
   std::vector<Interval> times;                    ///< Per residency: residencyTimes.
 
   const Command &command(CommandId id) const { return plan.commands[id.index()]; }
@@ -56,33 +58,34 @@ public:
   int64_t homeBytes(MemoryId memory) const;
   /// Bytes that the arena of the memory may have beside these homes; max(): no limit.
   int64_t arenaLimit(MemoryId memory) const;
-  /// How long the command's stream did nothing before it.
+  /// Time for which the command's stream is idle before the command.
   int64_t stallNs(CommandId id) const;
-  /// All that it waits for, and that makes what it reads.
+  /// All commands for which the command waits, and the commands that write the data that it reads.
   std::vector<CommandId> needs(CommandId id) const;
-  /// Of these, what had not ended when its stream fell idle before it, the longest first.
+  /// Those of needs() that had not ended when the command's stream became idle, by descending time.
   std::vector<MissingFact> missing(CommandId id) const;
-  /// From the end of the command before on its stream, or of all others it needs but `besides`, to its start.
+  /// Time from the later of two ends to the start of the command: the end of the previous command of its stream, and
+  /// the end of the last command of needs() except `besides`.
   int64_t waitNs(CommandId id, CommandId besides) const;
-  /// Of what a command is ordered after, the last to end; invalid: nothing.
+  /// The command that ends last among those that the command must follow; invalid if there is none.
   CommandId lastToEnd(CommandId id, bool onOtherStreams = false) const;
-  /// What stallNs() goes to.
+  /// The division of stallNs() among commands.
   Stall stall(CommandId id) const;
 
-  /// "operator", where a tensor has the same name.
+  /// "operator" if a tensor has the same name, and otherwise empty.
   std::string nounOf(OperatorId op) const;
-  /// Its kind, where an operator has the same name.
+  /// The kind of the tensor if an operator has the same name, and otherwise empty.
   std::string nounOf(TensorId tensor) const;
   CommandFact fact(CommandId id) const;
   int64_t slackOf(CommandId id) const { return slackNs[id.index()]; }
   /// Other copies that use the copy's link or trunk while it runs, the longest first.
   std::vector<MissingFact> sharing(CommandId copy) const;
-  /// What was free elsewhere for a command that starts after `held`, whose bytes it overwrites; none where it
-  /// overwrites no bytes of that. O(residencies).
+  /// The bytes that were free at other addresses for a command `waiter` that overwrites bytes of `held` and therefore
+  /// starts after it. Nothing if it overwrites no bytes of `held`. O(residencies).
   std::optional<RoomFact> room(CommandId waiter, CommandId held) const;
-  /// Needs fillSlack() before.
+  /// Call fillSlack() before this function.
   Timing timing(CommandId id) const;
-  /// Slack and the critical path.
+  /// Computes the slack of all commands and the critical path.
   void fillSlack();
   /// Why `waiter` is ordered after `earlier`.
   Dependency dependency(CommandId waiter, CommandId earlier) const;
@@ -98,17 +101,17 @@ private:
     Dependency::Why why = Dependency::Why::Order;
     TensorId tensor; ///< Invalid: a workspace, or no reason.
   };
-  /// The reason that the plan's data and addresses give; Order: none.
+  /// The reason that follows from the plan's data and addresses; Order if there is none.
   Reason reasonOf(CommandId waiter, CommandId earlier) const;
   std::optional<Dependency::Sake> sakeOf(CommandId waiter, CommandId earlier) const;
 };
 
-/// Half-open ranges of two residencies of one arena share bytes.
+/// Whether two residencies of one arena share bytes. Ranges are half-open.
 bool overlap(const Residency &a, const Residency &b);
-/// Half-open intervals share a time.
+/// Whether two half-open intervals have a time in common.
 bool meet(const Interval &a, const Interval &b);
 
-/// The first launch that reads a stay; invalid: none.
+/// The first launch that reads a stay; invalid if there is none.
 CommandId firstReader(const PlanFacts &facts, ResidencyId stay);
 
 OperatorFacts operatorFacts(const PlanFacts &facts, const MemoryProfile &profile, OperatorId op);
@@ -121,9 +124,10 @@ struct Kept {
   int64_t offset = 0;
 };
 Kept keptOf(const AbsenceFact &absence);
-/// The step with these kept, simulated; none where the plan's checker refuses it. O(plan's check).
+/// Simulates the step in which these tensors stay; empty if the plan validator refuses the changed plan. Takes as long
+/// as validatePlan.
 std::optional<StayingFact> simulateStaying(const PlanFacts &facts, const std::vector<Kept> &kept);
-/// Fills AbsenceFact::staying, by `budget` commands to simulate at most, and rivals.
+/// Fills AbsenceFact::staying and AbsenceFact::rivals. Simulates at most `budget` commands.
 void explainStaying(const PlanFacts &facts, const std::vector<std::pair<TensorId, TensorFacts *>> &tensors,
                     size_t budget);
 

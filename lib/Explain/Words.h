@@ -13,7 +13,7 @@
 
 namespace sluice::words {
 
-/// 'name', shortened where it is long, without control characters.
+/// The name in single quotes, shortened if it is long, without control characters.
 std::string inQuotes(std::string_view name);
 /// "'a', 'b', 'c' and 4 more".
 std::string listOf(const std::vector<std::string> &names, size_t most = 3);
@@ -21,15 +21,15 @@ std::string listOf(const std::vector<std::string> &names, size_t most = 3);
 std::string countOf(size_t count, std::string_view what);
 /// "'conv1'"; "operator 'conv1'" where a noun is given; "the new value 's1' of a state".
 std::string named(std::string_view noun, std::string_view name);
-/// With a capital at its start where that is a letter: the start of a sentence.
+/// The text as the start of a sentence: its first letter becomes a capital.
 std::string capital(std::string text);
 /// "'conv1'", "the copy of 'w' from 'host' to 'gpu0'", or "copy 1 of 2 of 'w' from 'host' to 'gpu0'".
 std::string commandText(const CommandFact &command);
-/// The same without memories: "the copy of 'w'".
+/// Like commandText(), without memories: "the copy of 'w'".
 std::string commandName(const CommandFact &command);
-/// The same as commandText(), and of an operator the device: "'conv1' on 'gpu1'".
+/// Like commandText(), with the device of an operator: "'conv1' on 'gpu1'".
 std::string commandWithDevice(const CommandFact &command);
-/// "7,711,104", of a value that is not negative.
+/// The text of a value that is not negative, such as "7,711,104".
 std::string formatCount(int64_t value);
 Json factToJson(const CommandFact &command);
 

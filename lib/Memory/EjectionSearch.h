@@ -29,15 +29,15 @@ struct DisplacementCost {
 
 class EjectionSearch {
 public:
-  /// `offsets` (units, per item) are a packing of any height: what ends above the
-  /// capacity is missing at first. The sections outlive this.
+  /// `offsets` (in units, per item) are a packing of any height. Items that end above the capacity are missing at
+  /// first. The sections must outlive the object.
   EjectionSearch(const Sections &sections, int64_t capacityBytes, DisplacementCost how, Rng rng,
                  std::vector<int64_t> offsets);
 
-  /// Goes on until nothing is missing (true) or the budget's evaluations are used
-  /// up: one is a step, or 64 items looked at. Adds them to `used`.
+  /// Searches until no item is missing (returns true), or until the evaluations of the budget are used. An evaluation
+  /// is a step, or a look at 64 items. Adds the evaluations to `used`.
   bool run(const Budget &budget, int64_t &used);
-  /// Per item, once nothing is missing.
+  /// The offset of each item, once no item is missing.
   const std::vector<int64_t> &packing() const { return offsets; }
 
 private:
@@ -52,8 +52,8 @@ private:
   double growth;
   Rng rng;
   std::vector<int64_t> offsets;
-  std::vector<int64_t> highest;      ///< Offsets within the capacity; negative: none is.
-  std::vector<double> cost, penalty; ///< Of displacing an item: their product.
+  std::vector<int64_t> highest;      ///< Per item: the highest offset within the capacity; negative if there is none.
+  std::vector<double> cost, penalty; ///< Per item: the cost of displacing it is the product of both.
   PlacedItems placed;
   std::priority_queue<std::pair<double, uint32_t>> missing;
   std::vector<Neighbour> met;

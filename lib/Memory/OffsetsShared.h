@@ -9,9 +9,9 @@
 
 namespace sluice::memory {
 
-/// Infeasible where a capacity is given and more than that is live.
+/// Fails with Infeasible if there is a capacity and more bytes than the capacity are live.
 Status withinBound(const OffsetProblem &problem, const LiveBytes &bound);
-/// Infeasible where a capacity is given and exceeded.
+/// Fails with Infeasible if there is a capacity and the solution exceeds it.
 Expected<OffsetSolution> withinCapacity(const OffsetProblem &problem, OffsetSolution solution);
 /// Owl's blocks, for a checked problem; the capacity is not read.
 Expected<OffsetSolution> packOwl(const OffsetProblem &problem);

@@ -58,8 +58,7 @@ struct SolverInput {
   int threads = 1;
 };
 
-/// The result of a solver: `placement` in `order`. The other members are the solver's
-/// own view of it.
+/// The result of a solver: `placement` in `order`. The other members are as the solver computed them.
 struct ListSchedule {
   std::vector<DeviceId> placement; ///< For each operator.
   std::vector<OperatorId> order;   ///< Topological.
@@ -162,9 +161,9 @@ OperatorId writerAfter(const Graph &graph, OperatorId reader, TensorId input);
 
 /// The mean time over the devices that compute.
 double meanTimeNs(const SolverInput &input, OperatorId op);
-/// Upward ranks. The rank of an operator is its mean time plus a maximum: over its readers,
-/// of communication plus their rank, and over operators that update what it reads, of their
-/// rank. With communication, the maximum includes the copy of outputs to the host.
+/// Upward ranks. The rank of an operator is its mean time plus the greatest of these numbers: for each reader, the
+/// communication time plus the reader's rank; and for each operator that updates a state which this operator reads, the
+/// rank of that operator. With communication, the maximum includes the copy of outputs to the host.
 std::vector<double> upwardRanks(const SolverInput &input, bool communication);
 /// Operators by descending rank. Of equal ones, predecessors come first.
 std::vector<OperatorId> byDescendingRank(std::span<const OperatorId> topological, std::span<const double> ranks);

@@ -22,8 +22,8 @@ namespace sluice {
 
 enum class Allocator : uint8_t { Offsets, Stays, Pools, FreePools };
 
-/// How CandidateSpace chooses a recomputation: worth as a multiple of copying out and in, stretches as parts of the
-/// capacity.
+/// The parameters by which CandidateSpace chooses a recomputation. The worth of a byte is a multiple of the time to
+/// copy it out and in, and the length of stretches is a fraction of the capacity.
 struct RecomputeRecipe {
   MemoryId memory;
   double worth = 0, stretch = 0;
@@ -35,7 +35,8 @@ struct RecomputeRecipe {
 struct RecomputedProblem {
   Recomputation choice;
   RecomputedGraph graph;
-  std::optional<RecomputeRecipe> recipe; ///< Of the choice, or of the one that it was varied from.
+  /// The recipe of this recomputation, or of the recomputation from which it was varied.
+  std::optional<RecomputeRecipe> recipe;
 };
 
 /// An individual of SwapAdvisor (SCH, CLS, CNT). Free addresses with an eviction policy are
@@ -43,8 +44,8 @@ struct RecomputedProblem {
 struct Candidate {
   Schedule order; ///< The order of first runs.
   Allocator allocator = Allocator::Offsets;
-  /// Read for Offsets and Stays; for pools only whether and how evictions are weighed: any
-  /// policy but CostAware is the paper's planner.
+  /// Read for Offsets and Stays. Pools read only the eviction policy and its weights: with any policy except CostAware,
+  /// the planner is the paper's.
   SwapParams offsets;
   std::vector<PoolConfig> pools;   ///< For each memory; read for Pools. Empty for the host.
   std::vector<FreePool> freePools; ///< For each memory; read for FreePools.
@@ -60,7 +61,7 @@ struct NamedCandidate {
 /// The distance of children from their parents.
 enum class Mutation : uint8_t {
   Paper, ///< As in SwapAdvisor: each element of each part varies with probability 0.1.
-  Mixed, ///< Mostly a few moves, sometimes those of the paper with varied strength.
+  Mixed, ///< Mostly a few moves, and sometimes the moves of the paper with varied strength.
   Small, ///< One change.
 };
 
@@ -79,15 +80,14 @@ public:
 
   const std::vector<DeviceId> &placement() const { return devices; }
   SwapProblem problemFor(const Schedule &order) const;
-  /// Distinct orders with their names, the most promising first: overlapping (for programs
-  /// that communicate), that of the placement, that of the model, memory-aware, depth-first
-  /// and critical-path.
+  /// Distinct orders with their names, the most promising first: the overlapping order (for programs that communicate),
+  /// the placement's order, the model's order, and the memory-aware, depth-first and critical-path orders.
   const std::vector<std::pair<std::string, Schedule>> &orders() const { return starts; }
 
   /// Every order with every eviction policy, the most promising first.
   std::vector<NamedCandidate> offsetSeeds() const;
-  /// The first orders with planSwapStays, if that plans for the machine, with several shares of kept and of resting
-  /// states and of presence.
+  /// The first orders with planSwapStays, if it supports the machine, with several shares of kept and of resting states
+  /// and of presence.
   std::vector<NamedCandidate> staySeeds() const;
   /// Every order with each of three pools: one class, powers of two, and one class for each
   /// size. Pools that exceed the capacity are left out.
@@ -97,19 +97,18 @@ public:
   std::vector<NamedCandidate> recomputingSeeds(const Budget &budget) const;
   /// The first order with the recomputation of a plan. Nothing if the plan has none.
   std::optional<Candidate> recomputingAs(const Plan &plan) const;
-  /// A candidate for a graph with fewer layers than this space's. Nothing if there is no room for its pools, or if its
-  /// allocator is not for this graph.
+  /// A candidate for a graph with fewer layers, extended to this space's graph. Nothing if there is no room for its
+  /// pools, or if its allocator is not for this graph.
   std::optional<Candidate> extended(const Candidate &candidate, const FoldedGraph &folded) const;
   /// The candidate with the recomputation of a recipe; nothing if the recipe recomputes nothing.
   std::optional<Candidate> recomputing(const Candidate &candidate, const RecomputeRecipe &recipe) const;
-  /// Random ready operators one after the other, and random classes with random shares of
-  /// the memory, for the planner of the paper.
+  /// A candidate for the paper's planner: an order of random ready operators, and random classes with random shares of
+  /// the memory.
   Candidate randomPools(Rng &rng) const;
 
   Expected<Plan> plan(const Candidate &candidate) const;
 
-  /// Two orders x two allocations (SwapAdvisor, section 5.1). A part that does not vary is
-  /// that of the mother.
+  /// Two orders x two allocations (SwapAdvisor, section 5.1). A part that does not vary is taken from the mother.
   std::vector<Candidate> crossover(const Candidate &mother, const Candidate &father, Rng &rng, Parts vary = {}) const;
   /// Only Mutation::Paper uses `vary`.
   void mutate(Candidate &candidate, Mutation kind, Rng &rng, Parts vary = {}) const;
@@ -145,7 +144,7 @@ private:
   std::vector<std::pair<std::string, Schedule>> starts;
   std::vector<std::vector<int64_t>> sizes; ///< For each memory: TS of SwapAdvisor.
   bool keepsStates = false;                ///< Candidates may keep states on their devices.
-  int64_t stateBytes = 0;                  ///< Of the states that a step updates.
+  int64_t stateBytes = 0;                  ///< Bytes of the states that a step updates.
 };
 
 } // namespace sluice

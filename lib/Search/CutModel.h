@@ -4,10 +4,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The Lagrangian relaxation behind the bound of cuts. The step is cut at the first starts of operators v1, v2, ...,
-// each an ancestor of the next, so that the order of the cuts is certain although that of the operators is open. In the
-// relaxation each tensor lives by itself: it is in the memories at a cut or it is not, enters and leaves them in some
-// segment between cuts, or is made again. What the lives share is priced: a nanosecond of each segment is divided among
-// the work of devices and the bytes in each direction, and a byte at a cut has a price.
+// each of which is an ancestor of the next. The order of the cuts is therefore certain, although the order of the other
+// operators is open. In the relaxation, the *life* of each tensor is chosen independently of all other tensors: the
+// tensor is in the memories at a cut or not, it enters and leaves them in some segments between cuts, or it is made
+// again. Prices stand for the resources that lives share. The price of a nanosecond of a segment is divided among the
+// work of devices and the bytes that are copied in each direction, and a byte that is in the memories at a cut has a
+// price.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SEARCH_CUTMODEL_H
@@ -19,7 +21,7 @@
 
 namespace sluice::search {
 
-/// The links across the border of a set of memories, in bytes a nanosecond.
+/// The rates of the links between a set of memories and all other memories, in bytes per nanosecond.
 struct BorderRates {
   double in = 0, out = 0, both = 0;
 };
@@ -35,18 +37,18 @@ struct LifeEvent {
 enum LifeState : uint8_t { Unborn, Absent, Clean, Dirty, Lost };
 inline constexpr int kLifeStates = 5;
 
-/// What one tensor, or a state together with its new value, goes through in the memories.
+/// The life of one tensor, or of a state together with its new value, in the memories.
 struct Life {
-  double bytes = 0;     ///< That a copy moves.
-  double heldBytes = 0; ///< That the memories hold at least.
+  double bytes = 0;     ///< Bytes that a copy moves.
+  double heldBytes = 0; ///< Bytes that the memories hold at least.
   LifeState start = Absent;
   enum End : uint8_t { Anywhere, Inside, Outside, Both } end = Anywhere;
   int first = 0, last = 0; ///< Segments that matter.
   int cleanBy = -1;        ///< The segment by whose end there is a copy outside; -1: none.
-  int againLoad = -1;      ///< What runs again to make the tensor again; -1: nothing may.
+  int againLoad = -1;      ///< The load that runs again to make the tensor again; -1: the tensor cannot be made again.
   double againNs = 0;
   std::vector<LifeEvent> events;
-  std::vector<int> forced; ///< Cuts at which it is in the memories, ascending.
+  std::vector<int> forced; ///< Cuts at which the tensor must be in the memories, ascending.
 };
 
 /// Operators of one load whose first launches are in the same segments.
@@ -68,30 +70,31 @@ struct CutModel {
   std::vector<CutLoad> loads;
   std::vector<WorkGroup> work;
   std::vector<Life> lives;
-  /// Each tensor's ways to live, of which it takes the cheapest: lists of lives that come together.
+  /// Per tensor: the alternatives, of which the cheapest counts. Each alternative is a list of lives that occur
+  /// together.
   std::vector<std::vector<std::vector<uint32_t>>> choices;
   std::vector<double> room; ///< Per cut: bytes for lives.
 
   int numSegments() const { return static_cast<int>(cuts.size()) + 1; }
 };
 
-/// Of a chain of cuts. `repeats`: operators may be launched again.
+/// Makes the model of a chain of cuts. `repeats`: operators may be launched again.
 CutModel makeCutModel(const BoundProblem &problem, std::vector<MemoryId> memories, std::vector<OperatorId> cuts,
                       bool repeats);
 
-/// Sequences of operators, each an ancestor of the next, of at most `most` operators: candidates for cuts. For each of
-/// `through` one sequence has it.
+/// Sequences of operators, each an ancestor of the next, of at most `most` operators: candidates for cuts. For each
+/// operator of `through`, one of the sequences contains it.
 std::vector<std::vector<OperatorId>> cutChains(const BoundProblem &problem, size_t most,
                                                const std::vector<OperatorId> &through);
 
-/// Prices for a model, and the bound that they prove but for rounding.
+/// Prices for a model, and the bound that they prove before rounding.
 struct PricedCuts {
   BoundCertificate certificate;
   double ns = 0;
 };
 
 struct PriceLimits {
-  size_t steps = 0; ///< Through the segments of tensors' lives, of all iterations together.
+  size_t steps = 0; ///< Limit of the steps through segments of lives, over all iterations.
   size_t iterations = 0;
 };
 

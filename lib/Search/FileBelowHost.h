@@ -3,15 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A machine whose devices all compute in the host's memory, with a file below it, is
-// an accelerator's machine with other names: the file is what the host's memory is to
-// an accelerator, and the host's memory is the accelerator's. The planner solves that
-// machine's problem, and the plan is read back.
+// Consider a machine whose devices all compute in the host's memory, with a file below this memory. It is equivalent to
+// a machine with an accelerator: the file corresponds to the host's memory, and the host's memory corresponds to the
+// accelerator's memory. The planner solves the problem of the equivalent machine, and its plan is translated back.
 //
-// What the caller gives or gets, states, pooled parameters, and parameters of which a step
-// reads few rows have homes in the host's memory, where operators read and write them: in the planner's
-// problem they have no bytes, and the memory is smaller by the homes. Tensors that stream are whole blocks there, so
-// that all their addresses suit direct I/O.
+// Some tensors have homes in the host's memory, where operators read and write them: inputs, outputs, states, pooled
+// parameters, and parameters of which a step reads only a few rows. In the equivalent problem, these tensors have no
+// bytes, and the memory is smaller by the size of the homes. Tensors that stream have a whole number of blocks there,
+// so that direct I/O can use their addresses.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SEARCH_FILEBELOWHOST_H
@@ -26,18 +25,18 @@ namespace sluice {
 
 class FileBelowHost {
 public:
-  /// Nothing for problems of other machines. The problem outlives this, and has a capacity per memory; its machine
-  /// passes its checks. `blockBytes`: of what tensors that stream, and workspaces, are multiples. Fails where homes
-  /// alone exceed the host's memory.
+  /// Returns nothing if the machine is of another kind. The problem must outlive the object and have a capacity for
+  /// each memory, and its machine must pass its checks. Sizes of tensors that stream, and of workspaces, become
+  /// multiples of `blockBytes`. Fails if the homes alone exceed the host's memory.
   static Expected<std::optional<FileBelowHost>> of(const SearchProblem &problem, int64_t blockBytes = kFileBlockBytes);
 
-  /// The accelerator's problem. It refers to this object.
+  /// The equivalent problem, which refers to this object.
   SearchProblem turned() const;
-  /// False where an operator may not run twice that could otherwise gain by it: a search must not try.
+  /// False if an operator must not run twice although a recomputation could use it. A search must then not recompute.
   bool mayRecompute() const { return isRepeatable; }
-  /// The plan of turned() as one of the problem.
+  /// Translates a plan for turned() into a plan for the problem.
   Plan turnBack(const Plan &plan) const;
-  /// Bytes per memory likewise, homes included.
+  /// Translates bytes per memory in the same way; the homes are included.
   std::vector<int64_t> turnBack(const std::vector<int64_t> &bytes) const;
   std::vector<MinimumBytes> turnBack(const std::vector<MinimumBytes> &bytes) const;
   /// Homes in the host's memory.
@@ -48,7 +47,7 @@ private:
   void turnMachine();
   void turnTensors();
   void turnOperators();
-  /// It has a home in the host's memory.
+  /// Whether the tensor has a home in the host's memory.
   bool staysAtHome(TensorId t) const;
   int64_t wholeBlocks(int64_t bytes) const;
   LinkId linkBelow() const { return problem.machine->findLink(Machine::hostMemory(), file); }

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// There are three arguments, each with a certificate: the longest chain of operators and copies, the busiest device,
-// and cuts (CutModel.h), which combine work, copies and memory. The operators of the cuts must form a chain, which
-// heuristics choose. They look first at the times at which the most bytes must be in a memory, and some of the chains
-// lead through these times.
+// This file computes bounds by three arguments, each with a certificate: the longest chain of operators and copies, the
+// busiest device, and cuts (CutModel.h), which combine work, copies and memory. The operators of the cuts must form a
+// chain, which heuristics choose. They look first at the times at which the most bytes must be in a memory, and some of
+// the chains lead through these times.
 //
 //===----------------------------------------------------------------------===//
 

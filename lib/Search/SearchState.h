@@ -69,7 +69,8 @@ struct SearchState {
   bool isStopped = false;                ///< The clock or the user ended a strategy.
   SearchResult result;
 
-  /// Solvers that compute again, that use the genetic search, and that are built from greedy plans.
+  /// Whether the solver may run operators again, whether it uses the genetic search, and whether it begins with greedy
+  /// plans.
   bool recomputes() const { return params.mayRecompute && breeds() && params.solver != "no-recompute"; }
   bool breeds() const {
     return params.solver == "default" || params.solver == "by-period" || params.solver == "no-recompute";
@@ -86,7 +87,7 @@ struct SearchState {
   /// Makes `count` plans on all threads until the budget ends, the first in any
   /// case if `firstAlways`, and counts them as evaluations.
   Wave evaluate(size_t count, bool firstAlways, const MakePlan &make);
-  /// The same without counting, for plans that were counted before.
+  /// Like evaluate(), without counting: for plans that were counted before.
   Wave evaluateUncounted(size_t count, bool firstAlways, const MakePlan &make) const;
   /// Takes the wave's plan as the result if it is faster than the best so far.
   void offer(Wave &wave, const std::string &name);

@@ -17,23 +17,23 @@ namespace sluice::search {
 
 using ScoredCandidate = GeneticSeed<Candidate>;
 
-/// PlacementChoice.cpp: sets state.space. Takes the placement given, the start plan's,
-/// or that of the portfolio whose greedy plan is fastest. Fails on a start plan
-/// that is invalid, and where a placement solver does.
+/// PlacementChoice.cpp: sets state.space. Takes the placement of the problem, the placement of the start plan, or that
+/// placement of the portfolio whose greedy plan is fastest. Fails if the start plan is invalid, or if a placement
+/// solver fails.
 Status choosePlacement(SearchState &state);
 
-/// PlacementSearch.cpp: moves random runs of dependent operators to other devices
-/// while that makes the plan of `order` faster than `currentNs`. The classical model
-/// behind the placement solvers knows no link contention.
+/// PlacementSearch.cpp: moves random sequences of dependent operators to other devices, as long as this makes the plan
+/// of `order` faster than `currentNs`. This helps because the model of the placement solvers has no contention of
+/// links.
 void improvePlacement(SearchState &state, const Schedule &order, int64_t currentNs);
 
 /// UnlimitedMemory.cpp: plans as if memory were unlimited, for the ideal makespan.
-/// True if nothing else need be tried, because the fastest such plan fits or the
-/// solver makes no other plans.
+/// Returns true if nothing else has to be tried, because the fastest of these plans fits or because the solver makes no
+/// other plans.
 bool planWithUnlimitedMemory(SearchState &state);
 
-/// GreedySearch.cpp: the candidates of solver `greedy`, and those that compute again
-/// where the solver may, the most promising first.
+/// GreedySearch.cpp: the candidates of solver `greedy` and, if the solver may recompute, candidates that run operators
+/// again. The most promising candidates come first.
 std::vector<NamedCandidate> greedySeeds(const SearchState &state);
 /// Plans the seeds that the budget allows, the first in any case. Returns the
 /// feasible ones, the fastest first.
@@ -60,14 +60,14 @@ ScoredCandidate descend(SearchState &state, ScoredCandidate current, uint64_t ro
 /// ends. Returns the best individual.
 ScoredCandidate improve(SearchState &state, const std::vector<ScoredCandidate> &scored);
 
-/// PeriodSearch.cpp: what a search on a few of the graph's equal layers may spend; 0: no limit.
+/// PeriodSearch.cpp: the limits of a search on a few of the graph's equal layers; 0: no limit.
 struct PeriodBudget {
   int64_t evaluations = 0, timeNs = 0;
 };
 struct PeriodCandidates {
   static constexpr int64_t kMost = 16;
   std::vector<NamedCandidate> candidates; ///< At most kMost.
-  double share = 0; ///< Operators that were planned, as a part of the graph's.
+  double share = 0;                       ///< The number of planned operators, as a fraction of the graph's.
 };
 /// Candidates with which that search found its fastest plans, extended to all layers. None if the graph has no
 /// repeated layers.
@@ -78,17 +78,17 @@ struct SwapAdvisorVariant {
   const char *name;
   Parts vary;
   bool hasFreeClasses = false; ///< Any size may be in any class.
-  bool inPlace = false;        ///< Results take the objects of operands that die.
+  bool inPlace = false;        ///< Results take the objects of operands that are not read later.
 };
 std::vector<std::string> swapAdvisorNames();
-/// The variant of that name; null where there is none.
+/// The variant with this name; null if there is none.
 const SwapAdvisorVariant *findSwapAdvisor(const std::string &name);
 void searchAsSwapAdvisor(SearchState &state, const SwapAdvisorVariant &variant);
 
 /// RandomSearch.cpp: random orders with random pools.
 void searchRandomly(SearchState &state);
 
-/// SinglePlan.cpp: a rival that makes one plan, in the first order.
+/// SinglePlan.cpp: a baseline that makes one plan, in the first order.
 void planOnce(SearchState &state, const std::string &name,
               const std::function<Expected<Plan>(const SwapProblem &)> &planner);
 

@@ -31,23 +31,23 @@ struct Gap {
   int64_t begin, end;
 };
 
-/// What the windows of a plan's walks cost, whatever the walk: computed once for a plan.
+/// Parts of the costs of windows that are the same in all walks of a plan. They are computed once for a plan.
 struct WindowCosts {
   WindowCosts(const ProblemIndex &index, const SwapParams &params);
 
-  std::vector<double> weightAt;       ///< Per distance in operators: the weight of a copy that lies so far ahead.
-  std::vector<double> leastNsPerByte; ///< Per memory: of all tensors' copies in, per aligned byte; 0: unknown.
-  bool areIntegers = false;           ///< Every weight is 0, 1 or 2, so that costs are integers.
-  /// No weight is negative or infinite, and none grows with the distance: bounds of costs hold.
+  std::vector<double> weightAt; ///< Per distance in operators: the weight of a copy that lies so far ahead.
+  /// Per memory: the least time of a copy in for each aligned byte, over all tensors; 0: unknown.
+  std::vector<double> leastNsPerByte;
+  bool areIntegers = false; ///< Every weight is 0, 1 or 2, so that costs are integers.
+  /// No weight is negative or infinite, and no weight grows with the distance. Bounds of costs are therefore valid.
   bool areBounded = false;
 };
 
-/// Any address from `base` on: the cheapest window for each tensor, the largest
-/// tensor first. Where the operands in place leave no windows, they move.
+/// Places tensors at any address from `base` on: each tensor gets the cheapest window, and the largest tensor is placed
+/// first. If the operands in place leave no window, they are moved.
 ///
-/// An allocation takes O(vacant extents) where a window costs nothing. Else, with CostAware, the
-/// search visits the extents that a cheapest window may hold, by their bounds, and with other
-/// policies all extents.
+/// An allocation takes O(vacant extents) if a window costs nothing. Otherwise, with CostAware, the search visits only
+/// the extents that a cheapest window may hold, by their bounds. With other policies it visits all extents.
 class WindowPlacer final : public Placer {
 public:
   WindowPlacer(const SwapParams &params, const WindowCosts &windowCosts, int64_t base)
@@ -57,7 +57,7 @@ public:
   Status place(const StepPlanner &state, PlaceRequest &request) override;
 
 private:
-  /// What a window costs: compared in this order.
+  /// The cost of a window. Members are compared in this order.
   struct Score {
     double primary, secondary;
     bool operator<(const Score &other) const {
@@ -70,8 +70,8 @@ private:
     Gap gap;
     int64_t from = 0, overhang = 0;
   };
-  /// What evicting an extent's occupant costs: the part that a window adds up, and the part of which it takes the
-  /// greatest.
+  /// The cost of evicting the occupant of an extent. A window has the sum of the first parts, and the greatest of the
+  /// second parts.
   struct Weight {
     double cost, key;
   };
@@ -81,7 +81,7 @@ private:
     Score score{0, 0};
     double error = 0;
     double worst = 0;                 ///< The greatest key.
-    ExtentId firstCostly, lastCostly; ///< Invalid where no extent costs anything.
+    ExtentId firstCostly, lastCostly; ///< Invalid if no extent costs anything.
   };
 
   Weight weigh(const StepPlanner &state, const PlaceRequest &request, const Extent &extent) const;
@@ -126,7 +126,7 @@ private:
   }
 
   // The search by bounds (WindowSearch.cpp).
-  /// The cheapest window of all gaps, the first of equals; nothing where the search cannot tell.
+  /// The cheapest window of all gaps; of equal ones the first. Nothing if the search cannot decide.
   std::optional<Window> searchByBounds(const StepPlanner &state, const PlaceRequest &request,
                                        const Allocation &allocation);
   /// Tries the windows that hold the extent.
@@ -167,7 +167,7 @@ private:
   double limit = 0;                   ///< A window whose sum exceeds it, rounding included, is not the cheapest.
   double rival = 0;                   ///< The least primary score that another window than the cheapest may have.
   double liveCost = 0, errorPart = 0; ///< A score's error is errorPart * (liveCost + score).
-  size_t steps = 0, maxSteps = 0;     ///< Extents looked at; the search gives up where they are too many.
+  size_t steps = 0, maxSteps = 0;     ///< Number of visited extents; the search gives up if there are too many.
 
   // Of the search of all windows: per extent, by offset.
   bool weighed = false; ///< weighExtents has run for this request.
@@ -201,7 +201,7 @@ private:
   std::vector<double> weightAt; ///< Cost-aware, per distance in operators: the weight of a copy that lies so far ahead.
 };
 
-/// Best fit among free ranges; evicts least recently used until one fits.
+/// Places tensors by best fit among free ranges. Until a range fits, it evicts the least recently used tensor.
 class LruPlacer final : public Placer {
 public:
   explicit LruPlacer(bool inPlace) : inPlace(inPlace) {}

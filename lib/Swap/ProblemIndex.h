@@ -153,8 +153,8 @@ struct Stay {
   Position first, last;
   int64_t bytes = 0;
 };
-/// The stays in a memory if nothing is evicted. The stay of a parameter has all positions.
-/// Workspaces follow the tensors, in the order of positions.
+/// The stays in a memory if nothing is evicted. The stay of a parameter covers all positions. Workspaces follow the
+/// tensors, in the order of positions.
 std::vector<Stay> unlimitedStays(const ProblemIndex &index, MemoryId memory);
 /// The greatest number of bytes at one position, and the first such position.
 std::pair<int64_t, Position> peakOfStays(const ProblemIndex &index, std::span<const Stay> stays);

@@ -9,7 +9,8 @@
 
 namespace sluice::swap {
 
-/// The memory of an accelerator that all operators use, or Unsupported. `planner` names the planner in the error.
+/// The memory of an accelerator, if all operators use the same one. Otherwise fails with Unsupported. `planner` names
+/// the planner in the error.
 Expected<MemoryId> singleAccelerator(const SwapProblem &problem, const char *planner);
 
 } // namespace sluice::swap

@@ -101,8 +101,9 @@ class StepPlanner {
 public:
   StepPlanner(const ProblemIndex &index, const StepOptions &options);
 
-  /// Plans the step, with a placer for each memory. That of the host is not used. Of the parameters that are to be in
-  /// place when it begins, those without a link from their home are not. Stops if the limits make the plan useless.
+  /// Plans the step, with a placer for each memory. The host's placer is not used. `wanted` has the parameters that are
+  /// in place when the step begins; a parameter without a link from its home is ignored. Stops if the limits make the
+  /// plan useless.
   Status run(const std::vector<ResidentParameter> &wanted, std::span<Placer *const> placers,
              const WalkLimits &limits = {});
   /// Whether the plan is incomplete. Nothing below is valid then.
@@ -305,7 +306,7 @@ private:
   bool isStopped = false;
 };
 
-/// Validates a plan, in release builds too. Infeasible where homes exceed the host's memory.
+/// Validates a plan, in release builds too. Fails with Infeasible if homes exceed the host's memory.
 Expected<Plan> validated(const SwapProblem &problem, Plan plan, std::string solver);
 
 } // namespace sluice::swap

@@ -12,24 +12,26 @@
 
 namespace sluice::swap {
 
-/// Plans a problem, with the tiers and the host's homes that the options have.
+/// A function that plans a problem with the tiers and the host's homes of the given options.
 using PlanWithTiers = std::function<Expected<Plan>(const SwapProblem &, const StepOptions &)>;
 
-/// Plans on a machine with files. A first plan has all the host's memory that it wants; it is the result where it fits.
-/// Else its stays outside the accelerators are divided between the host's memory and a file as `params` say, and the
-/// step is planned so. Where that has no room, the other divisions are tried with all homes in the file.
+/// Plans on a machine with files. A first plan ignores the limit of the host's memory; it is the result if it fits.
+/// Otherwise, its stays outside of the accelerators are divided between the host's memory and a file by `params`, and
+/// the step is planned with this division. If this plan does not fit, the other divisions are tried with all homes in
+/// the file.
 ///
-/// A stay goes to the file when the file's link is idle (or not busy for long), in the order of the stays' begins or
-/// back from their ends, so that the slow link works all the time; then the shortest stays come back to the host's
-/// memory while it has room, as Belady's rule would keep what is used next; or the earliest, so that the fast link
-/// takes the rush in which a training step's first layers fill the memory.
+/// Stays are visited in the order of their begins, or backwards in the order of their ends. A stay is assigned to the
+/// file if the file's link is idle (or not busy for long), so that the slow link works all the time. Then, as long as
+/// the host's memory has room, stays are moved back to it. These are the shortest ones, as Belady's rule keeps the
+/// tensors that are used next; or the earliest ones, so that the fast link copies the tensors with which the first
+/// layers of a training step fill the memory.
 ///
-/// `kept`: states that `plan` keeps on their devices, as ProblemIndex has them.
+/// `kept`: states that `plan` keeps on their devices, in the form of ProblemIndex.
 Expected<Plan> planInTiers(const SwapProblem &problem, const SwapParams &params, const std::vector<uint8_t> &kept,
                            const PlanWithTiers &plan);
 
-/// Homes in the host's memory as far as it has room for them, the smallest first, and nothing else in files before the
-/// host's memory is full: what planners take that try no division.
+/// The tiers for planners that try no division. Homes are in the host's memory as far as it has room for them, the
+/// smallest first. Other tensors go to files only if the host's memory is full.
 void setDefaultTiers(const ProblemIndex &index, StepOptions &options);
 
 } // namespace sluice::swap

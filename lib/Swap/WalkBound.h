@@ -4,14 +4,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A lower bound of a walk's makespan while the walk is under way. The commands of a stream run one after the other, so
-// a stream ends no sooner than its clock plus the commands that it is known to run still:
+// a stream ends no sooner than its clock plus the times of the commands that it must still run. These are:
 // - every operator that is not launched yet,
 // - a copy in of every tensor that is read later and is elsewhere, and of every parameter that was there when the step
 //   began and is not now,
 // - a copy out of every tensor that leaves as soon as it is written.
 //
-// The walks after this one start with parameters that this walk never evicts. So what a walk without the evicted ones
-// has to copy in bounds those walks too.
+// The walks after this one start with parameters that this walk never evicts. Therefore the copies that a walk without
+// the evicted parameters needs give a bound for the later walks too.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_SWAP_WALKBOUND_H
@@ -27,15 +27,16 @@
 
 namespace sluice::swap {
 
-/// Makespan in nanoseconds, then bytes copied: compared in this order.
+/// Makespan in nanoseconds, then bytes copied. Costs are compared in this order.
 using WalkCost = std::pair<int64_t, int64_t>;
 inline constexpr WalkCost kUnlimitedCost{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max()};
 
-/// What makes a walk useless, so that it may stop.
+/// Limits above which a walk is useless, so that it may stop.
 struct WalkLimits {
-  /// A walk that costs as much is not taken, and no walk follows it.
+  /// A walk with at least this cost is not taken, and no walk follows it.
   WalkCost best = kUnlimitedCost;
-  /// A walk that costs more is not taken. If another walk may follow, it must be known to cost more as well.
+  /// A walk that costs more is not taken. If another walk may follow, the limit applies only if that walk is known to
+  /// cost more as well.
   WalkCost rival = kUnlimitedCost;
   bool isLast = false; ///< No walk follows this one.
 };
@@ -50,7 +51,7 @@ public:
 
   /// The memory's copies in all run on this stream and come from the host.
   void fillBy(MemoryId memory, StreamId stream) { fillingStream[memory.index()] = stream; }
-  /// Every walk runs a command that takes so long on this stream. `onlyThis`: no walk but this one need.
+  /// Every walk runs a command of this duration on the stream. `onlyThis`: only the current walk must run it.
   void expect(StreamId stream, int64_t ns, bool onlyThis = false) {
     dueNs[stream.index()] += ns;
     if (!onlyThis)
@@ -98,8 +99,8 @@ public:
   }
 
 private:
-  std::vector<int64_t> dueNs;          ///< Per stream: what it is known to run still.
-  std::vector<int64_t> laterNs;        ///< Per stream: what every later walk is known to run.
+  std::vector<int64_t> dueNs;          ///< Per stream: the time of the commands that it must still run.
+  std::vector<int64_t> laterNs;        ///< Per stream: the time of the commands that every later walk must run.
   std::vector<uint8_t> missing;        ///< Per spot: the tensor must be copied there again, which dueNs counts.
   std::vector<uint8_t> isInitial;      ///< Per spot.
   std::vector<StreamId> fillingStream; ///< Per memory; invalid where fetches are not counted.

@@ -22,7 +22,7 @@ public:
   struct Limits {
     double table = 4096; ///< The entries of the largest table, including the strategies of the node itself.
     double total = 4e6;  ///< The entries of all tables.
-    bool whole = false;  ///< Plan nothing if a node would be left out.
+    bool whole = false;  ///< True: plan nothing if a node would be left out.
   };
   /// Chooses an order of elimination by the least table, with ties decided by `rng`. If a
   /// table would be too large, random nodes of it get fewer strategies, which include
@@ -48,7 +48,7 @@ private:
   static constexpr uint32_t kNone = ~uint32_t(0);
   struct Factor {
     const double *costs; ///< The costs of an edge, or null.
-    size_t index;        ///< Otherwise an index into `messages`, or the first index into `compact`.
+    size_t index;        ///< If `costs` is null: an index into `messages`, or the first index into `compact`.
     bool isMessage;
     std::vector<uint32_t> at;    ///< Positions in the scope of the step, the slowest first.
     std::vector<size_t> strides; ///< For each position of `at`, in entries.

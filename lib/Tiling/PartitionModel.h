@@ -15,13 +15,15 @@
 
 namespace sluice {
 
-/// One device's time for its share of an operator: roofline and a launch; nothing for what moves no data.
+/// The time of one device for its share of an operator: the roofline time and the launch overhead. 0 for an operator
+/// that moves no data.
 int64_t operatorNs(const ProgramOperator &op, const std::vector<uint32_t> &rules, const PartitionMachine &machine);
 int64_t conversionCost(PartitionCost cost, const ProgramTensor &tensor, const std::vector<AxisTiling> &from,
                        const std::vector<AxisTiling> &to, const Mesh &mesh);
 int64_t stepsCost(PartitionCost cost, const std::vector<CollectiveStep> &steps, const Mesh &mesh);
-/// Differs between any two tilings of a mesh: 5 bits an axis in each number. One says the dimension of kMostTiledDims,
-/// three partial kinds or whole, the other the number of blocks.
+/// A code that differs between any two tilings on a mesh. Each of its two numbers has 5 bits for each axis. In the
+/// first number, they are the dimension (of kMostTiledDims), one of three kinds of partial results, or replicated. In
+/// the second number, they are the number of blocks.
 struct TilingCode {
   uint64_t kinds = 0, blocks = 0;
   auto operator<=>(const TilingCode &) const = default;
@@ -32,8 +34,8 @@ int64_t sharedCost(PartitionCost cost, const TensorProgram &program, const Parti
                    const Tiling &tiling);
 int64_t partBytes(const ProgramTensor &tensor, const std::vector<AxisTiling> &tilings, const Mesh &mesh);
 
-/// The shape that a conversion along `axis` moves in the recursive count: the part that the axes before it leave, and
-/// whole dimensions of partial sums.
+/// The shape that a conversion along `axis` moves in the recursive count. It is the part that remains after the axes
+/// before it; dimensions of partial sums are whole.
 std::vector<int64_t> shapeWithin(const ProgramTensor &tensor, const std::vector<AxisTiling> &from,
                                  const std::vector<AxisTiling> &to, size_t axis, const Mesh &mesh);
 
@@ -43,19 +45,20 @@ struct LiveRange {
 };
 std::vector<LiveRange> liveRanges(const TensorProgram &program);
 
-/// Every tensor whole on every device, every operator replicated.
+/// The tiling with every tensor whole on every device, and every operator replicated.
 Tiling replicatedTiling(const TensorProgram &program, size_t axes);
 
-/// Turns the choice of a tiling along some axes, the others given, into a TilingProblem.
-/// Each tensor is a node (a state and its next value are one node), each operator is a
-/// node, and an edge joins an operator with each of its operands and results.
+/// Turns the choice of a tiling along some axes, with given tilings along the other axes, into a TilingProblem. Each
+/// tensor is a node (a state and its next value are one node), each operator is a node, and an edge joins an operator
+/// with each of its operands and results.
 class PartitionModel {
 public:
   /// Which tilings and rules are candidates; an empty member accepts all.
   struct Filter {
-    /// A tensor of which it accepts no tiling is whole.
+    /// A tensor is whole if the filter accepts none of its tilings.
     std::function<bool(TensorId, AxisTiling)> tensor;
-    /// The first filter that leaves an operator a rule applies to it; if none does, the operator is replicated.
+    /// An operator uses the first filter that accepts at least one of its rules. If no filter does, the operator is
+    /// replicated.
     std::vector<std::function<bool(OperatorId, uint32_t)>> rules;
   };
 
@@ -67,7 +70,7 @@ public:
     std::vector<std::vector<std::vector<uint32_t>>> rules;     ///< [operator][strategy][axis]
     std::vector<bool> isView;                                  ///< Per node: an operator that moves no data.
   };
-  /// Which choices an instance leaves open.
+  /// The choices that an instance leaves open.
   struct Request {
     std::vector<uint32_t> axes; ///< The axes to choose for; the others are as in `given`.
     const Tiling &given;
@@ -76,8 +79,8 @@ public:
     Filter filter = {};
     /// Costs are ghost bytes along the single axis, within the operators' parts of the axes before it.
     bool recursive = false;
-    /// A tensor that several operators read has a second tiling, that of one converted copy. Its conversion is paid
-    /// once, and operators read the copy for nothing. Without this, each operator pays for its own conversion.
+    /// True: a tensor that several operators read also has the tiling of one converted copy. The conversion to this
+    /// copy is paid once, and operators read the copy at no cost. False: each operator pays for its own conversion.
     bool sharesCopies = false;
   };
   /// Nothing if the matrices would have more entries than the request allows.
@@ -87,10 +90,10 @@ public:
   std::optional<std::vector<uint32_t>> encode(const Instance &instance, const Tiling &tiling) const;
   /// The sum over operators of the costs of their conversions and their work.
   int64_t charge(const Tiling &tiling);
-  /// Whether every device may do all of the operator although it could be divided. A cost that counts bytes alone must
-  /// not save them by having every device do everything. If all bytes that are sent count, only work that is negligible
-  /// beside the program's greatest operator may be repeated: Megatron repeats layer norms, and the transpose of a
-  /// gathered tensor is not gathered again.
+  /// Whether every device may compute the whole operator although the operator could be divided. A cost that counts
+  /// bytes alone must not save them by having every device do everything. If all bytes that are sent count, only work
+  /// that is negligible beside the program's greatest operator may be repeated: Megatron repeats layer norms, and the
+  /// transpose of a gathered tensor is not gathered again.
   bool mayRepeat(const ProgramOperator &op) const {
     return cost == PartitionCost::Time || (cost == PartitionCost::Volume && op.flops <= negligibleFlops);
   }
@@ -104,7 +107,7 @@ private:
   int64_t negligibleFlops = 0;
   std::vector<uint32_t> nodeOf; ///< Per tensor.
   uint32_t numTensorNodes = 0;
-  std::vector<std::vector<AxisTiling>> splits; ///< Per tensor node: how some rule splits it.
+  std::vector<std::vector<AxisTiling>> splits; ///< Per tensor node: the splits that rules use for it.
   std::vector<uint32_t> shapeOf;               ///< Per tensor: equal for equal shapes and element sizes.
   std::vector<uint32_t> kindOf; ///< Per operator: equal if rules, shapes, work and repeated operands are equal.
   struct HashCodes {
@@ -119,8 +122,9 @@ private:
 
   void findKinds();
   int64_t convert(TensorId tensor, const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to);
-  /// The cost for operator `op`, run by `rules`, of `tensor` held as `held`; with `recursiveAxis`, along that axis
-  /// alone. `copy` is read for nothing; `held` again if there is none.
+  /// The cost for operator `op`, which runs by `rules`, of a tensor that is held in tiling `held`; with
+  /// `recursiveAxis`, only along that axis. Reading the tiling `copy` costs nothing; without a copy, `copy` equals
+  /// `held`.
   int64_t pays(const ProgramOperator &op, TensorId tensor, const std::vector<uint32_t> &rules,
                const std::vector<AxisTiling> &held, const std::vector<AxisTiling> &copy,
                std::optional<uint32_t> recursiveAxis);
@@ -128,13 +132,14 @@ private:
 };
 
 /// The level-by-level dynamic program of SoyBean's one cut (section 4.3), one operator at a time: states are the
-/// tilings of tensors that operators before and after have in common. The optimum; nothing where levels are too wide
-/// for millions of states.
+/// tilings of the tensors that operators before and after a position have in common. Returns the optimum, or nothing if
+/// levels are so wide that there would be millions of states.
 std::optional<std::vector<uint32_t>> solveByLevels(const TilingProblem &problem, const std::vector<bool> &isOperator);
 
-/// Spartan's greedy (Huang's thesis, figure 2.8): the first `tensors` nodes are decided one by one, those of most
-/// adjacent ones first; operators between take their cheapest rules. A view's strategies follow from its neighbour's:
-/// costs are looked up behind it. Strategies that use more than the node's least are taken while the sum of that is
+/// Spartan's greedy algorithm (Huang's thesis, figure 2.8). The first `tensors` nodes are decided one by one; nodes
+/// with more neighbours come first. Operators between them use their cheapest rules. The strategies of a view (an
+/// operator that moves no data) follow from its neighbour's strategies, so the costs behind the view are used. A
+/// strategy that uses more memory than the node's smallest strategy is used only while the sum of these extra bytes is
 /// within `duplicationBytes`.
 std::vector<uint32_t> solveSpartan(const TilingProblem &problem, size_t tensors, const std::vector<bool> &isView,
                                    int64_t duplicationBytes);

@@ -37,10 +37,9 @@ struct TilingSearchResult {
 /// Searches large neighbourhoods, from choices that message passing finds.
 TilingSearchResult searchTilingBlocks(const TilingModel &model, const TilingParams &params);
 
-/// Solves problems that elimination can take whole. If the optimum without a limit keeps
-/// the limit, it is the result. Otherwise the block search runs first, followed by
-/// depth-first branch and bound. The bound of a partial choice is its optimum under the
-/// best multipliers. Returns nothing if tables would be too large.
+/// Solves problems that elimination can take whole. If the optimum without a limit is within the limit, it is the
+/// result. Otherwise the block search runs first, followed by depth-first branch and bound. The bound of a partial
+/// choice is its optimum under the best multipliers. Returns nothing if tables would be too large.
 std::optional<TilingSearchResult> solveTilingExactly(const TilingModel &model, const TilingParams &params);
 
 } // namespace sluice
