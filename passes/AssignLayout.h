@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-/// Permutations of an image [N, C, H, W] to [N, H, W, C], and back.
+/// The permutations from an image [N, C, H, W] to [N, H, W, C], and back.
 inline constexpr int64_t kToLast[] = {0, 2, 3, 1}, kToFirst[] = {0, 3, 1, 2};
 
 inline mlir::Value reshape(mlir::OpBuilder &b, mlir::Value value, llvm::ArrayRef<dataflow::Extent> extents) {
@@ -27,17 +27,19 @@ inline dataflow::Extents imageOfSignal(mlir::RankedTensorType type) {
   return {of[0], of[1], 1, of[2]};
 }
 
-/// Products of bytes take packed right-hand sides and channels_last images, for instructions of the form `dot`.
+/// Patterns that give products of bytes packed right-hand sides and channels_last images, for instructions of the form
+/// `dot`.
 void populateIntegerLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
                                    dataflow::IntegerDot dot);
 
-/// Products of f16 and bf16 by constants, of f32 where `rounds`, become products in half precision for instructions of
-/// the form `dot`, where these are faster. Preferred to other patterns.
+/// Patterns that turn products of f16 and bf16 by constants, and of f32 if `rounds`, into products in half precision
+/// for instructions of the form `dot`, if these are faster. They are preferred to other patterns.
 void populateHalfLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
                                 dataflow::HalfDot dot, bool rounds);
 
-/// Products by constant weights that are quantized in blocks take panels of them. Rows that are rounded in the same
-/// blocks become bytes where the weight's elements have up to `roundedBits` bits.
+/// Patterns that give products by constant weights that are quantized in blocks panels of these weights. If the
+/// weight's elements have at most `roundedBits` bits, the rows that it multiplies are rounded to bytes in the same
+/// blocks.
 void populateBlockLayoutPatterns(mlir::RewritePatternSet &patterns, const emit::VectorTarget &target,
                                  int64_t roundedBits);
 

@@ -11,20 +11,17 @@
 
 namespace sluice {
 
-/// Adds at the builder's point, after everything in the block that `roots`
-/// follow from, the operators that compute the gradient of sum(roots[i] *
-/// seeds[i]) by each of `wrt` (Griewank & Walther, Evaluating Derivatives,
-/// ch. 3.2). An operator and those of its gradient have one name, the latter
-/// with ".gradient" behind it, and one dataflow.position if it has one.
+/// Adds the operators that compute the gradient of sum(roots[i] * seeds[i]) by each value of `wrt` (Griewank & Walther,
+/// Evaluating Derivatives, ch. 3.2). Adds them at the builder's position, which must come after all operators that
+/// `roots` follow from. The operators of a gradient have the name of the differentiated operator, followed by
+/// ".gradient", and its dataflow.position if there is one.
 ///
-/// Calls done(i, gradient) once the gradient by wrt[i] is complete, as early as
-/// that is: no operator added later reads wrt[i] or adds to its gradient. It may
-/// add operators itself. Not called where no path leads from wrt[i] to a root.
+/// Calls done(i, gradient) as soon as the gradient by wrt[i] is complete: operators added later neither read wrt[i] nor
+/// add to its gradient. `done` may add operators itself. It is not called if no path leads from wrt[i] to a root.
 ///
-/// Fails, after an error on the operator, where a path leads through one that
-/// has no gradient. Integer values end paths, as what follows from them does
-/// not change with small changes. `wrt` are of one block, as are the operators
-/// between them and the roots, and hold floats.
+/// Emits an error and fails if a path leads through an operator without a gradient. Integer values end paths, because
+/// small changes of `wrt` do not change them. The values of `wrt` hold floats. They, the roots and the operators
+/// between them are in one block.
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> roots,
                                    llvm::ArrayRef<mlir::Value> seeds, llvm::ArrayRef<mlir::Value> wrt,
                                    llvm::function_ref<void(size_t, mlir::Value)> done);

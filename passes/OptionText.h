@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A textual pipeline has no form for every text: quotes, braces and spaces end or nest
-// options, and spaces at the ends of a value vanish. Options of Sluice's passes therefore
-// read text percent-encoded, as in URLs: `plan=my%20plan.json` names the file
-// 'my plan.json'. A '%' that two hexadecimal digits do not follow stands for itself.
+// A textual pipeline cannot express every text: quotes, braces and spaces end or nest options, and spaces at the ends
+// of a value are lost. Options of Sluice's passes therefore read text percent-encoded, as in URLs:
+// `plan=my%20plan.json` names the file 'my plan.json'. A '%' that two hexadecimal digits do not follow stands for
+// itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_OPTIONTEXT_H
@@ -20,7 +20,7 @@
 
 namespace sluice {
 
-/// The text as it stands in a textual pipeline: decodeOption gives it back, whatever bytes it has.
+/// Encodes text of any bytes for a textual pipeline; decodeOption returns the text.
 inline std::string encodeOption(llvm::StringRef text) {
   std::string encoded;
   for (char c : text) {
@@ -54,7 +54,7 @@ struct OptionText : std::string {
   OptionText(llvm::StringRef text) : std::string(text) {}
 };
 
-/// For printed pipelines.
+/// Prints the encoded text, for printed pipelines.
 inline llvm::raw_ostream &operator<<(llvm::raw_ostream &out, const OptionText &text) {
   return out << encodeOption(text);
 }

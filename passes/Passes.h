@@ -20,7 +20,8 @@ struct Profile;
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
-/// As dataflow-ask-libraries, for a profile that is in memory and outlives the pass: what the pass reads from its file.
+/// The pass dataflow-ask-libraries with a profile in memory, in the place of one that it reads from a file. The profile
+/// must outlive the pass.
 std::unique_ptr<mlir::Pass> createAskLibrariesPass(const AskLibrariesPassOptions &options, const Profile *profile);
 
 } // namespace sluice

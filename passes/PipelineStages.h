@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Which stage of a pipeline runs each operator of a training step, and in which of its passes. The step is one that
-// dataflow-train makes to exchange gradients: it keeps the gradients as states, and begins with the update by them.
+// Decides which stage of a pipeline runs each operator of a training step, and in which pass. The step must be made by
+// dataflow-train to exchange gradients: it keeps the gradients as states, and begins with the update by them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_PIPELINESTAGES_H

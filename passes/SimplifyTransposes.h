@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Rewrites that leave transposes of a concat's operands and result out, for dataflow-simplify.
+/// Adds the patterns of dataflow-simplify that remove transposes of a concat's operands and result.
 void addTransposePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace sluice

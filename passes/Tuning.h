@@ -25,26 +25,27 @@ struct ApplyTuningPassOptions;
 /// The kernels of a function, each once, in the order of their first operators.
 std::vector<TunableKernel> tunableKernels(mlir::func::FuncOp function, const emit::VectorTarget &target);
 
-/// Sets the algorithm that the compiler chooses for a convolution; nothing: direct.
+/// Sets the algorithm that the compiler chooses for a convolution; nothing means direct convolution.
 void setChosenAlgorithm(TunableKernel &kernel, std::optional<dataflow::ConvAlgorithm> algorithm);
 
-/// The tunings to measure first: the compiler's own, which is empty, each algorithm that there is, and for direct sums
-/// the highest tile of each width, and one that cuts the rows evenly, for Winograd's small and large blocks. These are
-/// several slower steps away from each other.
+/// The tunings to measure first: the compiler's own, which is empty, and each algorithm that the kernel allows. Direct
+/// sums add the highest tile of each width and one that cuts the rows evenly. Winograd's algorithm adds small and large
+/// blocks. From one of these to another, each path of single steps leads through slower tunings.
 std::vector<KernelTuning> tuningStarts(const TunableKernel &kernel, const emit::VectorTarget &target);
 
-/// The tunings that differ from one by a step in one field: another register tile, or a block of half or twice the
-/// size. Tiles have room in the registers. A field with the value that the compiler chooses is 0.
+/// The tunings that differ from `from` by a step in one field: another register tile, or a block of half or twice the
+/// size. All tiles fit into the registers. A field that has the compiler's choice is 0.
 std::vector<KernelTuning> tuningNeighbours(const TunableKernel &kernel, const KernelTuning &from,
                                            const emit::VectorTarget &target);
 
-/// Those with chunks of half or twice the time, or a single chunk. One thread does not tell them apart.
+/// The tunings that differ from `from` in the time of a chunk: half or twice as much, or a single chunk. Measurements
+/// with one thread do not tell them apart.
 std::vector<KernelTuning> chunkNeighbours(const KernelTuning &from);
 
 /// Every tuning that the steps of tuningNeighbours reach from the starts. The first is the compiler's own.
 std::vector<KernelTuning> tuningGrid(const TunableKernel &kernel, const emit::VectorTarget &target);
 
-/// As dataflow-apply-tuning, for a tuning that is in memory and outlives the pass.
+/// The pass dataflow-apply-tuning with a tuning in memory, which must outlive the pass.
 std::unique_ptr<mlir::Pass> createApplyTuningPass(const ApplyTuningPassOptions &options, const Tuning *tuning);
 
 } // namespace sluice

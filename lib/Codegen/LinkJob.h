@@ -14,18 +14,18 @@
 
 namespace sluice {
 
-/// LLVM's linker, or GNU's for the host's architecture.
+/// Finds LLVM's linker, or GNU's if the target has the host's architecture.
 Expected<std::string> findLinker(const TargetSpec &target);
 
-/// A program by its path, from LLVM's folder or PATH; empty if there is none.
+/// The path of a program in LLVM's folder or in PATH; empty if neither has it.
 std::string findTool(const char *name);
 
-/// A directory of a linker's files, which goes away with what is in it.
+/// A temporary directory for a linker's files. It is removed with its contents when this object is destroyed.
 class LinkJob {
 public:
   static Expected<LinkJob> create();
   std::string file(const std::string &name) const { return folder.file(name); }
-  /// Writes objects into the directory; their paths.
+  /// Writes objects into the directory, and returns their paths.
   Expected<std::vector<std::string>> writeObjects(std::span<const std::string> objects) const;
   /// Runs a tool. Fails with the first of the tool's own messages.
   Status run(const std::string &tool, const std::vector<std::string> &arguments) const;

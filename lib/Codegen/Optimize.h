@@ -18,8 +18,8 @@ class TargetMachine;
 
 namespace sluice {
 
-/// LLVM's own pipeline for a module of the machine's triple and data layout,
-/// then an object's bytes or an assembler's text. `optLevel`: 0 to 3.
+/// Runs LLVM's own pipeline on a module of the machine's triple and data layout, and returns the bytes of an object or
+/// the text of an assembler. `optLevel`: 0 to 3.
 Expected<std::string> optimizeAndEmit(llvm::Module &module, llvm::TargetMachine &machine, int optLevel,
                                       llvm::CodeGenFileType kind);
 

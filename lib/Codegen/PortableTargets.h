@@ -11,11 +11,12 @@
 
 namespace sluice {
 
-/// A CPU that is named by its architecture and features: "aarch64", "aarch64+dotprod+i8mm" or "riscv64+v", without
-/// "cpu:". Empty if `name` begins with no such architecture. Fails on an unknown feature and lists the known ones.
+/// Reads the name of a CPU that consists of its architecture and features: "aarch64", "aarch64+dotprod+i8mm" or
+/// "riscv64+v", without "cpu:". Returns nothing if `name` begins with no such architecture. Fails on an unknown feature
+/// and lists the known ones.
 Expected<std::optional<TargetSpec>> resolvePortableCpu(std::string_view name);
 
-/// "cpu:aarch64, cpu:riscv64", for diagnostics.
+/// The names for diagnostics: "cpu:aarch64, cpu:riscv64".
 std::string portableCpuNames();
 
 } // namespace sluice

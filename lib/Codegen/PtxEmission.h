@@ -15,19 +15,17 @@
 
 namespace sluice {
 
-/// An i32 constant of the module to be compiled, where it is declared: the
-/// architecture's number.
+/// If the module to be compiled declares an i32 constant of this name, emitPtx gives it the number of the architecture.
 inline constexpr const char *kArchitectureGlobal = "sluice.architecture";
 
-/// A function that is launched.
+/// A function of the module that the runtime launches.
 struct GridFunction {
   std::string name;
-  std::string op; ///< The operator it is of.
+  std::string op; ///< The operator whose kernel launches it.
 };
 
 /// Compiles a module wholly in the LLVM and NVVM dialects to PTX for each architecture.
-/// Equal modules give equal text. Fails naming the operator whose function calls
-/// what no GPU has.
+/// Equal modules give equal text. Fails and names the operator if its function calls a function that GPUs do not have.
 Expected<std::vector<DeviceCode>> emitPtx(mlir::gpu::GPUModuleOp module, std::span<const GridFunction> grids,
                                           std::span<const unsigned> architectures);
 

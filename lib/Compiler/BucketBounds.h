@@ -9,18 +9,19 @@
 
 namespace sluice {
 
-/// The bounds of all buckets but that of the upper bounds, in lexicographic order: all combinations of what `--dim` and
-/// `--buckets` say of each dimension. Where bounds are to be chosen, `planned` gets the table that they are chosen by;
-/// its problem and result are those of the upper bounds. Fails on options that the program cannot follow.
+/// The bounds of all buckets except the one of the upper bounds, in lexicographic order: all combinations of the sizes
+/// that `--dim` and `--buckets` give for each dimension. If the options leave sizes to the compiler, the table that
+/// decides them is put into `planned`, whose problem and result must be those of the upper bounds. Fails on options
+/// that do not fit the program.
 Expected<std::vector<std::vector<int64_t>>> bucketBounds(Planned &planned, const CompilerOptions &options);
 
-/// The program at some bounds. Fails as graphAt does.
+/// The program at the values `bounds` of its symbols. Fails like graphAt().
 Expected<std::shared_ptr<const Bucket>> bucketAt(const Fused &fused, const std::vector<int64_t> &bounds);
 
-/// The search of a bucket's plan, within the limits of `planned`.
+/// The search problem of a bucket's plan, with the limits of `planned`.
 SearchProblem problemOf(const Planned &planned, const Bucket &bucket);
 
-/// The search that the options ask for.
+/// The parameters of the search that the options ask for.
 SearchParams searchParams(const CompilerOptions &options);
 
 } // namespace sluice

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-/// Writes a module as DIRECTORY/NUMBER-PHASE.mlir, large weights left out; after
-/// Codegen also the PTX of each architecture. Does nothing where the directory is empty.
+/// Writes a module as DIRECTORY/NUMBER-PHASE.mlir, without the data of large weights. After Codegen, also writes the
+/// PTX of each architecture. Does nothing if `directory` is empty.
 Status dumpPhase(mlir::ModuleOp module, Phase phase, const std::string &directory);
 
 } // namespace sluice

@@ -13,11 +13,11 @@
 
 namespace sluice {
 
-/// Adds the measured disk to a machine whose processors alone compute, where the options limit the host's memory.
+/// Adds the measured disk to a machine in which only processors compute, if the options limit the host's memory.
 Status attachDiskFor(Machine &machine, const std::string &modelPath, const CompilerOptions &options);
 
-/// Applies the options of memory. Of the host's memory, where it streams from a file, the process that runs the model
-/// holds some itself, which a number of bytes includes. Fails where that leaves less than the model's least.
+/// Applies the options that limit memory. If the host's memory streams from a file, a limit in bytes includes
+/// `processBytes`, which the process that runs the model occupies itself. Fails if less than the model's least is left.
 Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limits, int64_t processBytes);
 
 } // namespace sluice

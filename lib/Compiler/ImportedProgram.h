@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Phases change a program beyond recognition. A copy stays as it was imported,
-// learns what was decided about each of its operators, and is what `sluice
-// export` shows: at once, or from a file in the artifact's directory. That file
-// has no weights; it says which model it was and what that model's data hashes
-// to, so that they can be taken from there.
+// Phases change a program beyond recognition. Therefore a copy is kept in its imported form and gets the decisions
+// about each of its operators. `sluice export` shows the copy, from memory or from a file in the artifact's directory.
+// That file has no weights. It names the model and the hash of the model's data, so that the weights can be read from
+// the model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_COMPILER_IMPORTEDPROGRAM_H
@@ -34,15 +33,15 @@ inline constexpr const char *kProgramFileName = "program.mlirbc";
 class ImportedProgram {
 public:
   ImportedProgram() = default;
-  /// Copies a program, and marks the operators of `module` by their locations.
+  /// Copies a program, and marks each operator of `module` with a number in its location.
   explicit ImportedProgram(mlir::ModuleOp module);
 
   mlir::ModuleOp module() { return *copy; }
 
-  /// Makes a plan's decisions attributes of the operators that became part of its: `dataflow.device`, `.kernel` (the
-  /// planned operator), `.order`, `.time`, `.memory` (per result), `.swapped_in`, `.swapped_out`; times are simulated.
-  /// Inputs and weights get `.memory`, and the module what holds for the whole step. `planned`:
-  /// per operator of `graph`, what became of the marked module.
+  /// Writes a plan's decisions to the copy, as attributes of the operators that became part of a planned operator:
+  /// `dataflow.device`, `.kernel` (the planned operator), `.order`, `.time`, `.memory` (per result), `.swapped_in`,
+  /// `.swapped_out`; times are simulated. Inputs and weights get `.memory`, and the module gets the facts of the whole
+  /// step. `planned`: per operator of `graph`, its operation in what became of the marked module.
   void decide(llvm::ArrayRef<mlir::Operation *> planned, const Graph &graph, const Machine &machine,
               const CostTable &costs, const Plan &plan);
 
@@ -54,17 +53,17 @@ private:
   std::vector<mlir::Operation *> operators; ///< By mark.
 };
 
-/// Marks an operator, by its location, with a number that collectMarks finds behind what
-/// becomes of it.
+/// Marks an operator with a number in its location. collectMarks finds the number in the locations of all operators
+/// that replace this one.
 void markOperator(mlir::Operation *op, mlir::Location location, size_t mark);
-/// The marks behind a location.
+/// Collects the marks in a location.
 void collectMarks(mlir::Location location, std::set<size_t> &marks);
 
 /// A program that write() wrote.
 struct ProgramFile {
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< Weights left out.
-  std::string model;                        ///< Path of the model it was imported from.
-  std::string digest;                       ///< Of the program and its weights.
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< Without the data of weights.
+  std::string model;                        ///< The path of the model that the program was imported from.
+  std::string digest;                       ///< The hash of the program and its weights.
 };
 Expected<ProgramFile> readProgramFile(mlir::MLIRContext &context, const std::string &directory);
 
@@ -73,13 +72,13 @@ struct DigestSource {
   std::string program; ///< As bytecode.
   std::vector<std::span<const std::byte>> weights;
 };
-/// Fails if the data of a weight is missing. The weights are views of the module's data.
+/// Fails if the data of a weight is missing. The weights point into the module's data.
 Expected<DigestSource> digestSource(mlir::ModuleOp module);
-/// Its hash. Weights are read once, their pages are released, and no IR is used, so that another thread can work on it
-/// meanwhile.
+/// The hash of a source. Reads the weights once and releases their pages. Uses no IR, so another thread may change the
+/// module meanwhile.
 std::string digestOf(const DigestSource &source);
 
-/// Both in one.
+/// Does both.
 Expected<std::string> digestProgram(mlir::ModuleOp module);
 
 } // namespace sluice

@@ -12,10 +12,9 @@
 
 namespace sluice {
 
-/// A module of one function of dataflow operators on tensors of static shape, as
-/// import makes them: arguments and results have names (those without get
-/// "inputN" and "outputN"), each once; a result that updates names a state of its
-/// type. Fails with the parser's or verifier's words, or naming what is amiss.
+/// Reads a module that has one function of dataflow operators on tensors of static shape, in the form that the import
+/// makes. Arguments and results without names get "inputN" and "outputN"; names must be unique. A result that updates a
+/// state must name a state of its type. Fails with the message of the parser or the verifier, or names what is wrong.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readModuleFile(mlir::MLIRContext &context, const std::string &path);
 
 } // namespace sluice

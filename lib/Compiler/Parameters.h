@@ -10,17 +10,14 @@
 
 namespace sluice {
 
-/// Fails naming the node where an expression takes more memory than the process may
-/// have, or all together more work than a model with as little data deserves.
-/// Evaluates nothing.
+/// Fails and names the node if an expression takes more memory than the process may have, or if all expressions
+/// together take far more work than the model's data accounts for. Evaluates nothing.
 Status checkEvaluationBudget(const ParameterLayout &layout);
 
-/// Evaluates constant expressions one by one and appends them to the file, in
-/// order, where the layout has them. No more than one expression's own
-/// intermediates are in memory at a time, and of the model's files only the pages
-/// that this expression reads; with several threads the next small expression is
-/// evaluated while one is written. Fails naming the node where data is missing or
-/// an operator refuses its operands. The file does not depend on `threads`.
+/// Evaluates constant expressions one by one and appends them to the file, in order, at the offsets of the layout. Only
+/// the intermediates of one expression, and the pages of the model's files that it reads, are in memory at a time. With
+/// several threads, the next small expression is evaluated while one is written. Fails and names the node if data is
+/// missing or an operator refuses its operands. The file does not depend on `threads`.
 Status writeParameters(const ParameterLayout &layout, ParameterFileWriter &writer, int threads);
 
 } // namespace sluice

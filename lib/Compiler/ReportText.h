@@ -13,10 +13,10 @@
 
 namespace sluice {
 
-/// Text as it reads in an element or an attribute, of HTML and of SVG.
+/// Escapes text for an element or an attribute of HTML or SVG.
 std::string escapeHtml(std::string_view text);
 
-/// "accel0 in", of a stream's row.
+/// The label of a stream's row, such as "accel0 in".
 std::string streamLabel(const Machine &machine, const Stream &stream);
 
 /// The bytes that the height of a drawn memory stands for, at least 1: its limit or its peak. A limit far above the

@@ -17,8 +17,7 @@ struct SplitProgram {
   PartitionSolution solution;
 };
 
-/// Decides how a function's program is split over so many of the machine's devices. The
-/// function stays as it is.
+/// Decides how a function's program is split over `devices` of the machine's devices. Does not change the function.
 Expected<SplitProgram> splitProgram(mlir::func::FuncOp function, std::string_view name, const Machine &machine,
                                     int64_t devices, const PartitionParams &params);
 

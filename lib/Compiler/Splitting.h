@@ -9,16 +9,15 @@
 
 namespace sluice {
 
-/// Plans the program whole, then with the operators that dominate split, tried out with
-/// quick plans; and, where those gain, fully. Puts the splits that gain enough, and the
-/// plan made with them, into `program`.
+/// Plans the program without splits. Then tries splits of the operators that dominate, with quick plans, and plans
+/// fully with those that gain. Puts the splits that gain enough, and the plan made with them, into `program`.
 Status chooseSplits(Partitioned &program, const CompilerOptions &options);
 
-/// Splits the program's operators by `program.splits`, and those that are marked in the IR.
+/// Splits the operators in `program.splits`, and those that are marked in the IR.
 Status applySplits(Partitioned &program);
 
-/// Fails where the machine has a single compute device, or the program has ranks: what the
-/// option asks for needs several devices for one program.
+/// Fails if the machine has a single compute device, or if the program has ranks, because `option` needs several
+/// devices for one program.
 Status requireDevices(const Stage &program, const Machine &machine, std::string_view option);
 
 } // namespace sluice

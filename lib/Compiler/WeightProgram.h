@@ -13,16 +13,16 @@
 
 namespace sluice {
 
-/// A function from small constants, which are its arguments, to weights.
+/// A function that computes weights from small constants, which are its arguments.
 struct WeightModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<std::vector<char>> arguments;
-  std::vector<size_t> weights; ///< Per result, which of the values it is.
+  std::vector<size_t> weights; ///< Per result: the index of its weight among the values.
 };
 
-/// Of the values, constant expressions all in one function, those that are large
-/// and follow from little: a sixteenth of their bytes at most. Absent where those
-/// are less than 1 MiB together.
+/// Builds the function for those of the values that have at least 64 KiB and follow from constants of at most a
+/// sixteenth of their bytes. All values are constant expressions of one function. Returns nothing if the chosen values
+/// have less than 1 MiB together.
 std::optional<WeightModule> buildWeightModule(llvm::ArrayRef<mlir::Value> values);
 
 } // namespace sluice

@@ -27,12 +27,12 @@ protected:
   int64_t length;
 };
 
-/// Zeroed host memory between two inaccessible pages: a kernel that runs past
-/// the end stops there. The base is a multiple of 64; the end touches the guard
-/// (where `bytes` is a multiple of 64; else within 63 bytes of it).
+/// Allocates zeroed host memory between two inaccessible pages, at which a kernel that runs past an end of the arena
+/// stops. The base is a multiple of 64 bytes. The end lies at the second page if `bytes` is a multiple of 64, else at
+/// most 63 bytes before it.
 Result<std::unique_ptr<Arena>> allocateHostArena(int64_t bytes, const char *memoryName);
-/// The same in a file without a name in `directory`, its blocks taken at once: the
-/// system may write it out and take the memory back.
+/// Allocates the same, mapped from a file without a name in `directory`, whose blocks are reserved at once. The system
+/// may write pages to the file and take their memory back.
 Result<std::unique_ptr<Arena>> allocateFileArena(int64_t bytes, const char *memoryName, const char *directory);
 
 } // namespace sluice::runtime

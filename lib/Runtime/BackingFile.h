@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What a plan keeps in a file is read and written by the runtime's own calls, never by
-// page faults, and past the page cache where the file system allows direct I/O: what a
-// model holds is then its arenas. Elsewhere the pages are given back as soon as they
-// were copied.
+// The runtime reads and writes the tensors that a plan keeps in a file by calls, never by page faults. If the file
+// system allows direct I/O, the data bypasses the page cache, and the arenas are all the memory that a model occupies.
+// Otherwise pages of the cache are released as soon as they are copied.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BACKINGFILE_H
@@ -22,27 +21,29 @@
 
 namespace sluice::runtime {
 
-/// Addresses, offsets and lengths of direct I/O are multiples of it.
+/// Addresses, offsets and lengths of direct I/O are multiples of this number of bytes.
 inline constexpr int64_t kBlockBytes = 4096;
 
 class BackingFile {
 public:
-  /// An existing file, to be read. Remembers its size and when it changed.
+  /// Opens an existing file for reading, and remembers its size and the time of its last change.
   static Result<std::unique_ptr<BackingFile>> open(const std::string &path);
-  /// A file of `bytes`, all blocks of which are taken now, in `directory`. It has no name, and is gone with this object
-  /// or the process. `memoryName` is for errors.
+  /// Creates a file of `bytes` bytes in `directory` and reserves all its blocks. The file has no name, and disappears
+  /// with this object or the process. `memoryName` is for errors.
   static Result<std::unique_ptr<BackingFile>> create(const std::string &directory, int64_t bytes,
                                                      const char *memoryName);
   ~BackingFile();
   BackingFile(const BackingFile &) = delete;
   BackingFile &operator=(const BackingFile &) = delete;
 
-  /// Copies `bytes` at `offset` of the file to memory. Direct where address and offset are multiples of kBlockBytes: up
-  /// to the end of the last block of `room` bytes may then be written. Any thread; several at once.
+  /// Copies `bytes` bytes at `offset` of the file to memory. I/O is direct if the address and the offset are multiples
+  /// of kBlockBytes; then the rest of the last block may be written too, within the `room` bytes of the memory. Several
+  /// threads may call at once.
   Status read(void *to, int64_t room, int64_t offset, int64_t bytes) const;
-  /// The reverse, of a created file. `room`: how many bytes may be read from the address and written at the offset.
+  /// Copies from memory to a file of create(). `room`: how many bytes may be read at the address and written at the
+  /// offset.
   Status write(const void *from, int64_t room, int64_t offset, int64_t bytes);
-  /// Fails where an opened file is not what it was when it was opened.
+  /// Fails if the file of open() has changed since then.
   Status checkUnchanged() const;
 
   const std::string &path() const { return name; }
@@ -62,7 +63,8 @@ private:
     void operator()(char *memory) const;
   };
   using Buffer = std::unique_ptr<char, Free>;
-  /// Buffers of kBufferBytes, for what has no address or offset for direct I/O: as many as are in use at once.
+  /// Returns a buffer of kBufferBytes, for data whose address or offset does not allow direct I/O. There are as many
+  /// buffers as are in use at once.
   Result<Buffer> takeBuffer() const;
   void giveBack(Buffer buffer) const;
 

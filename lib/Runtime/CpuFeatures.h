@@ -12,10 +12,9 @@
 namespace sluice::runtime {
 
 /// Checks a compiled model's `cpu_features`: comma-separated LLVM feature names,
-/// each "+name" one that must be there ("-name" asks nothing), and levels
-/// ("x86-64-v3"). Fails naming the first that this CPU, or its operating system,
-/// lacks, or that is not known here. SLUICE_CPU_FEATURES lists features that a CPU has
-/// though its operating system, or an emulator, does not report them: "+v,+zvl256b".
+/// of which "+name" is required and "-name" is ignored, and levels ("x86-64-v3"). Fails and names the first one that is
+/// unknown, or that this CPU or its operating system lacks. SLUICE_CPU_FEATURES lists features that a CPU has though
+/// its operating system, or an emulator, does not report them: "+v,+zvl256b".
 Status checkCpuFeatures(std::string_view features);
 
 } // namespace sluice::runtime

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What checkCpuFeatures asks of the architecture that the Runtime is compiled
-// for. Each architecture has a source file that defines these functions.
+// checkCpuFeatures calls these functions, which depend on the architecture that the runtime is compiled for. Each
+// architecture has a source file that defines them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CPUPRESENCE_H
@@ -16,7 +16,7 @@
 
 namespace sluice::runtime {
 
-/// A name for features that belong together, each without those of the levels before it.
+/// A name for a set of features: those of the levels before it, and these.
 struct CpuLevel {
   std::string_view name, features;
 };
@@ -29,14 +29,14 @@ struct CpuDescription {
 const CpuDescription &thisCpu();
 
 enum class Presence : uint8_t {
-  Unknown, ///< The name is none that this file can check.
+  Unknown, ///< This file cannot check a feature of this name.
   Absent,  ///< The CPU, or its operating system, lacks the feature.
   Present,
 };
-/// Of a feature by LLVM's name.
+/// Whether the CPU has a feature, given by LLVM's name.
 Presence presenceOf(std::string_view name);
 
-/// Of the feature of `features` that has the name, as `isPresent` says.
+/// The presence, by `isPresent`, of the feature of that name among `features`; Unknown if there is none.
 template <typename Feature, typename IsPresent>
 Presence presenceAmong(std::span<const Feature> features, std::string_view name, IsPresent isPresent) {
   for (const Feature &feature : features)

@@ -25,72 +25,69 @@ namespace sluice::runtime {
 class Ranks;
 struct Command;
 
-/// One program's commands on one device, kept to run again and again as one. Goes
-/// before its device.
+/// The commands of one program on one device, recorded to run again and again as a unit. Must be destroyed before its
+/// device.
 class Recording {
 public:
   virtual ~Recording() = default;
-  /// `bytes` of host memory that commands may copy from and to, which lives as long
-  /// as this.
+  /// Allocates `bytes` bytes of host memory that commands may copy from and to. It lives as long as this object.
   virtual Result<char *> allocateHost(int64_t bytes) = 0;
-  /// Lets commands copy from and to that host memory, which outlives this.
+  /// Allows commands to copy from and to host memory of the caller, which must outlive this object.
   virtual Status pin(char *memory, int64_t bytes) = 0;
-  /// The next launch or copy, in issue order, behind commands `waits` of other
-  /// streams; nothing runs. A host address is one of the two above.
+  /// Records the next launch or copy, in issue order, without running it. It runs after the commands `waits` of other
+  /// streams. Its host addresses must be of allocateHost() or pin().
   virtual Status add(const Command &command, const uint32_t *waits, uint32_t numWaits) = 0;
-  /// All are there.
+  /// Completes the recording after its last command.
   virtual Status finish() = 0;
-  /// Runs them all, to completion.
+  /// Runs all commands, and returns when they are complete.
   virtual Status run() = 0;
 };
 
 class Device {
 public:
   virtual ~Device() = default;
-  /// Prepares a grid that kernels may launch here: fails where this device cannot
-  /// run it. What is not loaded is when it is first launched.
+  /// Prepares a grid that kernels may launch here. Fails if this device cannot run it. A grid that was not loaded is
+  /// loaded at its first launch.
   virtual Status load(const sluice_grid &) { return {}; }
-  /// An arena in this device's memory.
+  /// Allocates an arena in this device's memory.
   virtual Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) = 0;
-  /// Runs a kernel whose arguments are in this device's memory; returns what it
-  /// returned.
+  /// Runs a kernel whose arguments are in this device's memory, and returns its status, which is 0 if it succeeded.
   virtual int32_t launch(sluice_kernel_fn kernel, void **args) = 0;
-  /// Copies between this device's memory and the host's, or within it. Returns
-  /// 0, or a failure's number.
+  /// Copies between this device's memory and the host's, or within it. Returns 0, or the number of an error.
   virtual int32_t copy(void *destination, const void *source, int64_t bytes) = 0;
-  /// What this thread's last launch or copy said that failed; empty: its number only.
+  /// The message of this thread's last launch or copy that failed; empty if only its number is known.
   virtual std::string failureText() const { return {}; }
-  /// No command is under way: what kernels made for the last step alone goes.
-  /// `isTraced`: lastSpan() will be asked for.
+  /// Call it while no command is under way: data that kernels made for the last step only is freed. `isTraced`:
+  /// lastSpan() will be called.
   virtual void beginStep(bool isTraced) = 0;
-  /// The step has run: what it gave to others may still be under way.
+  /// Call it after a step's last command. Returns once the bytes that the step sent to other ranks have arrived.
   virtual Status endStep() { return {}; }
   struct Span {
-    int64_t startNs, endNs; ///< As nowNs() counts.
+    int64_t startNs, endNs; ///< Nanoseconds of nowNs().
   };
-  /// When this thread's last launch or copy ran, in a traced step, by the device's
-  /// own clock; none where that is the host's.
+  /// In a traced step: when this thread's last launch or copy ran, by the device's own clock. Nothing if the device has
+  /// no clock but the host's.
   virtual std::optional<Span> lastSpan() { return std::nullopt; }
-  /// No command is under way, and one step has run. Fails saying why it cannot.
+  /// Begins a recording. Call it while no command is under way, after at least one step. The failure says why the
+  /// device cannot record.
   virtual Result<std::unique_ptr<Recording>> record(uint32_t numStreams) {
     return failure("a device of the model cannot record steps");
   }
-  /// How ranks exchange this device's memory; null where nothing was or needs be said.
+  /// A line about how ranks exchange data in this device's memory; null if there was no exchange or nothing to report.
   virtual const char *exchangesBy() const { return nullptr; }
-  /// What did not go as fast as it might, and why: a line, or empty. Between steps.
+  /// Lines that say what ran slower than possible, and why; empty if nothing did. Call it between steps.
   virtual std::string notes() const { return {}; }
   /// Gives kernels the byte that stops them once it is not 0. The byte outlives the device.
   virtual void stopBy(const volatile unsigned char *stop) {}
   /// Gives kernels the values of the model's symbols, which change between steps. The array outlives the device.
   virtual void useSymbols(const int64_t *symbols) {}
-  /// Launches take so many times as long from now on; false where a device cannot.
+  /// Makes launches take `factor` times as long from now on. Returns false if the device cannot.
   virtual bool slow(double factor) { return false; }
 };
 
-/// `threads`: the caller's wish for every device, or 0 for the device's own.
-/// `ordinal`: how many devices of its kind come before it, `first`: how many other
-/// ranks of this host take. Kernels reach other ranks through `ranks`, which outlives
-/// the device.
+/// `threads`: the number of threads that the caller wants for each device, or 0 for the device's default. `ordinal`:
+/// how many devices of this kind come before it. `first`: how many of the host's devices other ranks use. Kernels reach
+/// other ranks through `ranks`, which outlives the device.
 Result<std::unique_ptr<Device>> createDevice(const sluice_device_desc &desc, uint32_t threads, int ordinal, int first,
                                              Ranks &ranks);
 
@@ -104,11 +101,11 @@ public:
     return (desc.memory_a == a && desc.memory_b == b) || (desc.memory_a == b && desc.memory_b == a);
   }
   bool isThrottled() const { return desc.throttle != 0; }
-  /// Runs the copy on `device`, from `sourceMemory`. Any thread.
+  /// Runs the copy on `device`, from `sourceMemory`. Any thread may call it.
   int32_t copy(Device &device, uint32_t sourceMemory, void *destination, const void *source, int64_t bytes);
   /// Moves `bytes` from `sourceMemory` by move(done, piece), piece by piece, as slowly as a throttled link does;
-  /// returns what `move` returned, which is 0 unless it failed. Pieces, but the last, are multiples of 4096 bytes. Any
-  /// thread.
+  /// returns what `move` returned, which is 0 unless it failed. All pieces but the last are multiples of 4096 bytes.
+  /// Any thread may call it.
   int32_t pace(uint32_t sourceMemory, int64_t bytes, const std::function<int32_t(int64_t, int64_t)> &move);
 
 private:
@@ -116,7 +113,7 @@ private:
 
   sluice_link_desc desc;
   std::mutex mutex;
-  int active[2] = {0, 0}; ///< Copies under way from memory_a, from memory_b.
+  int active[2] = {0, 0}; ///< Copies under way: from memory_a, and from memory_b.
 };
 
 } // namespace sluice::runtime

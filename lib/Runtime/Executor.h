@@ -60,8 +60,8 @@ private:
   size_t block = 0, used = 0;
 };
 
-/// Where the model's parameters are: in memory that outlives the executor, and, where `path` is not empty, in a file,
-/// from which a model that streams reads them.
+/// Where the model's parameters are: in memory that outlives the executor. If `path` is not empty, they are also in
+/// that file, from which a model that streams its parameters reads them.
 struct ParameterSource {
   const void *memory = nullptr;
   std::string path;
@@ -85,15 +85,15 @@ public:
   Status writeState(uint32_t index, const void *data);
   const std::vector<sluice_tensor_desc> &states() const { return tables.states; }
   Status slowDevice(uint32_t index, double factor);
-  /// As sluice_reset, between steps.
+  /// Does what sluice_reset does. To be called between steps.
   Status reset();
-  /// As sluice_set_length, between steps.
+  /// Does what sluice_set_length does. To be called between steps.
   Status setLength(size_t symbol, int64_t length) { return current.setLength(symbol, length); }
-  /// As sluice_set_shapes, between steps.
+  /// Does what sluice_set_shapes does. To be called between steps.
   Status setShapes(const int64_t *const *given) { return current.set(given); }
   const Shapes &shapes() const { return current; }
-  /// The extent of an input that is a symbol, from the next step on. Fails where it is out of its range, and where a
-  /// state is full.
+  /// Sets the value of a symbol that is an extent of an input, from the next step on. Fails if the value is out of the
+  /// symbol's range, or if a state is full.
   Status setSymbol(size_t symbol, int64_t value) { return current.setSymbol(symbol, value); }
   const Model &described() const { return tables; }
   void stats(sluice_stats &out) const;
@@ -110,18 +110,18 @@ private:
   Status openFiles(const std::string &parameterPath);
   Status openExperts();
   Status copyInitialStates();
-  /// A state that the program in use keeps in the memory of a device: there is its value between steps. Its home is up
-  /// to date only while it is copied.
+  /// A state that the program in use keeps in the memory of a device between steps. Its home in the state store is up
+  /// to date only right after copyKept(ToHome).
   struct KeptState {
     char *home, *kept;
     int64_t bytes;
     Device *device;
   };
   enum class KeptCopy { ToHome, FromHome };
-  /// Copies all kept states, or the one with that home.
+  /// Copies all kept states, or only the one at `home`.
   Status copyKept(KeptCopy direction, const char *home = nullptr) const;
   char *homeOf(uint32_t index) const { return state->base() + tables.source->state_offsets[index]; }
-  /// A step as it is planned for all values of the symbols up to some bounds.
+  /// The code of a step, planned for all values of the symbols up to `bounds`.
   struct Program {
     int32_t (*init)(const sluice_api *, sluice_context *);
     int32_t (*step)(const sluice_api *, sluice_context *);
@@ -170,11 +170,11 @@ private:
     uint32_t numWaits;
   };
   int32_t launch(const LaunchCall &call);
-  /// Of the launch of an operator that is an expert: null of others, and where all parameters are in memory.
+  /// What the launch of an expert's operator needs; null for other operators, and if all parameters are in memory.
   Result<const ExpertLaunch *> expertLaunch(const LaunchCall &call);
   int32_t copy(const CopyCall &call);
   Status checkIssue(uint32_t command, uint32_t stream, const uint32_t *waits, uint32_t numWaits) const;
-  /// The bytes that slots of one segment lie in.
+  /// The memory that holds the slots of one segment.
   struct Space {
     char *base;
     int64_t bytes;
@@ -184,12 +184,12 @@ private:
   /// One end of a copy.
   struct CopyEnd {
     char *address = nullptr;     ///< Null in a file.
-    BackingFile *file = nullptr; ///< Null in memory, where parameters of a file may be too.
+    BackingFile *file = nullptr; ///< Null in memory. Parameters of a file may be in memory too.
   };
-  /// Nothing where the slot is not inside of what it lies in.
+  /// Returns nothing if the slot exceeds its arena, store, file or tensor.
   std::optional<CopyEnd> resolveEnd(const sluice_slot &slot);
   Status checkCopyPath(const CopyCall &call) const;
-  /// Nothing where the slot is not inside of what it lies in.
+  /// Returns nothing if the slot exceeds its arena, store or tensor.
   std::optional<char *> resolve(const sluice_slot &slot);
   std::string whyUnresolved(const sluice_slot &slot) const;
   int64_t heldBytes(const sluice_slot &slot) const;
@@ -200,24 +200,24 @@ private:
   int32_t guarded(uint32_t command, const Body &body);
 
   Model tables;
-  Shapes current; ///< Of inputs and outputs. Declared after the tables, which it uses.
+  Shapes current; ///< Shapes of inputs and outputs. Declared after the tables, which it uses.
   const sluice_options options;
   char *const parameters;
-  std::unique_ptr<BackingFile> parameterFile; ///< Of a model that reads it, opened by its path; else null.
+  std::unique_ptr<BackingFile> parameterFile; ///< Null unless the model reads parameters from a file.
   std::unique_ptr<Arena> state;
   Ranks ranks;
   std::vector<std::unique_ptr<Device>> devices; ///< Declared before the arenas, whose memory devices own.
   std::vector<std::unique_ptr<Arena>> arenas;   ///< Per memory, of the program in use; null for files.
   std::vector<std::unique_ptr<BackingFile>>
       files;                         ///< Per memory: its arena in a file; null where it is not one, or empty.
-  std::vector<Program> programs;     ///< The buckets', then that for the upper bounds.
-  const Program *inUse = nullptr;    ///< The one that has its arenas, and whose init has run.
-  std::vector<KeptState> keptStates; ///< Those that its init has loaded.
+  std::vector<Program> programs;     ///< The programs of the buckets, then that for the upper bounds.
+  const Program *inUse = nullptr;    ///< The program that has its arenas, and whose init has run.
+  std::vector<KeptState> keptStates; ///< The kept states of that program.
   std::vector<std::unique_ptr<Link>> links;
-  std::unique_ptr<ExpertPool> experts; ///< Null without experts, or where parameters are the application's.
-  std::vector<uint32_t> expertOf;      ///< Per operator: its number in the table of experts; UINT32_MAX: it is none.
+  std::unique_ptr<ExpertPool> experts; ///< Null without experts, or if the application holds the parameters in memory.
+  std::vector<uint32_t> expertOf; ///< Per operator: its number in the table of experts; UINT32_MAX if it is no expert.
   bool runsInline = false;
-  bool isApart = false; ///< A step of several ranks has failed: ranks may be at different commands.
+  bool isApart = false; ///< Whether a step of several ranks has failed: then ranks may be at different commands.
   sluice_context context;
   sluice_api api;
 
@@ -227,18 +227,19 @@ private:
   const void *const *inputs = nullptr;
   void *const *outputs = nullptr;
   uint32_t issued = 0;
-  std::vector<Event> events;     ///< Per issued command; empty where inline.
-  std::vector<Command *> queued; ///< Issued commands, where traced and queued.
+  std::vector<Event> events;     ///< Per issued command; empty if the step runs inline.
+  std::vector<Command *> queued; ///< Issued commands, if the step is traced and not inline.
   std::vector<void *> inlineArgs;
   int64_t startNs = 0;
   std::vector<sluice_command_time> times;
-  std::vector<sluice_device_time> deviceTimes; ///< Times on devices of the same commands.
+  std::vector<sluice_device_time> deviceTimes; ///< The same commands' times by the devices' clocks.
 
   // Recorded steps. Declared after the devices, which the recording uses.
   std::unique_ptr<Recording> recording;
-  std::optional<std::vector<int64_t>> recordedSymbols; ///< Their values in the recorded step; none: it is not complete.
-  std::optional<std::vector<int64_t>> lastSymbols;     ///< Their values in the last successful step.
-  bool isRecording = false;                            ///< Whether commands are kept for the recording instead of run.
+  /// The symbols' values in the recorded step; nothing until the recording is complete.
+  std::optional<std::vector<int64_t>> recordedSymbols;
+  std::optional<std::vector<int64_t>> lastSymbols; ///< The symbols' values in the last successful step.
+  bool isRecording = false;                        ///< Whether commands are kept for the recording instead of run.
   struct KeptCommand {
     Command command;
     const uint32_t *waits;
@@ -254,7 +255,7 @@ private:
   int64_t bytesRead = 0, bytesWritten = 0, initBytesRead = 0;
   std::vector<int64_t> peaks; ///< Per memory.
 
-  /// Null until first used. Declared last, because their threads use everything above.
+  /// Each is null until its first command. Declared last, because the streams' threads use everything above.
   std::vector<std::unique_ptr<Stream>> streams;
 };
 

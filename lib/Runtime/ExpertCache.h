@@ -28,7 +28,7 @@ public:
 
   struct Place {
     uint32_t slot;
-    bool isHit; ///< The expert was there. Otherwise the caller has to fill the slot.
+    bool isHit; ///< Whether the slot already held the expert. Otherwise the caller has to fill it.
   };
   /// Counts a use of an expert, and keeps it in its slot until release(). Returns nothing and counts no use if held
   /// experts occupy all slots. The expert must not be held. O(slots).

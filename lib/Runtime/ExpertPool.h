@@ -75,14 +75,14 @@ private:
   struct Expert {
     int64_t offset, bytes;
     uint32_t group, element;
-    // Since it was requested, until it is released.
+    // True from the expert's request until its release.
     bool isRequested = false;
-    // Since it was taken, until it is released.
+    // True from take() until the expert's release.
     bool isTaken = false;
-    // Since it was released, until the step ends.
+    // True from the expert's release until the step ends.
     bool isDone = false;
     uint32_t slot = 0, pendingReads = 0;
-    // A read failed. `error` is empty if the system gave no memory: there may be none for a text either.
+    // Whether a read failed. `error` is empty if the system had no memory, because there may be none for a text either.
     bool hasFailed = false;
     std::string error = {};
   };

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A step takes some tokens behind those of the steps before, which the model's states
-// hold, and gives logits of the next one. The prompt goes in as few steps as the model
-// allows, then each token in one.
+// A step takes the tokens that follow those of earlier steps, which the model's states hold, and computes logits of the
+// next token. The prompt is fed in as few steps as the model allows, and each later token in a step of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_GENERATOR_H
@@ -21,17 +20,17 @@ namespace sluice::runtime {
 
 class Generator {
 public:
-  /// Resets the executor's states. `executor` outlives this object, and so do the inputs. Fails where the model's
-  /// inputs or outputs do not say what is what: see sluice_generator_open.
+  /// Resets the executor's states. `executor` and the inputs outlive this object. Fails if the roles of the model's
+  /// inputs and outputs are unclear: see sluice_generator_open.
   static Result<Generator> create(Executor &executor, const void *const *inputs, const sluice_sampling *sampling);
 
-  /// The tokens come behind those before them.
+  /// Appends tokens to those fed before.
   Status feed(const int64_t *tokens, size_t count);
-  /// The next token, which is fed before the one after it is asked for.
+  /// Picks the next token, and first feeds the token that the last call returned.
   Result<int64_t> next();
 
 private:
-  /// What the generator gives to an input, or its caller.
+  /// What an input gets: data of the caller (Given), or data that the generator makes.
   enum class Role : uint8_t { Given, Tokens, Mask, Positions };
   /// The extent of a step's tokens: a number, or a symbol of the model.
   struct Sequence {
@@ -56,9 +55,9 @@ private:
   std::vector<std::vector<char>> results; ///< Per output.
   size_t tokenInput = 0, logits = 0;
   Sequence sequence;
-  std::optional<size_t> total;  ///< The symbol that is a mask's extent where no other symbols give it.
+  std::optional<size_t> total;  ///< The symbol that is a mask's extent, if no other symbols determine that extent.
   int64_t position = 0;         ///< Tokens fed so far.
-  std::optional<int64_t> unfed; ///< The last token that next() gave.
+  std::optional<int64_t> unfed; ///< The token that next() returned last, while it is not fed.
 };
 
 } // namespace sluice::runtime

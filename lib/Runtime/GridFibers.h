@@ -9,17 +9,16 @@
 
 namespace sluice::runtime {
 
-/// What runGrid returns where no CPU can run the grid, and where its threads
-/// wait for some that have ended or that wait elsewhere.
+/// Failures of runGrid. kGridWithoutCode: this CPU cannot run the grid. kGridStuck: threads wait for others that have
+/// ended or that wait elsewhere.
 enum GridFailure : int32_t { kGridWithoutCode = 101, kGridStuck = 102 };
 
-/// Runs a grid's host code: blocks are spread over the pool; the threads of one
-/// take turns as fibers, from barrier to barrier, alternately in ascending and
-/// descending order, so that a barrier that is missing changes the result.
-/// A block's shared memory starts as NaN. Returns 0 or a GridFailure.
+/// Runs the host code of a grid. The pool's threads share the blocks. The threads of a block take turns as fibers, from
+/// barrier to barrier, alternately in ascending and descending order, so that a missing barrier changes the result. The
+/// shared memory of a block starts as NaN. Returns 0 or a GridFailure.
 int32_t runGrid(ThreadPool &pool, const sluice_grid &grid, void **args);
 
-/// A grid of so many blocks.
+/// The grid with another number of blocks.
 inline sluice_grid withBlocks(sluice_grid grid, int64_t blocks) {
   grid.blocks = static_cast<uint32_t>(blocks);
   return grid;

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Regular expressions and encoded images are the work of other projects'
-// libraries. Libraries of ours between them and the runtime are loaded at the first
-// call, so that a model which makes none needs neither.
+// Other projects' libraries match regular expressions and decode images. Sluice's own libraries wrap them. The runtime
+// loads a wrapper at the first call, so that a model without such calls needs neither library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_HOSTLIBRARIES_H
@@ -26,9 +25,9 @@ struct ImageLibrary {
   decltype(&sluice_image_decode) decode = nullptr;
 };
 
-/// libsluice_regex, or why it is not there.
+/// The functions of libsluice_regex, or why it could not be loaded.
 Result<const RegexLibrary *> regexLibrary();
-/// libsluice_images.
+/// /// The functions of libsluice_images, or why it could not be loaded.
 Result<const ImageLibrary *> imageLibrary();
 
 } // namespace sluice::runtime

@@ -13,36 +13,36 @@
 
 namespace sluice::runtime {
 
-/// A parameter file up to this size is hashed whenever it is opened (a fraction
-/// of a second); a larger one when asked.
+/// A parameter file of at most this many bytes is hashed whenever it is opened, which takes a fraction of a second. A
+/// larger one is hashed only on request.
 inline constexpr int64_t kAlwaysHashedBytes = int64_t(64) << 20;
 
-/// A part of a parameter file that several ranks read: pieces of one size, of
-/// which each rank maps its own.
+/// A part of a parameter file for several ranks: pieces of equal size, of which each rank maps one.
 struct ManifestSection {
-  int64_t bytes = 0;            ///< Of a piece; a multiple of 4096.
-  std::vector<uint32_t> pieces; ///< Per rank.
+  int64_t bytes = 0;            ///< The size of a piece, a multiple of 4096.
+  std::vector<uint32_t> pieces; ///< Per rank: the number of its piece.
   uint32_t numPieces = 0;
 };
 
-/// manifest.json, checked.
+/// The checked contents of manifest.json.
 struct Manifest {
   std::string name, cpuFeatures, compiler;
   uint32_t abiMajor = 0;
   std::string model;      ///< A file name in the artifact's directory.
-  std::string modelHash;  ///< SHA-256 of that file, hex.
-  std::string parameters; ///< Likewise; "" where there are none.
+  std::string modelHash;  ///< SHA-256 of that file, in hexadecimal digits.
+  std::string parameters; ///< A file name like `model`; "" if there are no parameters.
   int64_t parameterBytes = 0;
-  std::string parameterHash; ///< SHA-256, hex; "" where there are none.
+  /// SHA-256 of the parameters, or of the text of all pieceHashes; "" if there are no parameters.
+  std::string parameterHash;
   uint32_t numRanks = 1;
-  // Of several ranks; parameterHash is then the pieces' hashes'.
+  // The parts of the parameter file, in order; empty unless the file is for several ranks.
   std::vector<ManifestSection> sections;
-  std::vector<std::string> pieceHashes; ///< Of all sections, one after the other.
-  /// What one rank maps.
+  std::vector<std::string> pieceHashes; ///< The SHA-256 of each piece, section by section.
+  /// The bytes that one rank maps.
   int64_t rankBytes() const;
 };
 
-/// Fails where a model is for another number of ranks than there are.
+/// Fails if the number of ranks of the model is not that of the communicator, or 1 without a communicator.
 Status checkRanks(const std::string &model, uint32_t wanted, const sluice_communicator *given);
 
 /// `origin` names the text in errors.
@@ -51,10 +51,9 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
 /// Owns a model's code and the mapping of its parameters.
 class LoadedArtifact {
 public:
-  /// `verify`: hash the parameters whatever their size. Everything that can be
-  /// checked is checked before the model's code is loaded, its own hash always. Of
-  /// a parameter file for several ranks only this one's pieces are mapped, and
-  /// hashed.
+  /// Opens an artifact. Checks all that can be checked, the hash of the code included, before it loads the model's
+  /// code. `verify`: whether to hash parameters of any size. Only this rank's pieces of a parameter file for several
+  /// ranks are mapped and hashed.
   static Result<LoadedArtifact> open(const std::string &directory, bool verify,
                                      const sluice_communicator *communicator);
   LoadedArtifact(LoadedArtifact &&other) noexcept;
@@ -63,9 +62,9 @@ public:
 
   const sluice_model *model() const { return source; }
   const void *parameters() const { return mapping; }
-  /// The parameter file's; empty where there is none, and for ranks' pieces of one.
+  /// The path of the parameter file; empty if there is none, or if ranks map pieces of it.
   const std::string &parameterPath() const { return path; }
-  /// SLUICE_GRID_TABLE: null where the model has no code for GPUs.
+  /// The model's SLUICE_GRID_TABLE; null if the model has no code for GPUs.
   const sluice_grid *const *grids() const { return gridTable; }
 
 private:

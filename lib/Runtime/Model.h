@@ -15,21 +15,20 @@
 
 namespace sluice::runtime {
 
-/// sluice_symbol_desc.input of a symbol that a step finds.
+/// The value of sluice_symbol_desc.input for a symbol that a step finds.
 constexpr uint32_t kFound = SLUICE_SYMBOL_FOUND;
-/// That of a symbol that is the length of a state.
+/// The same for a symbol that is the length of a state.
 constexpr uint32_t kKept = SLUICE_SYMBOL_STATE;
-/// Of TensorProto's numbers of element types.
+/// Element types, by their numbers in ONNX's TensorProto.
 constexpr int32_t kInt32Type = 6, kInt64Type = 7, kStringType = 8;
 
-/// The size of a model of minor version 10: those of later versions end with more fields.
+/// The bytes of a sluice_model of minor version 10. Later versions append fields.
 inline constexpr size_t kLeastModelBytes = offsetof(sluice_model, num_symbols);
 
-/// The tables that running needs, copied out of a model. An entry's size is the
-/// compiler's, perhaps of another minor version, so the model's arrays are not
-/// to be indexed directly. Every index in here is in range.
+/// Copies of the model's tables that the runtime needs. The entries of the model's own arrays have the size that the
+/// compiler's minor version gave them, so those arrays must not be indexed directly. All indices here are in range.
 struct Model {
-  std::unique_ptr<const sluice_model> source; ///< A copy: what an older model lacks is zero.
+  std::unique_ptr<const sluice_model> source; ///< A copy, in which fields that an older model lacks are 0.
   std::vector<sluice_tensor_desc> inputs, outputs, states;
   std::vector<sluice_memory_desc> memories;
   std::vector<sluice_device_desc> devices;
@@ -56,7 +55,7 @@ struct Model {
   const char *tensorName(uint32_t tensor) const { return source->tensor_names[tensor]; }
 };
 
-/// Fails on another ABI major, and on tables that contradict each other.
+/// Fails on another major version of the ABI, and on tables that contradict each other.
 Result<Model> readModel(const sluice_model *source);
 
 } // namespace sluice::runtime

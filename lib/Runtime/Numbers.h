@@ -16,13 +16,14 @@
 namespace sluice::runtime {
 
 /// Reads a number in plain or scientific decimal notation, with white space around it, or `inf`, `infinity` or `nan` in
-/// any case. False where the text is none, and where an integer type does not hold it; integers lose the fraction.
+/// any case. Integers lose the fraction. Returns false if the text is no number, or if an integer type cannot hold it.
 bool readNumber(std::string_view text, float &number);
 bool readNumber(std::string_view text, double &number);
 bool readNumber(std::string_view text, int64_t &number);
 bool readNumber(std::string_view text, uint64_t &number);
 
-/// The fewest digits that read back as the same number, scientific from 1e8 on and below 1e-4; NaN, INF, -INF.
+/// The fewest digits that read back as the same number, in scientific notation from 1e8 on and below 1e-4; or "NaN",
+/// "INF" or "-INF".
 std::string textOf(float number);
 std::string textOf(double number);
 std::string textOf(int64_t number);

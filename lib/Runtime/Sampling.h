@@ -17,23 +17,23 @@ namespace sluice::runtime {
 /// Draws tokens. The same logits and seed give the same tokens on every machine with the same exp().
 class Sampler {
 public:
-  /// What `given` leaves out, or null, is greedy. Fails on values out of range.
+  /// If `given` is null, or too short to hold the temperature, the choice is greedy. Fails on values out of range.
   static Result<Sampler> create(const sluice_sampling *given);
 
-  /// The number of a logit among `count`, which is at least 1. Greedy: the greatest, the first of equal ones. Else
-  /// softmax(logit / temperature) over the `top_k` greatest, of which the fewest stay that have `top_p` of the
-  /// probability together (Holtzman et al., "The Curious Case of Neural Text Degeneration", 2020). NaN counts as the
-  /// least. O(count log count).
+  /// Picks one of `count` logits, at least 1, and returns its number. The greedy choice is the greatest, and the first
+  /// of equal ones. Otherwise the logit is drawn by softmax(logit / temperature) from the `top_k` greatest, reduced to
+  /// the fewest that have `top_p` of the probability together (Holtzman et al., "The Curious Case of Neural Text
+  /// Degeneration", 2020). NaN counts as the least. O(count x log(count)).
   size_t pick(const float *logits, size_t count);
 
 private:
   explicit Sampler(const sluice_sampling &options) : options(options), state(options.seed) {}
-  /// In [0, 1).
+  /// A random number in [0, 1).
   double draw();
 
   sluice_sampling options;
   uint64_t state;
-  std::vector<size_t> order; ///< Kept between calls for its memory.
+  std::vector<size_t> order; ///< A member only to reuse its memory.
   std::vector<double> weights;
 };
 

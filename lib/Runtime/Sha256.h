@@ -17,7 +17,7 @@ class Sha256 {
 public:
   Sha256();
   void update(const void *data, size_t bytes);
-  /// The digest in lower-case hex; the object is spent.
+  /// Returns the digest in lower-case hexadecimal digits. Call it once, last.
   std::string finish();
 
 private:

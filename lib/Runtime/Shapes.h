@@ -19,34 +19,35 @@ public:
   /// `model` outlives this object.
   explicit Shapes(const Model &model) : model(model) {}
 
-  /// Gives the symbols their upper bounds, and lengths of states the least they have. Fails where the model's function
+  /// Sets the symbols to their upper bounds, and lengths of states to their least values. Fails if the model's function
   /// computes extents above a tensor's bounds. Call once, first.
   Status begin();
-  /// As sluice_set_shapes.
+  /// Does what sluice_set_shapes does.
   Status set(const int64_t *const *given);
-  /// Gives a symbol that is an input's extent another value; others keep theirs. Fails where it is out of range.
+  /// Sets a symbol that is an extent of an input; the others keep their values. Fails if the value is out of range.
   Status setSymbol(size_t symbol, int64_t value);
-  /// Gives the symbols that a step finds their upper bounds. Fails as begin() does, and where a state has no room for
-  /// what the step adds.
+  /// Sets the symbols that a step finds to their upper bounds. Fails like begin(), and if a state has no room for what
+  /// the step adds.
   Status beginStep();
-  /// Takes what the step has found: shapes of outputs follow from it. States are as long as the step has made them,
-  /// from the next step on. Fails as begin() does.
+  /// Computes the shapes of outputs from the symbols that the step has found. From the next step on, states have the
+  /// lengths that the step gave them. Fails like begin().
   Status endStep();
-  /// States are as they were at first.
+  /// Sets lengths of states back to those of begin().
   Status reset();
-  /// As sluice_set_length.
+  /// Does what sluice_set_length does.
   Status setLength(size_t symbol, int64_t length);
-  /// As sluice_get_shape.
+  /// Does what sluice_get_shape does.
   Status get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes) const;
-  /// The bytes of an input or output, which exists.
+  /// The bytes of an input or output. `index` must be in range.
   int64_t bytes(uint32_t port, size_t index) const { return places(port)[index].bytes; }
-  /// What an input's indices may be: as sluice_tensor_desc.range, at the values of the symbols.
+  /// The range of an input's indices, in the form of sluice_tensor_desc.range, at the current values of the symbols;
+  /// null if there is none.
   const int64_t *range(size_t input) const { return ranges.empty() ? model.inputs[input].range : rangeAt(input); }
-  /// The values of the symbols: one address for the life of this object.
+  /// The values of the symbols. The address never changes.
   const int64_t *symbols() const { return values.data(); }
 
 private:
-  /// A tensor's extents in `extents`, and its bytes.
+  /// Where a tensor's extents begin in `extents`, and how many bytes the tensor has.
   struct Place {
     size_t first = 0;
     int64_t bytes = 0;
@@ -69,13 +70,14 @@ private:
   }
 
   const Model &model;
-  std::vector<int64_t> values;  ///< Per symbol. Kernels store those that they find.
-  bool finds = false;           ///< Whether there are such.
-  std::vector<int64_t> lengths; ///< Per symbol: of a state in the next step; empty where no symbol is one.
-  std::vector<int64_t> extents; ///< Of all inputs, then of all outputs.
+  std::vector<int64_t> values; ///< Per symbol. Kernels store the values that a step finds here.
+  bool finds = false;          ///< Whether a step finds a symbol.
+  /// Per symbol: a state's length in the next step; empty if no symbol is the length of a state.
+  std::vector<int64_t> lengths;
+  std::vector<int64_t> extents; ///< The extents of all inputs, then those of all outputs.
   std::vector<Place> inputs, outputs;
-  std::vector<int64_t> ranges;     ///< Of the inputs that have one; empty where they are constant.
-  std::vector<size_t> rangeStarts; ///< Per input.
+  std::vector<int64_t> ranges;     ///< The ranges of the inputs that have one; empty if they are constant.
+  std::vector<size_t> rangeStarts; ///< Per input: where its range begins in `ranges`.
 };
 
 } // namespace sluice::runtime

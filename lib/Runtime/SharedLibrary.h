@@ -14,8 +14,8 @@
 
 namespace sluice::runtime {
 
-/// A library by the first of its names that is there. It stays open: such
-/// libraries do not close cleanly.
+/// A shared library, opened by the first of its names that is found. It stays open, because libraries like CUDA's do
+/// not close cleanly.
 class SharedLibrary {
 public:
   explicit SharedLibrary(std::initializer_list<const char *> names) {
@@ -28,7 +28,7 @@ public:
         absent = dlerror();
     }
   }
-  /// Null where it has none of that name.
+  /// Sets `function` to the function of that name; null if the library has none.
   template <typename Function>
   void find(Function &function, const char *symbol) {
     function = handle ? reinterpret_cast<std::remove_reference_t<Function>>(dlsym(handle, symbol)) : nullptr;
@@ -40,7 +40,7 @@ public:
 
   bool isOpen() const { return handle; }
   const std::string &fileName() const { return name; }
-  /// Whether another is found where it was, or by its name alone; that stays open too.
+  /// Whether another library can be opened from this one's directory, or by its name alone. It stays open too.
   bool hasBeside(const char *other) const {
     Dl_info where{};
     void *symbol = handle ? dlsym(handle, anySymbol.c_str()) : nullptr;
@@ -52,9 +52,9 @@ public:
     }
     return dlopen(other, RTLD_NOW | RTLD_LOCAL);
   }
-  /// Why it is not; of the first name.
+  /// Why the library is not open: the message for its first name.
   const std::string &error() const { return absent; }
-  /// The first function that was not found; empty: all were.
+  /// The first function that was not found; empty if all were found.
   const std::string &missingFunction() const { return missing; }
   std::string problem() const {
     return !handle ? absent : missing.empty() ? "" : "'" + name + "' has no function '" + missing + "'";
@@ -65,7 +65,7 @@ private:
   std::string name, absent, missing, anySymbol;
 };
 
-/// A library's functions, as the first call finds them; or why there are none.
+/// The functions of a library, which the first call loads, or why it could not be loaded.
 template <typename Library, Result<Library> (*load)()>
 Result<const Library *> loadedOnce() {
   static const Result<Library> library = load();

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One thread issues, one works. A stream counts the commands it was given and
-// the commands it completed; since it works in order, the event "command c is
-// complete" is "that count has reached c's place". Counts wrap.
+// One thread issues commands to a stream, and the stream's own thread runs them. A stream counts the commands it was
+// given and those it completed. It runs them in order, so a command is complete once the count of completed commands
+// reaches the command's place. The counts wrap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_STREAM_H
@@ -26,18 +26,18 @@ class BackingFile;
 class ExpertPool;
 class Stream;
 
-/// `stream` has completed as many commands as `count`.
+/// The event has occurred once `stream` has completed `count` commands.
 struct Event {
   Stream *stream;
   uint32_t count;
 };
 
-/// What the launch of an expert needs: the weights' addresses are known when they are read.
+/// What the launch of an expert needs, because the addresses of its weights are known only after they are read.
 struct ExpertLaunch {
   ExpertPool *pool;
-  uint32_t expert, mask; ///< `mask`: an argument.
+  uint32_t expert, mask; ///< `mask`: the number of the kernel's argument that holds the mask.
   uint32_t element;
-  /// Arguments in the expert's range of the parameter file, and their offsets there.
+  /// The kernel's arguments that are weights, and their offsets in the expert's range of the parameter file.
   uint32_t numWeights;
   struct Weight {
     uint32_t argument;
@@ -45,29 +45,30 @@ struct ExpertLaunch {
   } * weights;
 };
 
-/// What to do, with addresses resolved. Lives until the step's end.
+/// A launch or a copy, with addresses resolved. It lives until the step ends.
 struct Command {
-  uint32_t number, stream, op, tensor; ///< op or tensor: UINT32_MAX where it is the other.
+  /// A launch has an operator and a copy a tensor; the other of the last two numbers is UINT32_MAX.
+  uint32_t number, stream, op, tensor;
   const Event *waits;
   uint32_t numWaits;
-  // A launch where there is a kernel, else a copy.
+  // Null in a copy.
   sluice_kernel_fn kernel;
   void **args;
-  const ExpertLaunch *expert; ///< Null of other launches.
+  const ExpertLaunch *expert; ///< Null unless the launch is of an expert.
   void *destination;
   const void *source;
   int64_t bytes;
   Link *link; ///< Null within one memory.
   uint32_t sourceMemory;
-  // Of a copy with a file at one end, whose address above is null.
+  // The file at one end of a copy, whose address above is then null; else null.
   BackingFile *file;
-  int64_t fileOffset, room; ///< What the slot has at the other end, at least `bytes`.
-  // Where the step is traced.
+  int64_t fileOffset, room; ///< `room`: the bytes of the slot in memory, at least `bytes`.
+  // Set if the step is traced.
   int64_t startNs, endNs;
-  std::optional<Device::Span> ran; ///< By the device's own clock.
+  std::optional<Device::Span> ran; ///< The time by the device's own clock.
 };
 
-/// What all commands of one step share.
+/// The state that all commands of one step share.
 struct StepState {
   bool trace = false; ///< Set before the first command.
   /// A byte that is not 0 once the step has to stop; null: nothing stops it. Set before the first command.
@@ -91,21 +92,21 @@ struct CommandNames {
   const char *const *tensors;
 };
 
-/// Runs one command, unless the step has failed. Any thread.
+/// Runs one command, unless the step has failed. Any thread may call it.
 void runCommand(Command &command, Device &device, StepState &state, const CommandNames &names);
 
 class Stream {
 public:
-  /// Throws std::system_error where the system has no more threads.
+  /// Throws std::system_error if the system has no more threads.
   Stream(Device &device, StepState &state, CommandNames names);
   ~Stream();
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
 
-  /// Issuing thread. Blocks while the queue is full: the commands before this
-  /// one wait for issued commands only, so it drains. Returns its event.
+  /// Issues a command and returns its event. Only the issuing thread calls it. Blocks while the queue is full; the
+  /// queue drains, because commands wait only for commands issued before.
   Event push(Command *command);
-  /// Issuing thread: returns when all that was pushed is complete.
+  /// Returns when all pushed commands are complete. Only the issuing thread calls it.
   void drain();
   void await(uint32_t count);
 
@@ -120,8 +121,8 @@ private:
   std::array<Command *, kCapacity> queue{};
   alignas(64) std::atomic<uint32_t> pushed{0};
   alignas(64) std::atomic<uint32_t> completed{0};
-  // The least count that somebody sleeps for: waking a sleeper takes longer than
-  // many kernels, and whoever drains a stream would be woken by each command.
+  // The least count that a thread sleeps for. Without it, each command would wake the thread that drains the stream,
+  // which takes longer than many kernels.
   std::atomic<bool> isSought{false};
   std::atomic<uint32_t> sought{0};
   std::mutex mutex;

@@ -15,28 +15,26 @@
 
 namespace sluice::runtime {
 
-/// Text that a step's kernels make. Any thread may take; addresses stay until
-/// clear().
+/// Memory for the text that a step's kernels make. Any thread may call take(). Addresses stay valid until clear().
 class TextStore {
 public:
-  /// Throws where there is no memory.
+  /// Throws std::bad_alloc if there is no memory.
   char *take(size_t bytes);
   void clear();
 
-  /// Why a function failed, until the next step; the first of several.
+  /// Records why a function failed. Keeps the first message until the next step.
   void fail(const std::string &why);
   std::string problem() const;
 
 private:
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<char[]>> blocks;
-  size_t left = 0; ///< Of the last block.
+  size_t left = 0; ///< Unused bytes of the last block.
   std::string failed;
 };
 
-/// abi.h's sluice_string_function. Returns 0, or 1 where settings do not fit the
-/// function, 2 where there is no memory, 3 where the operands' values are wrong, which
-/// store.problem() then explains. Throws nothing.
+/// Runs a sluice_string_function of abi.h. Returns 0 if it succeeded, 1 if the settings do not fit the function, 2 if
+/// there is no memory, and 3 if the operands' values are wrong, which store.problem() then explains. Throws nothing.
 int32_t runStringFunction(TextStore &store, uint32_t function, void *const *args, std::string_view settings);
 
 } // namespace sluice::runtime

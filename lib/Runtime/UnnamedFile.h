@@ -9,9 +9,10 @@
 
 namespace sluice::runtime {
 
-/// A file that is gone with its last descriptor and mapping; -1 and errno.
+/// Creates a file that disappears with its last descriptor and mapping. Returns its descriptor, or -1 with errno set.
 int openUnnamed(const char *directory);
-/// Blocks for all of it: a full disk is met here, not by a store. Returns an error's number, or 0.
+/// Reserves blocks for `bytes` bytes of a file, so that a full disk fails here and not at a store. Returns 0, or a
+/// value of errno.
 int takeBlocks(int fd, int64_t bytes);
 
 } // namespace sluice::runtime

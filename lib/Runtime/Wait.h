@@ -28,8 +28,8 @@ inline void relax() {
 #endif
 }
 
-/// True once `done()` is, false if it was not within about `spinNs`, and `lingerNs` more in which any other thread that
-/// wants the core gets it.
+/// Spins until `done()` is true. Returns false if that takes longer than about `spinNs` and then `lingerNs` more,
+/// during which other threads that want the core get it.
 template <typename Predicate>
 bool spin(const Predicate &done, int64_t spinNs, int64_t lingerNs = 0) {
   if (done())
@@ -47,11 +47,11 @@ bool spin(const Predicate &done, int64_t spinNs, int64_t lingerNs = 0) {
   return done();
 }
 
-/// True where `counter`, which only grows and may wrap, has reached `target`.
+/// Whether `counter`, which only grows and may wrap, has reached `target`.
 inline bool reached(uint32_t counter, uint32_t target) { return static_cast<int32_t>(counter - target) >= 0; }
 
-/// Returns once `counter` has reached `target`. Whoever advances the counter
-/// notifies. A block costs a system call on both sides, hence the spin.
+/// Returns once `counter` has reached `target`. The thread that advances the counter must notify it. Spins first,
+/// because blocking costs both threads a system call.
 inline void awaitCounter(const std::atomic<uint32_t> &counter, uint32_t target, int64_t spinNs, int64_t lingerNs = 0) {
   if (spin([&] { return reached(counter.load(std::memory_order_acquire), target); }, spinNs, lingerNs))
     return;

@@ -13,19 +13,17 @@ namespace sluice {
 exec::DeviceKind toExec(DeviceKind kind);
 exec::StreamKind toExec(StreamKind kind);
 
-/// What a program of the machine declares: names, memories, kinds, threads, links.
+/// The attribute of a machine: the names, memories, kinds, threads and links that a program declares.
 exec::MachineAttr machineToAttribute(mlir::MLIRContext *context, const Machine &machine);
-/// A machine with what the attribute says, and a planner's rates as they are by
-/// default.
+/// The machine of an attribute. Rates have their defaults, because the attribute has none.
 Machine machineFromAttribute(exec::MachineAttr attribute);
 
-/// The plan's streams, slots and commands. Operators, tensors, devices and memories
-/// are named; a name that is empty, used twice or like "#7" is "#" and an index.
+/// The attribute of a plan's streams, slots and commands. It refers to operators, tensors, devices and memories by
+/// name, or by "#" and an index if the name is empty, used twice or like "#7".
 exec::PlanAttr planToAttribute(mlir::MLIRContext *context, const Graph &graph, const Machine &machine,
                                const Plan &plan);
-/// The plan of an attribute, valid for this graph and machine. An operator's device is
-/// that of the streams that launch it. Fails naming what is not in the graph or the
-/// machine, or the first rule of validatePlan that is broken.
+/// The plan of an attribute, valid for this graph and machine. An operator's device is that of the streams that launch
+/// it. Fails and names what the graph or the machine lacks, or the first rule of validatePlan that the plan violates.
 Expected<Plan> planFromAttribute(exec::PlanAttr attribute, const Graph &graph, const Machine &machine);
 
 } // namespace sluice

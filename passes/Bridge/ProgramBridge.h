@@ -16,21 +16,21 @@
 
 namespace sluice {
 
-/// A function and its tensor program, id by id. Every operator but constants,
-/// states and what follows from constants alone is an operator of the program;
-/// a parameter is one tensor wherever it is read.
+/// A function and its tensor program, id by id. The operators of the program are all operators of the function except
+/// constants, states and operators that follow from constants alone. A parameter is one tensor, however often it is
+/// read.
 struct BridgedProgram {
   TensorProgram program;
   std::vector<mlir::Operation *> operators; ///< Per operator.
   std::vector<mlir::Value> values;          ///< Per tensor.
 };
 
-/// Of a function of unfused operators (before AssignLayout and Fuse). Fails as
-/// checkFunction does. The program passes check(). Results that no operator writes keep their
-/// role. Fails where two states are to get one value.
+/// Builds the program of a function of unfused operators (before AssignLayout and Fuse). The program passes its
+/// check(). Results that no operator writes keep their role. Fails like checkFunction(), and if two states have the
+/// same next value.
 Expected<BridgedProgram> buildTensorProgram(mlir::func::FuncOp function);
 
-/// For passes: the value, or nothing after an error on the function.
+/// For passes: returns the value, or emits an error on the function and returns nothing.
 template <typename T>
 std::optional<T> orEmit(mlir::func::FuncOp function, Expected<T> value) {
   if (value)

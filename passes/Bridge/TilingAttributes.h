@@ -11,18 +11,19 @@
 
 namespace sluice {
 
-/// Makes a tiling attributes of the function that the program was made of.
+/// Writes a tiling as attributes of the function that the program was made of.
 void annotateTiling(mlir::func::FuncOp function, const BridgedProgram &bridged, const MeshTiling &tiling);
-/// Reads them back; the function has a mesh. Fails naming the operator, where a
-/// rule is none of its own or a tiling is not one, and where validateTiling does.
+/// Reads the attributes of annotateTiling from a function with a mesh. Fails and names the operator if it does not have
+/// the rule, or if an attribute is malformed. Fails like validateTiling.
 Expected<MeshTiling> readTiling(mlir::func::FuncOp function, const BridgedProgram &bridged);
 
-/// Makes splits attributes of the operators that the program was made of.
+/// Writes splits as attributes of the operators that the program was made of.
 void annotateSplits(const BridgedProgram &bridged, const std::vector<OperatorSplit> &splits);
-/// Reads them back, ascending. Fails naming the operator, where a rule is none of its
-/// own, and where checkSplits does.
+/// Reads the attributes of annotateSplits, by ascending operators. Fails and names the operator if it does not have the
+/// rule. Fails like checkSplits.
 Expected<std::vector<OperatorSplit>> readSplits(const BridgedProgram &bridged);
-/// A rule of an operator by its name, which `attribute` says. Fails listing those there are.
+/// The index of an operator's rule named `name`. Fails and lists the operator's rules if there is none; `attribute` is
+/// for the error.
 Expected<uint32_t> findRule(const ProgramOperator &op, llvm::StringRef name, llvm::StringRef attribute);
 
 } // namespace sluice

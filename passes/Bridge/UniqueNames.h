@@ -15,7 +15,7 @@ namespace sluice {
 
 class UniqueNames {
 public:
-  /// The name itself where it is new, else one that begins with it.
+  /// Returns the name if it is new, else a new name that begins with it.
   std::string make(std::string name) {
     while (int count = taken[name]++)
       name = concat(name, "#", count);

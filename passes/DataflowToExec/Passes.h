@@ -21,18 +21,18 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/DataflowToExec/Passes.h.inc"
 
-/// The decisions of a plan file that passes put on the IR.
+/// The decisions of a plan file, which passes write to the IR.
 struct Decisions {
   Plan plan; ///< Its ids are those of the graph that buildGraph makes of the function.
   std::vector<NamedSplit> splits;
   MeshTiling tiling; ///< Of the program that buildTensorProgram makes of the function.
 };
 
-/// As dataflow-apply-plan of a phase, for a plan that is in memory: what the pass
-/// reads from its file. The decisions outlive the pass.
+/// The pass dataflow-apply-plan of a phase with decisions in memory, in the place of those that it reads from a file.
+/// The decisions must outlive the pass.
 std::unique_ptr<mlir::Pass> createApplyPlanPass(const ApplyPlanPassOptions &options, const Decisions *decisions);
 
-/// As exec-attach-machine, for the machine in memory as it is: what the pass makes of its options.
+/// The pass exec-attach-machine with a machine in memory, in the place of one that it makes from options.
 std::unique_ptr<mlir::Pass> createAttachMachinePass(const Machine &machine);
 
 } // namespace sluice

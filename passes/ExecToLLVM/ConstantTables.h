@@ -17,7 +17,7 @@ namespace sluice {
 template <typename T>
 class SequencePool {
 public:
-  /// Where `sequence` starts in the array.
+  /// Returns the index at which `sequence` begins in the array.
   int64_t intern(const std::vector<T> &sequence) {
     auto [found, isNew] = starts.try_emplace(sequence, data.size());
     if (isNew)
@@ -31,7 +31,7 @@ private:
   std::map<std::vector<T>, int64_t> starts;
 };
 
-/// Numbers strings in the order first seen.
+/// Numbers strings in the order of their first use.
 class NamePool {
 public:
   uint32_t intern(llvm::StringRef name) {
@@ -50,7 +50,7 @@ private:
 /// Builds internal constant globals with C's layout.
 class ConstantTables {
 public:
-  /// `stringsName`: of the global that holds the strings.
+  /// `stringsName`: the name of the global that holds the strings.
   ConstantTables(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef stringsName = "sluice.strings")
       : builder(builder), loc(loc), stringsName(stringsName) {}
 
@@ -62,16 +62,16 @@ public:
     return mlir::LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
   }
 
-  /// An integer array; never empty, so that its address is always valid.
+  /// Adds an integer array, which is never empty, so that its address is always valid.
   mlir::LLVM::GlobalOp addIntegers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   mlir::LLVM::GlobalOp addIntegers(llvm::StringRef name, llvm::ArrayRef<uint32_t> values);
 
-  /// `count` elements of one type, each built by `make` in the initializer.
-  /// Nested as √n arrays of √n, which C cannot tell from a flat one: inserting n
-  /// elements into one flat constant array costs n² (each step is a constant).
+  /// Adds an array of `count` elements of one type, each built by `make` in the initializer. The array is nested: about
+  /// √n arrays of √n elements, laid out in memory like a flat one. Inserting n elements into a flat constant array
+  /// would cost n², because each step makes a constant.
   mlir::LLVM::GlobalOp addTable(llvm::StringRef name, mlir::Type element, size_t count,
                                 llvm::function_ref<mlir::Value(size_t)> make);
-  /// One value.
+  /// Adds one value.
   mlir::LLVM::GlobalOp addValue(llvm::StringRef name, mlir::Type type, llvm::function_ref<mlir::Value()> make);
 
   // Constants, at the builder's position.
@@ -80,7 +80,7 @@ public:
   mlir::Value null();
   mlir::Value aggregate(mlir::Type type, llvm::ArrayRef<mlir::Value> fields);
   mlir::Value address(mlir::LLVM::GlobalOp global, mlir::Type element = {}, int64_t index = 0);
-  /// A zero-terminated string; all are in one global that finish() adds.
+  /// The address of a zero-terminated string. All strings are in one global, which finish() adds.
   mlir::Value string(llvm::StringRef text);
 
   /// Adds the strings' global. Call last, once.

@@ -13,14 +13,15 @@
 namespace sluice {
 
 /// Adds, at the builder's position, the function `extents` of sluice_model: `void (symbols, extents)`, which stores the
-/// extents of all inputs, then those of all outputs. Its quotients and remainders are by positive numbers, rounded
-/// down as those of #dataflow.extents.
+/// extents of all inputs, then those of all outputs. All divisors are positive, and quotients are rounded down, as in
+/// #dataflow.extents.
 mlir::LLVM::LLVMFuncOp addExtentFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
-/// As that, the function `ranges`: of each input that has a range, its three numbers. Null where these are constants.
+/// Likewise adds the function `ranges`, which stores the three numbers of each input that has a range. Null if all are
+/// constants.
 mlir::LLVM::LLVMFuncOp addRangeFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
 
-/// As that, the function `advance`: of each symbol, its value in the step after where a state's length keeps it, else
-/// its own. Null where none is kept.
+/// Likewise adds the function `advance`, which stores the value of each symbol in the next step: a new one if the
+/// symbol is a state's length, else the same. Null if no symbol is a state's length.
 mlir::LLVM::LLVMFuncOp addAdvanceFunction(mlir::OpBuilder &builder, exec::ProgramOp program);
 
 } // namespace sluice

@@ -21,11 +21,11 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/LowerKernels/Passes.h.inc"
 
-/// The pipeline `lower-kernels`: kernel-simplify, kernel-call-libm, convert-scf-to-cf,
-/// kernel-to-llvm and reconcile-unrealized-casts.
+/// Adds the pipeline `lower-kernels`: kernel-simplify, kernel-call-libm, convert-scf-to-cf, kernel-to-llvm and
+/// reconcile-unrealized-casts.
 void addLowerKernels(mlir::OpPassManager &passes);
 void registerLowerKernelsPipeline();
-/// What follows kernel-expand-math for the functions of a gpu.module: kernel-simplify,
+/// Adds the passes that follow kernel-expand-math for the functions of a gpu.module: kernel-simplify,
 /// convert-scf-to-cf, grid-to-nvvm and reconcile-unrealized-casts.
 void addLowerGridKernels(mlir::OpPassManager &passes);
 

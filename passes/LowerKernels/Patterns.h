@@ -18,15 +18,15 @@ namespace sluice {
 
 /// The float that all lanes of a constant have; nullopt for any other value.
 std::optional<double> floatConstant(mlir::Value value);
-/// A constant of a type of floats, in all lanes.
+/// Makes a constant of a float type, the same in all lanes.
 mlir::Value makeFloatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);
 
 /// Whether the target of a module has an instruction for a product and a sum that are rounded once. Without a target
 /// there is none.
 bool hasFusedMultiplyAdd(mlir::Operation *module);
 
-/// Patterns for quantized values: a rounded quotient by a constant becomes multiplications, where `hasFma`, and a whole
-/// number that becomes an integer and a float again stays a float. The results have the same bits.
+/// Patterns for quantized values. If `hasFma`, a rounded quotient by a constant becomes multiplications. A whole number
+/// that is converted to an integer and back stays a float. The results have the same bits.
 void populateRoundedQuotientPatterns(mlir::RewritePatternSet &patterns, bool hasFma);
 
 } // namespace sluice
