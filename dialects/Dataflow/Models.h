@@ -16,7 +16,7 @@ namespace sluice::dataflow {
 /// calls of libraries, values on the host.
 void registerDataflow(mlir::DialectRegistry &registry);
 
-/// The same for a context, where the dialect is loaded then.
+/// Does the same for a context, and loads the dialect there.
 void loadDataflow(mlir::MLIRContext &context);
 
 } // namespace sluice::dataflow

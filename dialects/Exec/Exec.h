@@ -21,10 +21,9 @@ class InitOp;
 class StepOp;
 
 /// ONNX's TensorProto.DataType number of an element type (`i8` and `si8` are
-/// both int8), or nothing where ONNX has none.
+/// both int8), or nothing if ONNX has no such type.
 std::optional<int32_t> onnxElementType(mlir::Type type);
-/// Dense bytes of a tensor of static shape; nothing on overflow, or where an
-/// element's size is not known.
+/// The bytes of a dense tensor of static shape; nothing on overflow, or if the size of an element is unknown.
 std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 } // namespace sluice::exec
 
@@ -41,7 +40,8 @@ std::optional<int64_t> denseBytes(mlir::RankedTensorType type);
 
 namespace sluice::exec {
 
-/// Numbers a verified program's memories, devices, links and streams, each kind in the order declared from 0.
+/// Numbers the memories, devices, links and streams of a verified program: each kind from 0, in the order of
+/// declaration.
 class DeclarationNumbers {
 public:
   explicit DeclarationNumbers(ProgramOp program);

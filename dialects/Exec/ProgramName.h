@@ -11,11 +11,11 @@
 
 namespace sluice::exec {
 
-/// The symbol of the exec.program of a model. It is the model's name, but for names that kernels (`kernel0`) and C's
-/// library functions (`tan`) need in the same module: `model.kernel0`.
+/// The symbol of the exec.program of a model: the model's name, or `model.NAME` if kernels (`kernel0`) or C's library
+/// functions (`tan`) need that name in the same module.
 std::string programSymbol(llvm::StringRef modelName);
 
-/// The name of the model that programSymbol has made this symbol of.
+/// The name of the model of a symbol that programSymbol() has made.
 llvm::StringRef modelName(llvm::StringRef programSymbol);
 
 } // namespace sluice::exec

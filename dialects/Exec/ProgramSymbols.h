@@ -9,9 +9,9 @@
 
 namespace sluice::exec {
 
-/// An integer that a step has another value of than the next, `least`, `least` + `step` and so on to `most`: the extent
-/// of dimension `dimension` of input number `input`, the first that it is; or found by a kernel, where `input` is
-/// kFound; or the length of state number `dimension`, where `input` is kKept: `next` is its value in the step after.
+/// An integer that may differ from step to step: `least`, `least` + `step` and so on up to `most`. It is the extent of
+/// dimension `dimension` of input number `input`, the first such extent. If `input` is kFound, a kernel finds it. If
+/// `input` is kKept, it is the length of state number `dimension`, and `next` is its value in the next step.
 struct ProgramSymbol {
   static constexpr uint32_t kFound = UINT32_MAX, kKept = UINT32_MAX - 1;
   llvm::StringRef name;
@@ -20,12 +20,12 @@ struct ProgramSymbol {
   mlir::AffineExpr next = {};
 };
 
-/// What the indices of an input may be, as expressions of the program's symbols: the least, the greatest, and one more
-/// value. None of an input without a range.
+/// The range of an input's indices as expressions of the program's symbols: the least and the greatest value, and one
+/// other allowed value. Empty for an input without a range.
 llvm::SmallVector<mlir::AffineExpr> rangeOf(InputOp input);
 
-/// The symbols of the extents of a program's inputs and outputs, in the order in which expressions number them; none
-/// where all extents are numbers. Fails, with a diagnostic, on what constraint C16 of the dialect forbids.
+/// The symbols of the extents of a program's inputs and outputs, in the order in which expressions number them; empty
+/// if all extents are numbers. Fails, with a diagnostic, if constraint C16 of the dialect is violated.
 mlir::FailureOr<llvm::SmallVector<ProgramSymbol>> findSymbols(ProgramOp program);
 
 } // namespace sluice::exec

@@ -15,8 +15,8 @@ inline mlir::Value number(TensorBuilder &build, mlir::Value x, double value) {
   return build.splat(elementOf(x), value);
 }
 
-/// Builds tensor operators; numbers are scalar tensors of the operand's element type. A null operand, which
-/// TensorBuilder gives where something does not fit, gives a null result.
+/// Builds tensor operators. Numbers become scalar tensors of the operand's element type. A null operand, which
+/// TensorBuilder returns on an error, makes the result null.
 struct Algebra {
   using Value = mlir::Value;
 

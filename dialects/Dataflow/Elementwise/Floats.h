@@ -63,14 +63,14 @@ struct Floats : Instructions {
   }
   Value lt(Value x, Value y) const { return compare(Predicate::OLT, x, y); }
   Value gt(Value x, Value y) const { return compare(Predicate::OGT, x, y); }
-  /// One instruction on x86; NaN passes through.
+  /// max(x, 0) as one instruction on x86. The result of NaN is NaN.
   Value relu(Value x) const { return select(lt(x, c(0)), c(0), x); }
   Value clamp(Value x, double low, double high) const {
     Value raised = select(lt(x, c(low)), c(low), x);
     return select(gt(raised, c(high)), c(high), raised);
   }
   Value sigmoid(Value x) const { return div(c(1), add(c(1), exp(neg(x)))); }
-  /// max(x, 0) + log1p(exp(-|x|)): no overflow.
+  /// max(x, 0) + log1p(exp(-|x|)), which cannot overflow.
   Value softplus(Value x) const { return add(relu(x), log1p(exp(neg(abs(x))))); }
 };
 

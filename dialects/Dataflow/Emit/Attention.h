@@ -9,8 +9,8 @@
 
 namespace sluice::dataflow {
 
-/// Scores that a work item of a CPU's kernel keeps on its stack, 256 KiB of f32, for whole rows. Longer rows take a
-/// slow form.
+/// The most scores that a work item of a CPU's kernel keeps on its stack, for whole rows: 256 KiB of f32. Longer rows
+/// use a slower form.
 inline constexpr int64_t kMostAttentionScores = 1 << 16;
 
 } // namespace sluice::dataflow

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// When a model is linked. Plain C++.
+// Packs weights that are quantized in blocks, when a model is linked. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_BLOCKPACKING_H
@@ -15,8 +15,8 @@
 namespace sluice::emit {
 
 /// Weights [n][blocks * block * bits / 8], scales [n][blocks] and zero points, [n][ceil(blocks * bits / 8)] packed
-/// bytes (of BlockZeros::Bytes) or given by `zero(n, block)` as a float -> panels.bytes() bytes. A word of a panel is
-/// four bytes of a row as they are, on machines whose first byte is the lowest.
+/// bytes (of BlockZeros::Bytes) or given by `zero(n, block)` as a float -> panels.bytes() bytes. On little-endian
+/// machines, a word of a panel is four unchanged bytes of a row.
 template <typename Zero>
 void packBlockPanels(const BlockPanels &panels, const char *weights, const char *scales, const char *packedZeros,
                      Zero zero, char *packed) {

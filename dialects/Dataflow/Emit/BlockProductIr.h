@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Private to the Block*.cpp files.
+// Declarations that only the Block*.cpp files use.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_BLOCKPRODUCTIR_H
@@ -34,7 +34,7 @@ protected:
   Value panelAt(Value panel) { return ir.at(operands.packed, ir.mul(panel, panels.panelBytes()), byte()); }
   Value blockAt(Value panel, Value number) { return ir.at(panel, ir.mul(number, panels.blockBytes()), byte()); }
   PanelRow loadScales(Value block);
-  /// As floats; empty where the block has none.
+  /// The zero points of a block as floats; empty if the block has none.
   PanelRow loadZeros(Value block);
   PanelRow loadWords(Value words);
   /// Whether sums of `rows` rows go through scratch of [rows][panel] elements to the sink.
@@ -46,14 +46,14 @@ protected:
   const BlockPanels &panels;
   const VectorTarget &target;
   const BlockOperands &operands;
-  RegisterTile tile; ///< Of one row.
+  RegisterTile tile; ///< The register tile for one row.
   int64_t lanes;
   SinkFn sink;
 };
 
-/// Rows of a work item where rows are rounded.
+/// The rows of a work item if rows are rounded.
 int64_t byteRowBlock(const BlockSpec &spec, const VectorTarget &target);
-/// emitBlockProduct where rows are rounded.
+/// emitBlockProduct for rounded rows.
 void emitByteBlocks(Ir &ir, const BlockSpec &spec, const VectorTarget &target, const BlockOperands &operands,
                     WorkItems items, SinkFn sink);
 

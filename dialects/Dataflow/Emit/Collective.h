@@ -9,8 +9,8 @@
 
 namespace sluice::dataflow {
 
-/// Bytes that one of `numRanks` ranks sends to others when a collective runs. An
-/// error on the operator, and failure, where its group has ranks that are not there.
+/// The bytes that rank `rank` of `numRanks` sends to others when a collective runs. Emits an error and fails if a
+/// member of the operator's group is not one of these ranks.
 llvm::FailureOr<int64_t> bytesSent(mlir::Operation *collective, int64_t rank, int64_t numRanks);
 
 } // namespace sluice::dataflow

@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Emits the heavy contractions as register-tiled loops in scf, arith, vector
-// and llvm operations on `!llvm.ptr` values. Shapes are static, except that those of
-// matrix products and of images may be values. A kernel is an outlined chunk function: its body covers the work items
-// [begin, end) of the parallel extent, in any split, from any number of threads at once.
+// and llvm operations on `!llvm.ptr` values. Shapes are static, but extents of matrix products and of images may be
+// values. A kernel is an outlined chunk function: its body computes the work items [begin, end) of the parallel extent.
+// Any number of threads may run it at once, on any split of the extent.
 //
 // Every output element reaches the sink exactly once, as a lane of a vector
 // along the innermost output dimension, so the caller fuses any epilogue there.
@@ -34,7 +34,7 @@ struct Source {
   LoadFn load = nullptr;
 };
 
-/// What is multiplied: of a convolution, the images and the weights.
+/// The two operands of a product. For a convolution, these are the images and the weights.
 struct Operands {
   Source lhs, rhs;
 };
@@ -49,33 +49,33 @@ struct WorkItems {
 using SinkFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value value, mlir::ValueRange indices,
                                        int64_t lanes)>;
 
-/// Extents of a matrix product that a step gives, of i64 type. The specification, by which tiles and blocks are chosen,
-/// has their upper bounds. Null: the extent is a number, the specification's. A packed B has numbers for n, k and ldb.
+/// Extents of a matrix product that a step gives, of i64 type. The specification has their upper bounds, by which tiles
+/// and blocks are chosen. A null extent is the specification's number. A packed B has numbers for n, k and ldb.
 struct MatmulExtents {
   mlir::Value m = {}, n = {}, k = {}, lda = {}, ldb = {};
 };
 
 /// Writes rows [depthBegin, depthBegin + depth) of panel number `panel` of B to `to`, as accumulators
-/// [depth][columns of a panel]: zero or anything else in columns beyond n. `depthBegin` is a multiple of the
-/// specification's depthStep, and rows up to the next multiple may be written.
+/// [depth][columns of a panel]. Columns beyond n may have any value. `depthBegin` is a multiple of the specification's
+/// depthStep, and rows up to the next multiple may be written.
 using PanelFn = std::function<void(mlir::OpBuilder &, mlir::Location, mlir::Value panel, mlir::Value depthBegin,
                                    mlir::Value depth, mlir::Value to)>;
 
 struct MatmulOperands {
   Source lhs, rhs;
   MatmulExtents extents = {};
-  /// Where set, B in the place of `rhs`: the specification says that it is not packed.
+  /// If set, gives B in the place of `rhs`. The specification must say that B is not packed.
   PanelFn readPanel = nullptr;
 };
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], for the given work items. Accumulates in f64 where A is f64, else in f32;
-/// sums over k are in order, except that up to four partial sums are kept where M is below 5. Sink indices: (m, n).
-/// Scratch: up to 150 KiB of stack, by the blocks of a tuning up to 600 KiB.
+/// Sums over k are in order, but if M is below 5 there are up to four partial sums. Sink indices: (m, n). Scratch: up
+/// to 150 KiB of stack, or up to 600 KiB with the blocks of a tuning.
 void emitMatmul(mlir::OpBuilder &b, mlir::Location loc, const MatmulSpec &spec, const VectorTarget &target,
                 const MatmulOperands &operands, WorkItems items, SinkFn sink);
 
-/// The number of images, their heights and widths where a step gives them, of i64 type. The specification, by which
-/// tiles and blocks are chosen, has their upper bounds. Null: the extent is a number, the specification's.
+/// The number of images, their heights and their widths, of i64 type, if a step gives them. The specification has their
+/// upper bounds, by which tiles and blocks are chosen. A null extent is the specification's number.
 struct ConvExtents {
   mlir::Value batch = {}, inH = {}, inW = {}, outH = {}, outW = {};
 };
@@ -86,20 +86,20 @@ struct ConvOperands {
   Operands sources() const { return {lhs, rhs}; }
 };
 
-/// Direct convolution, NHWC, weights packed by `packConvWeights`; sink indices (n, oh, ow, oc). Reads nothing outside
-/// the input: borders are clipped. A depthwise convolution (isDepthwise) runs with its lanes along the channels, a 1x1
-/// convolution of stride 1 as a matrix product over all pixels. With extents of a step, sources have no `load`, and a
-/// pointwise convolution is the caller's emitMatmul of pointwiseMatmul(spec).
+/// Emits a direct convolution of NHWC images, with weights packed by `packConvWeights`. Sink indices: (n, oh, ow, oc).
+/// Reads nothing outside the input: borders are clipped. A depthwise convolution (isDepthwise) has its lanes along the
+/// channels. A 1x1 convolution of stride 1 is a matrix product over all pixels. If a step gives extents, sources must
+/// have no `load`, and the caller must emit a pointwise convolution by emitMatmul of pointwiseMatmul(spec).
 void emitConv2d(mlir::OpBuilder &b, mlir::Location loc, const ConvSpec &spec, const VectorTarget &target,
                 const ConvOperands &operands, WorkItems items, SinkFn sink);
 
-/// The same with the taps of a kernel's row as channels. The weights are those of `spec.taps()`, packed by
-/// `packConvWeights` from ONNX's, whose width came first. Scratch: up to 256 KiB of stack.
+/// Emits the same convolution with the taps of a kernel's row as channels. The weights are those of `spec.taps()`,
+/// packed by `packConvWeights` from ONNX's, whose width came first. Scratch: up to 256 KiB of stack.
 void emitShiftAdd(mlir::OpBuilder &b, mlir::Location loc, const ShiftAddSpec &spec, const VectorTarget &target,
                   const ConvOperands &operands, WorkItems items, SinkFn sink);
 
-/// The same by transformed tiles, with weights packed by `packWinogradWeights`. Scratch: up to 512 KiB of stack, within
-/// half of L2 (kWinogradScratchBytes).
+/// Emits the same convolution by Winograd's algorithm, with weights packed by `packWinogradWeights`. Scratch: up to 512
+/// KiB of stack (kWinogradScratchBytes), within half of L2.
 void emitWinograd(mlir::OpBuilder &b, mlir::Location loc, const WinogradSpec &spec, const VectorTarget &target,
                   const ConvOperands &operands, WorkItems items, SinkFn sink);
 

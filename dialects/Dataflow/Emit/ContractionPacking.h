@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Packs constant weights when a model is linked, for any element type, and
-// the plain loops the tests compare kernels with. Plain C++.
+// Packs constant weights of any element type when a model is linked. Also has the plain loops with which tests compare
+// kernels. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_CONTRACTIONPACKING_H
@@ -52,15 +52,15 @@ void packConvBlocks(int64_t groups, int64_t outputs, int64_t inputs, int64_t tap
           }
 }
 
-/// B as spec.ldb and spec.transposeB describe it, in the emitter's panels.
-/// `packed` has packedMatmulBSize(spec, target) elements; `spec.packedB` is not looked at.
+/// Packs B, which spec.ldb and spec.transposeB describe, into the emitter's panels. `packed` has
+/// packedMatmulBSize(spec, target) elements. Ignores `spec.packedB`.
 template <typename T>
 void packMatmulB(const MatmulSpec &spec, const VectorTarget &target, const T *matrix, T *packed) {
   packPanels(spec.k, spec.n, spec.ldb, spec.transposeB, matmulPanel(spec, target), matrix, packed);
 }
 
-/// ONNX weights [outC][inC/groups][kh][kw] in the emitter's order.
-/// `packed` has packedConvWeightsSize(spec, target) elements.
+/// Packs ONNX weights [outC][inC/groups][kh][kw] in the emitter's order. `packed` has packedConvWeightsSize(spec,
+/// target) elements.
 template <typename T>
 void packConvWeights(const ConvSpec &spec, const VectorTarget &target, const T *weights, T *packed) {
   int64_t block = convOutputBlock(spec, target), taps = spec.kernelH * spec.kernelW;
@@ -70,7 +70,7 @@ void packConvWeights(const ConvSpec &spec, const VectorTarget &target, const T *
     packConvBlocks(spec.groups, spec.groupOutC(), spec.groupInC(), taps, block, weights, packed);
 }
 
-/// The meaning of MatmulSpec, summed in double. `c` is [m][n].
+/// Computes the product that a MatmulSpec describes, with sums in double. `c` is [m][n].
 template <typename T>
 void referenceMatmul(const MatmulSpec &spec, const T *a, const T *b, T *c) {
   for (int64_t m = 0; m < spec.m; ++m)
@@ -83,7 +83,8 @@ void referenceMatmul(const MatmulSpec &spec, const T *a, const T *b, T *c) {
     }
 }
 
-/// The meaning of ConvSpec, summed in double. Input and output NHWC, weights [outC][inC/groups][kh][kw].
+/// Computes the convolution that a ConvSpec describes, with sums in double. Input and output are NHWC, weights
+/// [outC][inC/groups][kh][kw].
 template <typename T>
 void referenceConv2d(const ConvSpec &spec, const T *input, const T *weights, T *output) {
   for (int64_t n = 0; n < spec.batch; ++n)

@@ -34,7 +34,7 @@ struct Coordinates {
     mlir::Value integer = mlir::arith::IndexCastOp::create(b, loc, b.getI64Type(), i);
     return mlir::arith::SIToFPOp::create(b, loc, b.getF32Type(), integer);
   }
-  /// Far out of range, where conversion is undefined, is out of range still.
+  /// Numbers so large that conversion would be undefined become other indices out of range.
   mlir::Value toIndex(mlir::Value x) const {
     constexpr double kFar = 1 << 30;
     x = select(lt(x, c(kFar)), x, c(kFar)); // NaN too.
@@ -52,7 +52,7 @@ struct Coordinates {
   struct Factor {
     const Coordinates &f;
     double number = 0;
-    mlir::Value value; ///< Of f64, where the step gives it.
+    mlir::Value value; ///< An f64, if the step gives it.
 
     Factor(const Coordinates &f, double number) : f(f), number(number) {}
     Factor(const Coordinates &f, const Extent &extent) : f(f), number(static_cast<double>(extent.most())) {
@@ -63,7 +63,7 @@ struct Coordinates {
     Factor operator*(const Factor &other) const { return apply<mlir::arith::MulFOp>(other, number * other.number); }
     Factor operator*(double other) const { return *this * Factor(f, other); }
     Factor operator/(const Factor &other) const { return apply<mlir::arith::DivFOp>(other, number / other.number); }
-    /// As f32.
+    /// The factor as f32.
     mlir::Value rounded() const {
       return value ? mlir::Value(mlir::arith::TruncFOp::create(f.b, f.loc, f.b.getF32Type(), value)) : f.c(number);
     }
@@ -79,7 +79,7 @@ struct Coordinates {
     }
   };
   Factor factor(const Extent &extent) const { return {*this, extent}; }
-  /// The first value where an extent is above 1, else the second.
+  /// The first value if an extent is above 1, else the second.
   mlir::Value ifSeveral(const Extent &extent, llvm::function_ref<mlir::Value()> several,
                         llvm::function_ref<mlir::Value()> one) const {
     if (extent.isConstant())
@@ -91,8 +91,8 @@ struct Coordinates {
   }
 };
 
-/// Keys' cubic convolution (1981) with coefficient `a`: weights of the four elements around a position, which lies
-/// `fraction` past the second.
+/// Keys' cubic convolution (1981) with coefficient `a`: the weights of the four elements around a position that lies
+/// `fraction` after the second.
 inline llvm::SmallVector<mlir::Value> cubicWeights(const Coordinates &f, mlir::Value fraction, double coefficient) {
   mlir::Value a = f.c(coefficient);
   auto far = [&](mlir::Value t) {

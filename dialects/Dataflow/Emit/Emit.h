@@ -11,8 +11,8 @@ class DialectRegistry;
 
 namespace sluice::dataflow {
 
-/// Registers the models of EmitKernelOpInterface, EmitElementOpInterface and EmitScalarOpInterface, and what
-/// collectives cost.
+/// Registers the models of EmitKernelOpInterface, EmitElementOpInterface and EmitScalarOpInterface, and those of the
+/// cost of collectives.
 void registerKernelModels(mlir::DialectRegistry &registry);
 
 } // namespace sluice::dataflow

@@ -9,49 +9,45 @@
 
 namespace sluice::dataflow {
 
-/// A matrix for each batch, as elements of a value of the kernel: a matrix in
-/// memory, an image's windows, an expression.
+/// One matrix for each batch, whose elements are those of a value of the kernel: of a matrix in memory, of an image's
+/// windows, or of an expression.
 struct ProductOperand {
   mlir::Value tensor;
-  bool alongK = false; ///< Neighbours in memory differ in k, else in m or n.
-  /// From each multiple of so many on, in that direction, as many elements lie
-  /// together, at an address that is a multiple of their size. All are there to
-  /// be read if the first is in range. A power of two.
+  bool alongK = false; ///< Whether neighbours in memory differ in k; else they differ in m or n.
+  /// A power of two. In that direction, each `run` elements from a multiple of `run` on are consecutive, and their
+  /// address is a multiple of their size. If the first of them is in range, all can be read.
   int64_t run = 1;
   struct Place {
     llvm::SmallVector<mlir::Value> at;
-    mlir::Value inside; ///< Null: always; else the element is zero where it is false.
+    mlir::Value inside; ///< If it is false, the element is zero; null means true.
   };
-  /// (batch, m or n, k), in range: the element's indices, in range always.
+  /// Maps (batch, m or n, k), which are in range, to the element's indices, which must always be in range.
   llvm::function_ref<Place(mlir::Value batch, mlir::Value along, mlir::Value k)> locate;
-  /// Where set, the element itself, of the product's type, in the place of a tensor's.
+  /// If set, gives the element itself, of the product's type, in the place of a tensor's element.
   llvm::function_ref<mlir::Value(mlir::Value batch, mlir::Value along, mlir::Value k)> read;
 };
 
-/// C[m, n] = sum over k of A[m, k] * B[k, n], for each batch.
+/// The product C[m, n] = sum over k of A[m, k] * B[k, n], for each batch.
 struct GridProduct {
   Extent batches = 1, m = 1, n = 1, k = 1;
-  mlir::Type type; ///< Of elements and sums: a compute type.
+  mlir::Type type; ///< The compute type of elements and sums.
   ProductOperand lhs, rhs;
-  /// Takes element (m, n) of a batch: applies the epilogue and stores.
+  /// Takes element (m, n) of a batch, applies the epilogue and stores the result.
   llvm::function_ref<void(mlir::Value batch, mlir::Value m, mlir::Value n, mlir::Value sum)> sink;
 };
 
-/// The longest run of an operand in memory whose rows of `extent` elements lie
-/// one behind the other: 16 bytes at most.
+/// The longest run of an operand in memory whose rows of `extent` elements follow one another without gaps: at most 16
+/// bytes.
 int64_t longestRun(mlir::Type elementType, const Extent &extent);
 
-/// One grid: a block computes a tile of C from tiles of A and B in shared memory,
-/// two of each: the next are read while these are multiplied. From sm_80 on,
-/// elements of 32 bits and more that need no arithmetic are copied there without
-/// going through registers.
+/// Emits one grid. A block computes a tile of C from tiles of A and B in shared memory. There are two tiles of each:
+/// one is read while the other is multiplied. From sm_80 on, elements of at least 32 bits that need no arithmetic are
+/// copied to shared memory without passing through registers.
 ///
-/// At KernelEmitter::matmulPrecision() F32, threads have 1 to 8 x 8 elements each;
-/// sums over k are in order, a tile's terms first, in the type. Below it, from
-/// sm_80 on, tensor cores multiply f32 operands rounded to nearest, and those of
-/// 16 bits as they are, into f32 sums, a warp 16 x 8 elements at a time; products
-/// smaller than a fragment stay as they are. Tiles have the size that is best at the
-/// upper bounds of symbols.
+/// If KernelEmitter::matmulPrecision() is F32, each thread has 1 to 8 x 8 elements; sums over k have the product's type
+/// and are in order, tile by tile. At lower precision, from sm_80 on, tensor cores multiply f32 operands rounded to
+/// nearest, or operands of 16 bits unchanged, into f32 sums; a warp has 16 x 8 elements at a time. Products smaller
+/// than that use the form of F32. Tiles have the best size for the upper bounds of symbols.
 void emitGridProduct(KernelEmitter &kernel, const GridProduct &product);
 
 } // namespace sluice::dataflow

@@ -21,7 +21,7 @@ struct HalfParts {
   uint16_t first = 0, second = 0;
 };
 
-/// Rounded to nearest even; a NaN stays one.
+/// Rounds to nearest even; a NaN stays a NaN.
 inline uint16_t roundToBf16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   if (x != x)
@@ -29,9 +29,8 @@ inline uint16_t roundToBf16(float x) {
   return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-/// The parts of an f16, exactly. The first number is the greatest of smaller magnitude, so that neither is zero but
-/// where x is: an infinity times a part of the other operand is then never the infinity times zero. The second has four
-/// bits.
+/// Splits an f16 exactly. The first part is the greatest number of smaller magnitude, and the second has four bits.
+/// Neither part is zero unless x is, so that an infinity of the other operand is never multiplied by a zero part.
 inline HalfParts splitHalf(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t magnitude = bits & 0x7fffffffU;
@@ -40,8 +39,8 @@ inline HalfParts splitHalf(float x) {
   return {static_cast<uint16_t>(first >> 16), static_cast<uint16_t>(std::bit_cast<uint32_t>(rest) >> 16)};
 }
 
-/// A matrix [segments * length][n] of floats -> panels.bytes() bytes. `element(k, n)` is an element as a float; it is
-/// asked row by row.
+/// Packs a matrix [segments * length][n] of floats into panels.bytes() bytes. `element(k, n)` returns an element as a
+/// float; the calls are row by row.
 template <typename Element>
 void packHalfPanels(const IntegerPanels &panels, Element element, char *packed) {
   constexpr int64_t depth = 2, bytes = 2;

@@ -16,9 +16,9 @@ inline Rate rateOf(emit::IntegerDot dot) {
   return dot == emit::IntegerDot::Tiles ? Rate::TileProducts : Rate::ByteProducts;
 }
 
-/// A byte of element type `type`, a scalar or vector, as i32.
+/// Extends a byte of element type `type`, a scalar or vector, to i32.
 mlir::Value emitWideByte(KernelEmitter &kernel, mlir::Value byte, mlir::Type type);
-/// The byte, signed or not, plus 128 where `type` is signed: unsigned. Less 128 where it is unsigned, likewise.
+/// Flips the highest bit of a byte, which makes a signed byte plus 128 unsigned, and an unsigned byte minus 128 signed.
 mlir::Value emitFlippedByte(KernelEmitter &kernel, mlir::Value byte);
 void emitUnalignedStore(KernelEmitter &kernel, mlir::Value value, mlir::Value pointer);
 
@@ -29,8 +29,8 @@ mlir::Value emitPackedElement(KernelEmitter &kernel, mlir::Value packed, const e
 /// Whether the target has the vectors and the instructions that the panels were made for.
 bool canRunPanels(const KernelEmitter &kernel, const emit::IntegerPanels &panels);
 
-/// Elements of a tensor of bytes, from an index on. They lie along dimension `along`, behind which all extents are 1,
-/// or, if the tensor is an argument, they are neighbours in memory from the index on.
+/// Elements of a tensor of bytes, from an index on. They lie along dimension `along`, after which all extents are 1. If
+/// the tensor is an argument, they may also be consecutive in memory from the index on.
 struct ByteRun {
   mlir::Value tensor;
   llvm::SmallVector<mlir::Value> from;
@@ -42,7 +42,7 @@ struct ByteRun {
 void emitStageBytes(KernelEmitter &kernel, const ByteRun &run, const Extent &count, const Extent &padded,
                     emit::IntegerDot dot, mlir::Value to);
 
-/// The extents of a product that a step may give: see emit::IntegerExtents.
+/// The extents of a product, which a step may give: see emit::IntegerExtents.
 struct IntegerSizes {
   Extent rows = 1, runs = 1, runsTogether = 1;
   Extent outerStride = 0, runStride = 0, strideH = 0;
@@ -50,18 +50,18 @@ struct IntegerSizes {
 
   /// Writes the upper bounds to a specification, whose panels have been chosen.
   void describe(emit::IntegerSpec &spec) const;
-  /// Work items: emit::parallelExtent of a step.
+  /// The number of work items: emit::parallelExtent with the extents of a step.
   Extent items(const emit::IntegerSpec &spec, const emit::VectorTarget &target) const;
-  /// Emits what is no number.
+  /// Emits the values of the extents that are not numbers.
   emit::IntegerExtents emitValues(KernelEmitter &kernel) const;
 };
 
-/// Fails, after an error, where a step gives the extent of a spatial dimension that pads crop.
+/// Emits an error and fails if a step gives the extent of a spatial dimension that negative pads crop.
 llvm::LogicalResult checkCropped(mlir::Operation *conv, llvm::ArrayRef<Extent> image, llvm::ArrayRef<int64_t> pads);
 
-/// Hands over `lanes` elements of a convolution's result of extents `out` for a sink's indices (run, row, column) of a
-/// product whose runs are rows of windows or, where it is flat, that has one run of all pixels; `channel` is the first
-/// element's.
+/// Stores `lanes` elements of the result, of extents `out`, of a convolution. `indices` are those of a sink (run, row,
+/// column). The runs of the product are rows of windows, or a flat product has one run of all pixels. `channel` is that
+/// of the first element.
 void storePixel(KernelEmitter &kernel, mlir::Value value, mlir::ValueRange indices, llvm::ArrayRef<Extent> out,
                 bool isFlat, mlir::Value channel, int64_t lanes);
 

@@ -8,12 +8,11 @@
 //
 //   A.B - za * sum(B - zb) - zb * sum(A)
 //
-// The second term starts the sums where one za serves all rows. Where some zb
-// is not 0, the sums of A's rows are taken once for all columns.
+// If all rows have the same za, the sums start with the second term. If some zb is not 0, the sums of A's rows are
+// computed once for all columns.
 //
-// Numbers of bf16 lie as pairs where bytes lie as quads: the same loops add
-// their products in f32. An element that is the sum of two of them takes four
-// products, each exact.
+// The same loops multiply bf16 numbers, of which a pair takes the place of four bytes, and add the products in f32. A
+// product of elements that are each the sum of two bf16 numbers takes four products, each exact.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCT_H
@@ -25,37 +24,38 @@
 namespace sluice::emit {
 
 /// Extents and strides that a step gives, of i64 type. The specification has their upper bounds, by which tiles and
-/// blocks are chosen. Null: it is a number, the specification's.
+/// blocks are chosen. A null value is the specification's number.
 struct IntegerExtents {
   mlir::Value rows = {}, runs = {}, runsTogether = {};
   mlir::Value outerStride = {}, runStride = {}, strideH = {};
-  /// Of B, where it has one segment: its panels and rows lie as far apart as at the upper bounds. Rows of A are zero
-  /// from `length` up to a multiple of stepOf(dot).
+  /// The extents of B, if it has one segment. The distances between its panels and rows are those at the upper bounds.
+  /// Rows of A are zero from `length` up to a multiple of stepOf(dot).
   mlir::Value columns = {}, length = {};
 };
 
 struct IntegerOperands {
-  /// Unsigned bytes, or with IntegerDot::Pairs numbers of 16 bits. Elements behind a tap's last, up to a multiple of
-  /// the dot's depth, are read and do not matter.
+  /// Unsigned bytes, or numbers of 16 bits with IntegerDot::Pairs. Elements after a tap's last, up to a multiple of the
+  /// dot's depth, are read and have no effect.
   mlir::Value lhs;
-  /// Signed bytes as IntegerPanels says.
+  /// Signed bytes in the layout of IntegerPanels.
   mlir::Value rhs;
-  /// za as an i32, of all rows where `isZeroPerRow` is false; null where it is 0.
+  /// Gives za as an i32, the same for all rows if `isZeroPerRow` is false; null if it is 0.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value run, mlir::Value row)> lhsZero = nullptr;
   bool isZeroPerRow = false;
-  /// As many rows as a tile has can be read from the first row of any run on, where a step has fewer.
+  /// Whether as many rows as a tile has can be read from the first row of each run on, even if a step has fewer.
   bool hasRoomForTiles = false;
-  /// Bytes between the first numbers of all elements, at `lhs`, and the second ones, where elements are floats.
+  /// If elements are floats: the bytes between the first parts of all elements, which begin at `lhs`, and the second
+  /// parts.
   int64_t lhsPartBytes = 0;
   IntegerExtents extents = {};
 };
 
-/// For the work items [begin, end). Sink indices: (run, row, n); values are i32, of floats f32.
+/// Emits the code for the work items [begin, end). Sink indices: (run, row, n). Values are i32, or f32 for floats.
 void emitIntegerProduct(mlir::OpBuilder &b, mlir::Location loc, const IntegerSpec &spec, const VectorTarget &target,
                         const IntegerOperands &operands, WorkItems items, SinkFn sink);
 
-/// `sums` + the products of `lhs` and `rhs`, vectors of depth * lanes elements of lhsBytes(dot) and of signed bytes.
-/// Where the sums are f32, the bytes are those of bf16 numbers.
+/// Adds to `sums` the products of `lhs` and `rhs`, vectors of depth * lanes elements: of lhsBytes(dot) bytes in `lhs`,
+/// and signed bytes in `rhs`. If the sums are f32, the bytes are those of bf16 numbers.
 mlir::Value emitIntegerDot(mlir::OpBuilder &b, mlir::Location loc, ByteInstructions instructions, IntegerDot dot,
                            mlir::Value sums, mlir::Value lhs, mlir::Value rhs);
 

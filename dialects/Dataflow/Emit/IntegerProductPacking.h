@@ -14,8 +14,8 @@
 
 namespace sluice::emit {
 
-/// The bytes of a matrix [segments * length][n] -> panels.bytes() bytes. `zeroPoint(column)` is the column's zero point
-/// in the bytes' own type; `isUnsigned` tells that type.
+/// Packs a matrix [segments * length][n] of bytes into panels.bytes() bytes. `zeroPoint(column)` is the column's zero
+/// point, in the type of the bytes, which `isUnsigned` gives.
 template <typename ZeroPoint>
 void packIntegerPanels(const IntegerPanels &panels, bool isUnsigned, const unsigned char *matrix, ZeroPoint zeroPoint,
                        char *packed) {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the emitter of products of bytes, the packer of their weights and the
-// runtime's parallel-for must agree on. Plain C++.
+// The layout and blocking that the emitter of products of bytes, the packer of their weights and the runtime's
+// parallel-for share. Plain C++.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_EMIT_INTEGERPRODUCTSPEC_H
@@ -18,31 +18,32 @@ namespace sluice::emit {
 /// Whether there are instructions of that form for vectors of so many lanes of 32 bits.
 bool supportsDot(IntegerDot dot, int64_t lanes);
 
-/// Columns of a panel for `n` columns.
+/// The columns of a panel for `n` columns in all.
 int64_t integerPanel(int64_t n, const VectorTarget &target);
-/// The form for `rows` rows: Tiles become Quads where they would be mostly padding, or where columns have zero points.
+/// The form to use for `rows` rows: Quads in the place of Tiles if tiles would be mostly padding, or if columns have
+/// zero points.
 IntegerDot chooseDot(IntegerDot wanted, int64_t rows, int64_t length, bool hasZeroPoints);
 
-/// Tiles pay from so many rows on.
+/// Tiles are faster from this many rows on.
 inline constexpr int64_t kLeastTileRows = kTileRows / 2;
 
 /// C[run][row][n] = sum over taps (h, w) and k of A * B. Row `row` of run `run` begins in A at
 /// (run / runsTogether) * outerStride + (run % runsTogether) * runStride + row * rowStride; its tap (h, w) is the
 /// `length` elements from h * strideH + w * strideW on. Strides are in elements. A matrix is one run, one tap.
 struct IntegerSpec {
-  IntegerPanels panels; ///< segments = tapsH * tapsW.
+  IntegerPanels panels; ///< Its `segments` are tapsH * tapsW.
   int64_t runs = 1, rows = 1;
   int64_t runsTogether = 1;
   int64_t outerStride = 0, runStride = 0, rowStride = 0;
   int64_t tapsH = 1, tapsW = 1;
   int64_t strideH = 0, strideW = 0;
-  /// Column n multiplies element n of A alone: taps have n elements, of which each column sees one. For
-  /// IntegerDot::Plain, length 1. A is readable up to a whole panel.
+  /// Whether column n multiplies only element n of A: a tap has n elements, one for each column. Requires
+  /// IntegerDot::Plain and length 1. A can be read up to a whole panel.
   bool isDepthwise = false;
-  /// A step may have fewer rows than `rows`, and then needs other heights of tiles.
+  /// Whether a step may have fewer than `rows` rows, which needs other heights of tiles.
   bool hasAnyRows = false;
-  /// Other than 0: panels for tiles are multiplied by the instructions of IntegerDot::Quads, whose panels differ in
-  /// padding alone, because a step has at most so many rows.
+  /// If not 0: steps have at most this many rows, and multiply panels for tiles by the instructions of
+  /// IntegerDot::Quads, whose panels differ only in padding.
   int64_t quadRows = 0;
   SinkStyle sinkStyle = SinkStyle::Inline;
 };
@@ -55,7 +56,7 @@ struct IntegerBlocking {
 };
 IntegerBlocking chooseBlocking(const IntegerSpec &spec, const VectorTarget &target);
 
-/// Work items, to split among threads at will.
+/// The number of work items, which may be split among threads in any way.
 int64_t parallelExtent(const IntegerSpec &spec, const VectorTarget &target);
 
 } // namespace sluice::emit
