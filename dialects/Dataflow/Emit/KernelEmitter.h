@@ -393,8 +393,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> gridWords; ///< Extents whose values that grid gets.
   std::optional<int64_t> mostOwnBlocks;          ///< The most blocks of that grid, if a step gives their number.
   int64_t mostBlocks = 0, mostWords = 0;         ///< The most blocks and arguments of all grids.
-  mlir::Operation *absorbed = nullptr;           ///< An addition that the library has made,
-  mlir::Value absorbedSum;                       ///< and what it has added to.
+  mlir::Operation *absorbed = nullptr;           ///< An addition that the library performs; null if none.
+  mlir::Value absorbedSum;                       ///< The value that it adds to.
   int64_t accessLanes = 1;                       ///< Vectors of this many elements are aligned to their size.
 
   /// The kernel's argument number of each operand (or of the group's block arguments).

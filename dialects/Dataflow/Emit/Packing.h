@@ -10,19 +10,18 @@
 
 namespace sluice::dataflow {
 
-/// One matrix product of a batch, or the whole batch as one taller product where
-/// all of it shares one right-hand side. The same before and after packing, so
-/// that a panel's width is.
+/// Describes one matrix product of a batch, or the whole batch as one taller product if all of it shares one right-hand
+/// side. The result is the same before and after packing, so that the width of panels is too.
 emit::MatmulSpec describeMatmul(MatmulOp op);
-/// What a tuning can choose for the loops of a matrix product, and what the compiler chooses.
+/// Describes what a tuning can choose for the loops of a matrix product, and what the compiler chooses.
 void describeTuningSpace(const emit::MatmulSpec &spec, const emit::VectorTarget &target, TunableKernel &kernel);
-/// A convolution over images, of either layout.
+/// Describes a convolution over images of either layout.
 emit::ConvSpec describeConv(ConvOp op);
-/// The same at the lower bounds of symbols.
+/// Describes it at the lower bounds of symbols.
 emit::ConvSpec describeLeastConv(ConvOp op);
-/// Fails, after an error on `op`, if its weight is not packed in blocks of `block`.
+/// Emits an error on `op` and fails if its weight is not packed in blocks of `block`.
 llvm::LogicalResult checkPackedWeight(mlir::Operation *op, mlir::Value weight, int64_t block);
-/// One by Winograd's algorithm, by its packed weight.
+/// Describes a convolution by Winograd's algorithm, from its packed weight.
 emit::WinogradSpec describeWinograd(ConvOp op);
 
 } // namespace sluice::dataflow

@@ -12,19 +12,20 @@
 
 namespace sluice::dataflow {
 
-/// Folds `length` elements: whole vectors first, in turns, then their lanes, then
-/// what is left, in shorter vectors where the step gives the length. A grid's team takes every so many elements each,
-/// then joins what its threads have. The order depends on the length, and the lanes or the team, alone.
+/// Folds `length` elements: first whole vectors, in turns, then their lanes, then the rest, in shorter vectors if the
+/// step gives the length. In a grid, the elements go to the threads of a team in turns, and then the threads' results
+/// are joined. The order depends only on the length and on the lanes or the team.
 struct RowReducer {
-  /// Of long rows: sums of chunks' sums, whose rounding error grows with the
-  /// chunks' lengths alone, or one sum for each lane from end to end.
+  /// The order in long rows. Chunked: sums of chunks' sums, whose rounding error grows only with the length of chunks.
+  /// Plain: one sum for each lane over the whole row.
   enum class Order { Chunked, Plain };
 
   KernelEmitter &kernel;
   Extent length;
-  int64_t lanes; ///< 1: scalars only.
+  int64_t lanes; ///< 1 for scalars only.
   Order order = Order::Chunked;
-  /// Vectors that are folded at a time, in rows of at least kLong of them, and folds that take turns with them.
+  /// kChunk: vectors of a chunk. kLong: the least vectors of a row that is cut into chunks. kTurns: how many folds take
+  /// turns.
   static constexpr int64_t kChunk = 256, kLong = 8 * kChunk, kTurns = 4;
 
   Extent whole() const { return lanes > 1 ? length / lanes * lanes : Extent(0); }
@@ -33,7 +34,7 @@ struct RowReducer {
                   llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
                   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
     if (kernel.teamThreads() > 1)
-      // Teams of a warp share a block, and with it its memory and its barriers.
+      // Teams of one warp share a block, so they also share its memory and barriers.
       return order == Order::Plain && lanes > 1 && kernel.teamThreads() > kWarpThreads
                  ? runTeamPlain(scalar, initial(scalar), element, join)
                  : runTeam(initial(scalar), element, join);
@@ -41,7 +42,8 @@ struct RowReducer {
     if (whole().most() > 0) {
       auto vector = mlir::VectorType::get({lanes}, scalar);
       auto take = [&](mlir::Value sum, mlir::Value i) { return join(sum, element(i, lanes)); };
-      // Elements [from, to), of which [from, turned) by several folds in turns: none waits for the one before it.
+      // Folds elements [from, to). Several folds take turns with [from, turned), so that none waits for the one before
+      // it.
       auto fold = [&](mlir::Value from, mlir::Value turned, mlir::Value to) {
         using Values = llvm::SmallVector<mlir::Value>;
         Values sums(turned ? kTurns : 1, initial(vector));
@@ -62,7 +64,7 @@ struct RowReducer {
                             [&](mlir::Value i, mlir::ValueRange before) { return Values{take(before[0], i)}; })[0];
         return sums[0];
       };
-      // Turns pay from some vectors on.
+      // Turns are faster only from some number of vectors on.
       auto foldRange = [&](const Extent &from, const Extent &to) {
         const Extent length = to - from, turned = from + length / (kTurns * lanes) * (kTurns * lanes);
         const bool takesTurns = order == Order::Chunked && length.most() >= 2 * kTurns * lanes;
@@ -102,7 +104,7 @@ struct RowReducer {
                          })[0];
   }
 
-  /// Calls fn(i, count) for every element: runs of `lanes`, then one by one.
+  /// Calls fn(i, count) for all elements: runs of `lanes`, then one by one.
   void forEach(llvm::function_ref<void(mlir::Value, int64_t)> fn) const {
     if (kernel.teamThreads() > 1) {
       kernel.loop(0, rounds(), 1, [&](mlir::Value round) { fn(inRound(round), 1); });
@@ -119,7 +121,7 @@ struct RowReducer {
   }
 
 private:
-  /// Halves onto halves: log2(lanes) steps.
+  /// Joins the lanes of a vector by halves, in log2(lanes) steps.
   mlir::Value joinLanes(mlir::Value wide, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
     mlir::OpBuilder &b = kernel.builder();
     mlir::Location loc = kernel.loc();
@@ -134,8 +136,8 @@ private:
     return mlir::vector::ExtractOp::create(b, loc, wide, 0);
   }
 
-  // Elements that a length of the step leaves behind the whole vectors are folded in shorter vectors: one by one, up to
-  // 15 of them take longer than the vectors of a short row.
+  // Whether the elements after the whole vectors are folded in shorter vectors, which happens if the step gives the
+  // length. One by one, up to 15 of them would take longer than the vectors of a short row.
   bool hasPieces() const { return lanes > 1 && !length.isConstant(); }
   void forPieces(llvm::function_ref<void(mlir::Value isThere, mlir::Value first, int64_t width)> fn) const {
     mlir::OpBuilder &b = kernel.builder();
@@ -147,7 +149,7 @@ private:
     }
   }
 
-  // A team's threads each take one element a round; in the last, some of them.
+  // The number of full rounds, in each of which every thread of a team takes one element.
   Extent rounds() const { return length / kernel.teamThreads(); }
   Extent left() const { return length % kernel.teamThreads(); }
   mlir::Value inRound(mlir::Value round) const {
@@ -169,9 +171,8 @@ private:
           hasMore(), [&] { return join(acc, element(inRound(kernel.index(rounds())), 1)); }, [&] { return acc; });
     return kernel.joinTeam(acc, join);
   }
-  /// The order of lanes from end to end, bit by bit: all threads bring what the
-  /// first `lanes` of them fold, a tile at a time through shared memory, the next
-  /// on its way while one is folded.
+  /// Folds in the order Plain, with the same bits as on a CPU: the first `lanes` threads of a team fold elements that
+  /// all threads bring, tile by tile through shared memory. The next tile is read while one is folded.
   mlir::Value runTeamPlain(mlir::Type scalar, mlir::Value initial,
                            llvm::function_ref<mlir::Value(mlir::Value, int64_t)> element,
                            llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join) const {
@@ -184,7 +185,7 @@ private:
     mlir::Value shared = kernel.sharedBuffer(scalar, tile), partial = kernel.sharedBuffer(scalar, lanes);
     mlir::Value lane = kernel.teamPosition();
     auto inTile = [&](int64_t i) { return kernel.add(lane, kernel.index(i * kernel.teamThreads())); };
-    // Behind the row's end its last element, which nobody folds.
+    // After the row's end, brings its last element, which no thread folds.
     auto bring = [&](mlir::Value first) {
       Values values;
       for (int64_t i = 0; i < kEach; ++i) {
@@ -253,14 +254,15 @@ private:
                               })[0];
     for (int64_t i = folded.most(); rest.isConstant() && i < rest.most(); ++i)
       sums[0] = join(sums[0], kernel.load(shared, scalar, kernel.index(i)));
-    // Nobody writes the buffers again before all have read them.
+    // No thread writes the buffers again before all have read them.
     kernel.barrier();
     return sums[0];
   }
 };
 
-/// Softmax of one row, or its logarithm: `read(i, count)` gives elements, `write(i, count, value)` takes results in
-/// order. Exponentials wait in `buffer`, an array of the row's length of type `compute`; null: they are computed twice.
+/// The softmax of one row, or its logarithm. `read(i, count)` returns elements, and `write(i, count, value)` takes
+/// results in order. Exponentials are kept in `buffer`, an array of the row's length of type `compute`; if it is null,
+/// they are computed twice.
 struct RowSoftmax {
   RowReducer row;
   mlir::Type compute;

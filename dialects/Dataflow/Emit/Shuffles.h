@@ -9,8 +9,7 @@
 
 namespace sluice::emit {
 
-/// The transposition of a square of vectors, as many as they have lanes, a power of two: in log2 of that rounds of
-/// shuffles.
+/// Transposes a square of vectors: n vectors of n lanes, where n is a power of two. Takes log2(n) rounds of shuffles.
 llvm::SmallVector<mlir::Value, 16> transposeSquare(mlir::OpBuilder &b, mlir::Location loc,
                                                    llvm::SmallVector<mlir::Value, 16> rows);
 

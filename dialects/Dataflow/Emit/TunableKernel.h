@@ -11,16 +11,17 @@
 
 namespace sluice {
 
-/// A matrix product or a convolution of floats, before dataflow-assign-layout, and all others with its key.
+/// A kernel for all matrix products or convolutions of floats of a function that have one key, before
+/// dataflow-assign-layout.
 struct TunableKernel {
   std::string key, kind, shape;
-  int64_t rows = 1, columns = 1,
-          depth = 1;   ///< Of the product: of register tiles' rows, their columns, and sums' terms.
-  bool hasTile = true; ///< Without one, the loop's chunks alone can be tuned.
+  /// The extents of the product: the rows and columns for register tiles, and the terms of sums.
+  int64_t rows = 1, columns = 1, depth = 1;
+  bool hasTile = true; ///< Whether there is a register tile to tune; else only the loop's chunks can be tuned.
   bool hasDepthBlock = false;
   bool allowsWinograd = false;
-  bool allowsShiftAdd = false; ///< The compiler may choose shift_add, which a tuning cannot name.
-  KernelTuning chosen; ///< What the compiler chooses: the fields for direct sums, the algorithm where it is known.
+  bool allowsShiftAdd = false; ///< Whether the compiler may choose shift_add, which a tuning cannot name.
+  KernelTuning chosen;         ///< The compiler's choice: the fields for direct sums, and the algorithm if it is known.
 };
 
 } // namespace sluice

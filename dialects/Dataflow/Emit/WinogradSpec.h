@@ -21,9 +21,9 @@
 
 namespace sluice::emit {
 
-/// Where the polynomials of F(4, 3) are evaluated: 0, +-near, +-far and infinity. These fractions have the least error
-/// (winogradErrorBound) of all pairs of multiples of 1/16; every entry of A and B is exact in f32. The usual 1 and 2
-/// have four times their error.
+/// The polynomials of F(4, 3) are evaluated at 0, +-near, +-far and infinity. These fractions have the least error
+/// (winogradErrorBound) of all pairs of multiples of 1/16, and all entries of A and B are exact in f32. The usual
+/// points 1 and 2 have four times that error.
 inline constexpr double kNearPoint = 11.0 / 16, kFarPoint = 23.0 / 16;
 
 /// The rows of B^T, of G and the columns of A^T that belong to one point of F(m, 3), m + 2 points in all.
@@ -37,9 +37,9 @@ WinogradPoint winogradPoint(int64_t outputs, int64_t point);
 /// A 3x3 convolution of stride 1 in f32, dilation 1 and one group, by F(outputs x outputs, 3 x 3).
 struct WinogradSpec {
   ConvSpec image;
-  int64_t outputs = 4; ///< Along each side of a tile: 2 or 4.
-  int64_t depth = 1;   ///< Input channels that are transformed and multiplied at a time.
-  int64_t panel = 1;   ///< Output channels that lie together in memory: convOutputBlock.
+  int64_t outputs = 4; ///< The outputs along each side of a tile: 2 or 4.
+  int64_t depth = 1;   ///< The input channels that are transformed and multiplied at a time.
+  int64_t panel = 1;   ///< The output channels that are together in memory: convOutputBlock.
 
   int64_t extent() const { return outputs + 2; }
   int64_t points() const { return extent() * extent(); }
@@ -50,42 +50,43 @@ struct WinogradSpec {
   int64_t panels() const { return (image.outC + panel - 1) / panel; }
 };
 
-/// How the tiles are cut. A work item is `tiles` tiles by `panels` panels; blocks of tiles are innermost.
+/// How the work is cut. A work item is `tiles` tiles by `panels` panels; blocks of tiles are innermost.
 struct WinogradBlocking {
-  int64_t tiles = 1, blocks = 1; ///< Tiles of a block, which are consecutive; blocks.
+  int64_t tiles = 1, blocks = 1; ///< The consecutive tiles of a block, and the number of blocks.
   int64_t panels = 1, groups = 1;
 };
 
-/// Bytes of stack that a work item uses at most.
+/// The most bytes of stack that a work item uses.
 inline constexpr int64_t kWinogradScratchBytes = 512 << 10;
 
-/// Whether the convolution is one that these algorithms compute.
+/// Whether Winograd's algorithm can compute the convolution.
 bool allowsWinograd(const ConvSpec &spec);
-/// With the depth and the panels that suit the target.
+/// Describes the algorithm with the depth and the panels that suit the target.
 WinogradSpec describeWinograd(const ConvSpec &spec, int64_t outputs, const VectorTarget &target);
 WinogradBlocking chooseBlocking(const WinogradSpec &spec, const VectorTarget &target);
 int64_t parallelExtent(const WinogradSpec &spec, const VectorTarget &target);
-/// Elements of scratch of a work item, each between two points: rows are spread over the cache's sets.
+/// The distances between two points in the scratch of a work item, in elements. They spread rows over the sets of the
+/// cache.
 int64_t winogradInputStride(const WinogradSpec &spec, const WinogradBlocking &blocking);
 int64_t winogradSumStride(const WinogradSpec &spec, const WinogradBlocking &blocking);
 int64_t winogradScratchBytes(const WinogradSpec &spec, const WinogradBlocking &blocking);
 
-/// Elements of packed weights, which lie as [C/depth][M/panel][points][depth][panel], zero padded.
+/// The number of elements of packed weights, [C/depth][M/panel][points][depth][panel], padded with zeros.
 int64_t packedWinogradWeightsSize(const WinogradSpec &spec);
-/// ONNX weights [M][C][3][3] -> G g G^T, computed in f64 and rounded once.
+/// Packs G g G^T of ONNX weights g, [M][C][3][3], computed in f64 and rounded once.
 void packWinogradWeights(const WinogradSpec &spec, const float *weights, float *packed);
 
-/// Six standard deviations of an output's rounding error, in units of the outputs' root mean square, at the worst
-/// position of a tile: for inputs and weights that are independent and of mean 0, and roundings that are independent
+/// Six standard deviations of an output's rounding error, relative to the root mean square of the outputs, at the worst
+/// position of a tile. Assumes independent inputs and weights of mean 0, and independent roundings
 /// (docs/rationale/winograd.md).
 double winogradErrorBound(const WinogradSpec &spec);
 
-/// Estimates of one execution on one core, in vector operations: for comparing the algorithms.
+/// Estimates of the work of one execution on one core, in vector operations, to compare the algorithms.
 double directWork(const ConvSpec &spec, const VectorTarget &target);
 double winogradWork(const WinogradSpec &spec, const VectorTarget &target);
 
-/// How to compute a convolution: the least work of those whose error bound is `tolerance` at most. Nothing where that
-/// is direct convolution; with `isWanted` Winograd's algorithm wherever the bound allows it.
+/// Chooses the algorithm of least work whose error bound is at most `tolerance`. Returns nothing if that is direct
+/// convolution. With `isWanted`, chooses Winograd's algorithm whenever the bound allows it.
 std::optional<WinogradSpec> chooseWinograd(const ConvSpec &spec, const VectorTarget &target, double tolerance,
                                            bool isWanted);
 

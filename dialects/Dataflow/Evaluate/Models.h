@@ -9,7 +9,7 @@
 
 namespace sluice::dataflow {
 
-/// The model of a function that computes an operator.
+/// The model of EvaluateOpInterface whose function `compute` computes an operator.
 template <auto compute>
 struct EvaluateModel;
 template <typename OpTy,
@@ -25,7 +25,7 @@ struct EvaluateModel<compute> : EvaluateOpInterface::ExternalModel<EvaluateModel
   }
 };
 
-/// Of a function that computes it on one rank; each rank has another value.
+/// The same for a function that computes the value of one rank; each rank has another value.
 template <typename OpTy,
           llvm::LogicalResult (*compute)(OpTy, int64_t, llvm::ArrayRef<TensorView>, llvm::ArrayRef<MutableTensorView>)>
 struct EvaluateModel<compute> : EvaluateOpInterface::ExternalModel<EvaluateModel<compute>, OpTy> {
@@ -38,7 +38,7 @@ struct EvaluateModel<compute> : EvaluateOpInterface::ExternalModel<EvaluateModel
   }
 };
 
-// One function a file of this folder.
+// Each file of this folder defines one of these functions.
 void attachBitsValues(mlir::MLIRContext *context);
 void attachConstantValues(mlir::MLIRContext *context);
 void attachElementwiseValues(mlir::MLIRContext *context);

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In the formulas, g is the loss's gradient by a result y. Where y says as much
-// as an operand it is preferred: the operand need not live until then.
+// In the formulas, g is the gradient of the loss by a result y. If either y or an operand suffices, y is used, so that
+// the operand's memory can be freed earlier.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_GRADIENT_GRADIENT_H
@@ -23,20 +23,20 @@ void registerGradientModels(mlir::DialectRegistry &registry);
 
 using Gradients = llvm::MutableArrayRef<mlir::Value>;
 
-/// A tensor of zeros that no file holds.
+/// A tensor of zeros, which takes no space in a file.
 inline mlir::Value zeros(TensorBuilder &build, mlir::RankedTensorType type) {
   return build.expand(build.splat(type.getElementType(), 0), type.getShape());
 }
 
-/// Sums what numpy broadcasting repeated: the adjoint of broadcasting `shape`
-/// to the gradient's.
+/// Sums over the dimensions that numpy's broadcasting repeated: the adjoint of broadcasting `shape` to the shape of
+/// `gradient`.
 mlir::Value sumTo(TensorBuilder &build, mlir::Value gradient, llvm::ArrayRef<int64_t> shape);
 
 /// The adjoint of slice.
 mlir::Value unslice(TensorBuilder &build, mlir::Value gradient, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> steps, mlir::RankedTensorType type);
 
-/// `x` within zeros: `low` more elements before (fewer where negative), the rest after.
+/// Pads `x` with zeros: `low` elements before (negative numbers remove elements), and the rest after.
 mlir::Value padTo(TensorBuilder &build, mlir::Value x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> shape);
 
 } // namespace sluice::dataflow

@@ -10,7 +10,7 @@
 
 namespace sluice::dataflow {
 
-/// The model of a function that builds an operator's gradient.
+/// The model of GradientOpInterface whose function `build` builds an operator's gradient.
 template <auto build>
 struct GradientModel;
 template <typename OpTy, llvm::LogicalResult (*differentiate)(OpTy, TensorBuilder &, llvm::ArrayRef<mlir::Value>,
@@ -22,7 +22,7 @@ struct GradientModel<differentiate> : GradientOpInterface::ExternalModel<Gradien
   }
 };
 
-// One function a file of this folder.
+// Each file of this folder defines one of these functions.
 void attachContractionGradients(mlir::MLIRContext *context);
 void attachElementwiseGradients(mlir::MLIRContext *context);
 void attachMovementGradients(mlir::MLIRContext *context);

@@ -17,13 +17,13 @@ namespace sluice::emit {
 /// The zero points of blocks. Without them, every block has half of the range, 2^(bits - 1).
 enum class BlockZeros : uint8_t { None, Bytes, Floats };
 
-/// Blocks are multiples of so many elements of k.
+/// The lengths of blocks are multiples of this many elements of k.
 inline constexpr int64_t kBlockStep = 16;
 
-/// How a row of k elements that are rounded to bytes in blocks lies in memory: each block has its scale (f32), the sum
-/// of its bytes with the opposite sign (i32), and the bytes. Elements beyond k are zero. A word of a weight of `bits`
-/// bits, masked so that a field of each of its four bytes stays, meets four consecutive bytes of the row: of the
-/// elements of a word, those in the lowest bits of the word's bytes come first.
+/// How a row of k elements that are rounded to bytes in blocks lies in memory: each block has its scale (f32), the
+/// negated sum of its bytes (i32), and the bytes. Elements beyond k are zero. A word of a weight of `bits` bits, masked
+/// to one field in each of its four bytes, is multiplied by four consecutive bytes of the row. Therefore the elements
+/// of a word are in this order: first those in the lowest bits of the word's bytes.
 struct RoundedRows {
   int64_t bits = 4, block = 32;
   int64_t k = 1;
@@ -34,34 +34,34 @@ struct RoundedRows {
   int64_t blocks() const { return (k + block - 1) / block; }
   int64_t blockBytes() const { return kBytesAt + block; }
   int64_t rowBytes() const { return blocks() * blockBytes(); }
-  /// The place of an element of a word among the bytes of that word's elements.
+  /// The position of an element of a word among the row's bytes for that word.
   int64_t placeOf(int64_t element) const { return element % (8 / bits) * 4 + element / (8 / bits); }
 };
 
 /// How a matrix [k][n] lies in memory: [ceil(n/panel)] panels, each of [ceil(k/block)] blocks. A block has a scale for
-/// each column of the panel, then, where there are some, the columns' zero points, then words [block/rowsOfWord][panel]
-/// of 32 bits: a word has consecutive elements of one column along k, the first in its lowest bits. Columns beyond n
-/// are zero.
+/// each column of the panel, then the columns' zero points, if there are any, then words [block/rowsOfWord][panel] of
+/// 32 bits: a word has consecutive elements of one column along k, the first in its lowest bits. Columns beyond n are
+/// zero.
 struct BlockPanels {
   int64_t bits = 4, block = 32;
   int64_t n = 1, k = 1;
-  int64_t panel = 1;      ///< Columns.
-  int64_t scaleBytes = 4; ///< Of one scale.
+  int64_t panel = 1;      ///< The columns of a panel.
+  int64_t scaleBytes = 4; ///< The bytes of one scale.
   BlockZeros zeros = BlockZeros::None;
 
   int64_t numPanels() const { return (n + panel - 1) / panel; }
   int64_t blocks() const { return (k + block - 1) / block; }
-  /// Elements of a word.
+  /// /// The number of elements of a word.
   int64_t rowsOfWord() const { return 32 / bits; }
-  /// Bytes of a zero point.
+  /// /// The bytes of a zero point.
   int64_t zeroBytes() const { return zeros == BlockZeros::None ? 0 : zeros == BlockZeros::Bytes ? 1 : 4; }
-  /// Where a block's zero points and words begin.
+  /// The offsets of a block's zero points and words.
   int64_t zerosAt() const { return panel * scaleBytes; }
   int64_t wordsAt() const { return zerosAt() + panel * zeroBytes(); }
   int64_t blockBytes() const { return wordsAt() + panel * (block / 8 * bits); }
   int64_t panelBytes() const { return blocks() * blockBytes(); }
   int64_t bytes() const { return numPanels() * panelBytes(); }
-  /// Rows that the matrix multiplies, where they are rounded.
+  /// The layout of rows that the matrix multiplies, if they are rounded.
   RoundedRows roundedRows() const { return {bits, block, k}; }
 };
 

@@ -12,10 +12,11 @@ namespace sluice::dataflow {
 
 emit::BlockPanels describePanels(BlockPanelsAttr panels);
 
-/// Why there are no panels of that form; empty where there are.
+/// Why panels of that form cannot exist; empty if they can.
 std::string findPanelsProblem(const emit::BlockPanels &panels);
 
-/// The zero points that an operand is: none where it is null, numbers of `bits` packed in bytes, or floats.
+/// The form of the zero points of an operand: none if it is null, else numbers of `bits` bits packed in bytes, or
+/// floats.
 emit::BlockZeros zerosOf(mlir::Value zeroPoints);
 
 } // namespace sluice::dataflow

@@ -14,18 +14,18 @@
 
 namespace sluice::dataflow {
 
-/// A convolution's window and channels, one entry a spatial dimension; pads = [low..., high...].
+/// The window and the channels of a convolution. Lists have one entry per spatial dimension; pads = [low..., high...].
 struct ConvWindow {
   llvm::ArrayRef<int64_t> kernel, strides, pads, dilations;
   int64_t groups, outChannels;
-  bool last; ///< Channels of the image and of the result come last.
+  bool last; ///< Whether the channels of the image and of the result come last.
 };
 
-/// Whether Winograd's algorithm takes images of these elements; it computes in f32.
+/// Whether Winograd's algorithm takes images of this element type. It computes in f32.
 inline bool isWinogradElement(mlir::Type type) { return type.isF32() || type.isF16() || type.isBF16(); }
 
-/// The result's shape for an input of `input`'s; fails, with the reason, where they do not fit. The weight's channels
-/// are the caller's to check.
+/// The shape of the result for an input of shape `input`. Emits the reason and fails if they do not fit. The caller
+/// must check the weight's channels.
 inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir::Location> loc,
                                                              llvm::ArrayRef<int64_t> input, const ConvWindow &window) {
   const auto spatial = static_cast<int64_t>(input.size()) - 2;
@@ -66,8 +66,8 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
 }
 
 /// The names of the cost classes of one kind of convolution. The classes differ in the rate that libraries reach: a
-/// pointwise one is a matrix product, Winograd's algorithm needs fewer operations for a 3x3 window, and a depthwise one
-/// has no channels to sum over.
+/// pointwise convolution is a matrix product, Winograd's algorithm needs fewer operations for a 3x3 window, and a
+/// depthwise one has no channels to sum over.
 struct ConvClasses {
   llvm::StringRef general, pointwise, depthwise, threeByThree;
 };

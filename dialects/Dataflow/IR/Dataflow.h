@@ -26,16 +26,16 @@
 #include "dialects/Dataflow/IR/DataflowAttrs.h.inc"
 
 namespace sluice::dataflow {
-/// Which operators fold, in the order in which they are built, a list for each part of a program.
+/// A record of which operators fold, in the order in which they are built. Each part of a program has a list.
 class FoldLog {
 public:
-  /// From the first part on, for another program.
+  /// Starts again at the first part, to build another program by the record.
   void replay() { part = 0, next = 0, isRecorded = true; }
   void nextPart() {
     ++part;
     next = 0;
   }
-  /// Whether the operator folds that is built now: `folds` says so of the first program.
+  /// Whether the current operator folds: `folds` in the first program, and what was recorded in later ones.
   bool decide(bool folds) {
     if (part >= decisions.size())
       decisions.resize(part + 1);
@@ -68,21 +68,20 @@ struct KernelStyle;
 struct LibraryCall;
 class TensorBuilder;
 
-/// The trait of operators of whose interface a library of its own has the model. The dialect declares the promises, and
-/// Models.h keeps them.
+/// The trait of operators that have the model of an interface in a separate library. The dialect declares promised
+/// interfaces, and registerDataflow() in Models.h registers the models.
 template <typename Interface>
 struct Promises {
   template <typename OpTy>
   class Impl : public mlir::OpTrait::TraitBase<OpTy, Impl> {};
 };
 
-/// The trait of operators that have no text among their operands and results, and whose kernels call a function of the
-/// host all the same.
+/// The trait of operators whose kernels call a function of the host although their operands and results are no text.
 template <typename OpTy>
 class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
 
-/// The trait of elemental operators whose elements cost about as much as a load: an element of the result is one of an
-/// operand, found without a division, or a number that follows from its position.
+/// The trait of elemental operators whose elements cost about as much as a load. An element of the result is either an
+/// element of an operand, found without a division, or a number computed from its position.
 template <typename OpTy>
 class AsCheapAsLoad : public mlir::OpTrait::TraitBase<OpTy, AsCheapAsLoad> {};
 
@@ -91,18 +90,18 @@ llvm::LogicalResult verifyInferredTypes(mlir::Operation *op);
 } // namespace detail
 
 /// The trait of operators whose types are inferred. Inference checks the attributes, and the operators' verifiers rely
-/// on it. InferTypeOpInterface would verify the types after them, together with the regions.
+/// on it. InferTypeOpInterface would verify the types after the verifiers, together with the regions.
 template <typename OpTy>
 class InferredBeforeVerified : public mlir::OpTrait::TraitBase<OpTy, InferredBeforeVerified> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyInferredTypes(op); }
 };
 
-/// The devices that run an operator by one of its rules.
+/// The parts in which devices run an operator by one of its rules.
 struct PartRule {
   const TilingRule *rule = nullptr;
   int64_t parts = 1;
-  mlir::Value number; ///< tensor<i64>: which of the parts, from 0.
+  mlir::Value number; ///< The number of the part, from 0: a tensor<i64>.
 };
 namespace detail {
 [[noreturn]] void reportMissingModel(mlir::Operation *op, llvm::StringRef interface);
@@ -121,8 +120,8 @@ llvm::SmallVector<mlir::Value> buildSamePart(mlir::Operation *op, TensorBuilder 
 
 namespace sluice::dataflow {
 
-/// What a library says of an operator; null where the operator promises nothing. Ends a program that has not registered
-/// the library.
+/// The model of a promised interface for an operator; null if the operator does not promise it. Ends the process if the
+/// library of the model is not registered.
 template <typename Interface>
 Interface modelOf(mlir::Operation *op) {
   auto model = mlir::dyn_cast<Interface>(op);
@@ -131,89 +130,87 @@ Interface modelOf(mlir::Operation *op) {
   return model;
 }
 
-/// The model node's name behind a location; empty where it has none.
+/// The name of the model's node in a location; empty if it has none.
 std::string nodeName(mlir::Location loc);
 
-/// A constant's bytes, where it has them: dense of any size, or a resource that
-/// is loaded. False: it is a splat, which `view.data` then holds one element of
-/// when `allowSplat` is set, or the data is not there.
+/// Sets `view` to the bytes of a constant that is dense or a loaded resource, and returns true. For a splat, sets
+/// `view.data` to its single element and `isSplat` to true. Returns false if the data is missing, or if the constant is
+/// dense of i1, whose storage is not one byte per element.
 bool getConstantBytes(mlir::ElementsAttr value, TensorView &view, bool &isSplat);
 
-/// Copies a constant's elements to dense storage of tensorBytes(value.getType())
-/// bytes, splats repeated. Fails where a resource's data is not there.
+/// Copies the elements of a constant, those of a splat repeated, to tensorBytes(value.getType()) bytes of dense
+/// storage. Fails if the data of a resource is missing.
 llvm::LogicalResult copyConstant(mlir::ElementsAttr value, char *destination);
 
-/// Dense (or splat) attribute over row-major storage, i1 a byte an element.
+/// Makes a dense (or splat) attribute of row-major storage, in which an i1 takes one byte.
 mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<char> data);
 
-/// A constant of lazily mapped data. `data` must stay valid as long as `owner`
-/// is held; the attribute holds it. Names are made unique.
+/// Makes a constant of lazily mapped data. The attribute holds `owner`, and `data` must stay valid while `owner` is
+/// held. The name is made unique.
 mlir::ElementsAttr makeResource(mlir::RankedTensorType type, llvm::StringRef name, llvm::ArrayRef<char> data,
                                 std::shared_ptr<const void> owner);
 
 /// The constant that defines a value, or null.
 mlir::ElementsAttr getConstant(mlir::Value value);
-/// The one value every element of a constant has, as a double; nullopt where it
-/// is not a splat (or not a constant).
+/// The value that all elements of a constant have, as a double; nullopt if they differ or if `value` is not a constant.
 std::optional<double> getSplat(mlir::Value value);
 /// All elements of a small integer constant.
 std::optional<llvm::SmallVector<int64_t>> getIntegers(mlir::Value value);
 
-/// numpy's result shape; fails where extents do not agree.
+/// The shape of numpy's broadcasting; fails if extents do not agree.
 llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
-/// The type of one of `parts` equal parts along a dimension; fails where there are none.
+/// The type of one of `parts` equal parts along a dimension; fails if the extent cannot be divided.
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, int64_t dim, int64_t parts);
 /// The type of a rank's part of a cut; fails if the dimension does not consist of equal blocks with equal parts.
 llvm::FailureOr<mlir::RankedTensorType> partType(mlir::RankedTensorType whole, CutAttr cut);
-/// The type in which dimension `dim` is two: blocks, and the elements of a block; fails if blocks are not equal.
+/// The type in which dimension `dim` is replaced by two: blocks, and the elements of a block. Fails if blocks would not
+/// be equal.
 llvm::FailureOr<mlir::RankedTensorType> typeInBlocks(mlir::RankedTensorType type, int64_t dim, int64_t blocks);
-/// Copies part number `part` along a dimension, of the result's type.
+/// Copies part number `part` along a dimension. The result's type gives the size of a part.
 void copyPart(TensorView whole, int64_t dim, int64_t part, MutableTensorView result);
 /// Copies the elements [begin, end) along a dimension, and the last one again until the result is full.
 void copyElements(TensorView whole, int64_t dim, int64_t begin, int64_t end, MutableTensorView result);
-/// True for collectives that exchange something, which runs beside computing.
+/// Whether the operator is a collective that exchanges data, which can overlap with computing.
 bool communicates(mlir::Operation *op);
 
-/// How the kernel of an operator, or of a group by its anchor, is tuned; empty where it is not.
+/// The tuning of the kernel of an operator, or of a group by its anchor; empty if it has none.
 KernelTuning tuningOf(mlir::Operation *op);
 
-/// What a value is a view of: a reshape's operand has the same memory.
+/// The value whose memory a value has: through reshapes, their operand.
 mlir::Value viewedValue(mlir::Value value);
-/// The tensor in whose memory a member of a group finds an operand: what a slice of the same group from the first
-/// element on, by steps of 1, is taken of; else the operand itself.
+/// The tensor in whose memory a member of a group finds an operand. If the operand is a leading slice (isLeadingSlice)
+/// of the same group, it is the sliced tensor, else the operand itself.
 mlir::Value slicedTensor(mlir::Value operand);
-/// Whether a slice begins at the first element and leaves none out between.
+/// Whether a slice begins at the first element and has steps of 1.
 bool isLeadingSlice(SliceOp slice);
 
-/// Operands of an operator or group whose memory its result may take: each of
-/// their elements is read just before the result's at the same place is written, and
-/// no other operand is a view of them.
+/// The operands whose memory the result of an operator or group may take. Each of their elements is read just before
+/// the result's element at the same place is written, and no other operand is a view of them.
 llvm::SmallVector<unsigned> overwritableOperands(mlir::Operation *op);
 
-/// The addition of operand number `operand`, of the result's type, behind a group's
-/// anchor: a library makes it itself where the result has that operand's memory. The
-/// epilogue then has `sum` in the place of the addition.
+/// The addition of operand number `operand`, of the result's type, right after a group's anchor. A library performs it
+/// itself if the result has that operand's memory. Then `sum` takes the place of the addition in the epilogue.
 struct LibraryAddition {
   BinaryOp addition;
   unsigned operand;
   mlir::Value sum;
 };
-/// Of a group whose anchor asks a library; behind additions of other values there may be one.
+/// The library's addition of a group whose anchor asks a library. Additions of other values may come before it.
 std::optional<LibraryAddition> libraryAddition(mlir::Operation *kernel);
 
-/// True where the value is constant, or follows from constants alone through
-/// operators that can evaluate themselves. Looks at all the value follows from.
+/// Whether a value is a constant, or follows only from constants through operators that can evaluate themselves. Visits
+/// all operators that the value follows from.
 bool isConstantExpression(mlir::Value value);
 
-/// The same, remembered, for a block that does not change meanwhile.
+/// Answers the same question for all values of a block, which must not change meanwhile.
 class ConstantExpressions {
 public:
-  /// Looks at the operators of `block`, in order.
+  /// Visits the operators of `block` once, in order.
   explicit ConstantExpressions(mlir::Block &block);
   bool contains(mlir::Value value);
-  /// Whether the operator runs, as a kernel or part of one: it is no parameter,
-  /// no state and no constant, and moves data. Not for terminators.
+  /// Whether the operator runs, as a kernel or as part of one: it moves data and is not a parameter, a state or a
+  /// constant. Must not be called for terminators.
   bool runs(mlir::Operation *op);
 
 private:

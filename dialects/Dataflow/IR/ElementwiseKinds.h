@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What is data about the kinds of `unary` and `binary`, generated from the rows
-// of ElementwiseKinds.td, which documents the fields. What is code is in
-// Elementwise/.
+// The data of the kinds of `unary` and `binary`, generated from the rows of ElementwiseKinds.td, which documents the
+// fields. Their code is in Elementwise/.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_IR_ELEMENTWISEKINDS_H
@@ -26,16 +25,16 @@ enum class ElementClass {
 };
 
 struct UnaryRow {
-  uint32_t value; ///< The kind's, and the row's index.
+  uint32_t value; ///< The value of the kind, which is also the index of the row.
   const char *name;
   ElementClass elements;
-  int64_t flops; ///< Per element.
-  bool isTest;   ///< The result is bool.
-  bool isFlat;   ///< The derivative is zero wherever it exists.
+  int64_t flops; ///< Operations per element.
+  bool isTest;   ///< Whether the result is bool.
+  bool isFlat;   ///< Whether the derivative is zero wherever it exists.
   const char *onnx;
   int64_t onnxSince;
   bool hasOwnImport;
-  const char *alpha; ///< The attribute of the ONNX node; empty where it has none.
+  const char *alpha; ///< The name of an attribute of the ONNX node; empty if it has none.
   double alphaDefault;
   const char *beta;
   double betaDefault;

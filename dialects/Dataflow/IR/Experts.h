@@ -15,7 +15,7 @@ namespace sluice::dataflow {
 struct Expert {
   mlir::Operation *op = nullptr;
   int64_t element = 0;                    ///< The expert's index in the mask.
-  llvm::SmallVector<unsigned, 6> weights; ///< Numbers of operands that nothing else reads.
+  llvm::SmallVector<unsigned, 6> weights; ///< The numbers of the operands that only this operator reads.
 };
 
 /// Experts with one mask, by ascending elements. Their weights have the same types in the same order.
@@ -25,7 +25,7 @@ struct ExpertGroup {
 };
 
 /// The groups of a program's block, each of at least two experts, in the order of their first operators. Weights of
-/// fewer than 4 KiB do not count. O(operands).
+/// fewer than 4 KiB are left out. O(operands).
 std::vector<ExpertGroup> findExperts(mlir::Block &block);
 
 } // namespace sluice::dataflow

@@ -13,8 +13,8 @@ namespace sluice::dataflow {
 bool isSameExtent(const Extent &a, const Extent &c);
 /// Whether an extent is 0 at some point, as far as the bounds of its symbols show.
 bool mayBeZero(const Extent &extent);
-/// Whether an extent is a multiple of `number` at all points. Of an expression, only powers of two are recognized, by
-/// its symbols' bounds and steps: where this is false, the extent may be a multiple still.
+/// Whether an extent is a multiple of `number` at all points. For an expression, only powers of two are recognized, by
+/// its symbols' bounds and steps. So the extent may be a multiple even if the result is false.
 bool isMultipleOf(const Extent &extent, int64_t number);
 
 } // namespace sluice::dataflow

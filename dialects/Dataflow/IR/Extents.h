@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A program may serve ranges of extents. Its symbols are integers that each step gives, within bounds. A tensor type
-// has the extents at the symbols' upper bounds as its shape, for which memory is planned, and the expressions that give
-// the extents of a step as its encoding, a #dataflow.extents. Elements lie dense at the extents of the step. A program
-// with symbols means one static program for each point, that is for each choice of the symbols' values: `typeAt` gives
+// A program may serve ranges of extents. Its symbols are integers, within bounds, that each step gives. The shape of a
+// tensor type has the extents at the symbols' upper bounds, for which memory is planned. The encoding of the type, a
+// #dataflow.extents, has the expressions of a step's extents. Elements are dense at the extents of the step. A program
+// with symbols means one static program for each point, that is, for each choice of the symbols' values: `typeAt` gives
 // the types of that program.
 //
 //===----------------------------------------------------------------------===//
@@ -29,12 +29,12 @@ using Point = std::vector<int64_t>;
 class Extent {
 public:
   Extent(int64_t value) : upper(value) {} // NOLINT(google-explicit-constructor): numbers are extents.
-  /// `expression` of `symbols`, which becomes a number where it is one.
+  /// The extent `expression` of `symbols`; it becomes a number if it is constant.
   Extent(mlir::AffineExpr expression, SymbolsAttr symbols);
 
   bool isConstant() const { return !expression; }
   std::optional<int64_t> constant() const { return expression ? std::nullopt : std::optional(upper); }
-  /// Whether it is this number at every point.
+  /// Whether the extent is this number at every point.
   bool is(int64_t value) const { return !expression && upper == value; }
   /// The value at the symbols' upper bounds.
   int64_t most() const { return upper; }
@@ -47,12 +47,12 @@ public:
   Extent operator+(const Extent &other) const;
   Extent operator-(const Extent &other) const;
   Extent operator*(const Extent &other) const;
-  /// Rounded down, by a positive number.
+  /// The quotient by a positive number, rounded down.
   Extent operator/(int64_t by) const;
   Extent operator%(int64_t by) const;
-  /// Rounded up, by a positive number.
+  /// The quotient by a positive number, rounded up.
   Extent ceilDiv(int64_t by) const { return (*this + Extent(by - 1)) / by; }
-  /// The same expression. Expressions in two forms may have the same value and differ.
+  /// Whether the expressions are the same. Different expressions may still have the same values.
   bool operator==(const Extent &other) const { return upper == other.upper && expression == other.expression; }
 
 private:
@@ -65,19 +65,19 @@ private:
 };
 using Extents = llvm::SmallVector<Extent>;
 
-/// The product, 1 of none.
+/// The product of extents; 1 if there are none.
 Extent productOf(llvm::ArrayRef<Extent> extents);
 
-/// The encoding of a type; null where its extents are numbers.
+/// The encoding of a type; null if its extents are numbers.
 ExtentsAttr extentsOf(mlir::Type type);
 /// A type's extents, one for each dimension.
 Extents extentsOf(mlir::RankedTensorType type);
 inline Extents extentsOf(mlir::Value value) { return extentsOf(mlir::cast<mlir::RankedTensorType>(value.getType())); }
-/// The symbols of a type, or of any type that an operator or its members have; null where there are none.
+/// The symbols of a type, or of all types that an operator and its members have; null if there are none.
 SymbolsAttr symbolsOf(mlir::Type type);
 SymbolsAttr symbolsOf(mlir::Operation *op);
 
-/// The type of these extents: static where all are numbers.
+/// The type of these extents, without an encoding if all are numbers.
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<Extent> extents, mlir::Type elementType);
 /// The type with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type elementType);
@@ -85,36 +85,36 @@ mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type eleme
 mlir::RankedTensorType permutedType(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> permutation);
 /// Whether types have the same extents at every point; element types may differ.
 bool haveSameShape(mlir::Type a, mlir::Type c);
-/// The static type that a type is at a point of its symbols.
+/// The static type of a type at a point of its symbols.
 mlir::RankedTensorType typeAt(mlir::RankedTensorType type, const Point &point);
-/// The value of an expression without dimensions; nullopt where it exceeds 64 bits or divides by zero.
+/// The value of an expression without dimensions; nullopt if it exceeds 64 bits or divides by zero.
 std::optional<int64_t> valueAt(mlir::AffineExpr expression, llvm::ArrayRef<int64_t> symbols);
 
-/// Points that tell expressions apart: all of them where these are few, else the corners of the symbols' ranges,
-/// neighbours of the upper bounds, and some between. The upper bounds come first. The same list for the same symbols.
+/// Points that tell expressions apart: all points if there are few, else the corners of the symbols' ranges, neighbours
+/// of the upper bounds, and some points between. The upper bounds come first. The list depends only on the symbols.
 std::vector<Point> samplePoints(SymbolsAttr symbols);
 
-/// An expression that has these values at these points: a number, a multiple or a quotient of one of `basis`, or a sum
-/// or product of two. Nullopt where there is none of these. `basis` need not have the symbols themselves. Several
-/// quotients may have these values at these points and others elsewhere: points that tell them apart are added to
-/// `ties`, and only a fit at those too can be trusted.
+/// Finds an expression that has these values at these points: a number, a multiple or a quotient of one extent of
+/// `basis`, or a sum or product of two. Returns nullopt if there is none. `basis` need not contain the symbols
+/// themselves. If several quotients have these values but differ at other points, points that tell them apart are added
+/// to `ties`. The result is reliable only if it also fits at those.
 std::optional<Extent> fitExtent(SymbolsAttr symbols, llvm::ArrayRef<Point> points, llvm::ArrayRef<int64_t> values,
                                 llvm::ArrayRef<Extent> basis, std::vector<Point> &ties);
-/// How often points that decide ties may be added before the extents count as unknown.
+/// How many times points of `ties` may be added before the extents count as unknown.
 inline constexpr int kMostTieRounds = 16;
 
-/// Whether types agree, extents at all sample points.
+/// Whether types agree, and their extents have the same values at all sample points.
 bool haveSameExtents(mlir::TypeRange a, mlir::TypeRange c);
 
-/// Makes an operation and what is within it the program of a point: static types, and constants in the place of
-/// dataflow.extents.
+/// Turns an operation and its regions into the static program of a point: types become static, and constants take the
+/// place of dataflow.extents.
 void instantiate(mlir::Operation *root, const Point &point);
-/// Fails, after an error, where the operation is no valid program at one of the sample points of its symbols.
+/// Emits an error and fails if the operation is not a valid program at one of the sample points of its symbols.
 llvm::LogicalResult verifyAtPoints(mlir::Operation *root);
 
 namespace detail {
-/// What `infer` infers from operands, by way of the static types of sample points where an operand's type has symbols.
-/// An operand may be a constant; `infer` must not look at what else defines it.
+/// Infers result types by `infer`. If an operand's type has symbols, calls `infer` with the static types at sample
+/// points and fits the extents. An operand may be a constant; `infer` must not look at other operators that define it.
 llvm::LogicalResult
 inferRanged(std::optional<mlir::Location> loc, mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type> &results,
             llvm::function_ref<llvm::LogicalResult(mlir::ValueRange, llvm::SmallVectorImpl<mlir::Type> &)> infer);

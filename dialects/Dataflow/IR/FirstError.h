@@ -22,7 +22,7 @@ inline void emitError(mlir::Location location, const Error &error) {
 }
 inline void emitError(mlir::Operation *op, const Error &error) { emitError(op->getLoc(), error); }
 
-/// While it lives, keeps the first error that is emitted in the context; every other diagnostic vanishes.
+/// While this object lives, it keeps the first error that is emitted in the context and drops all other diagnostics.
 class FirstError {
 public:
   explicit FirstError(mlir::MLIRContext *context)
@@ -30,11 +30,11 @@ public:
 
   bool isFound() const { return location.has_value(); }
   const std::string &message() const { return error.message; }
-  /// The message, or `fallback` where no error was emitted.
+  /// The message, or `fallback` if no error was emitted.
   std::string messageOr(const std::string &fallback) const { return isFound() ? error.message : fallback; }
   /// The code of an error that sluice::emitError emitted; Internal for other diagnostics.
   ErrorCode code() const { return error.code; }
-  /// Null where no error was emitted.
+  /// The location of the error; null if no error was emitted.
   mlir::LocationAttr where() const { return location ? mlir::LocationAttr(*location) : mlir::LocationAttr(); }
 
 private:

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// dataflow.take_first gives a symbol its value. Operators that compute with the
-// symbol run behind it, though some of them read nothing that follows from it:
-// a constant that is expanded to an extent that was found.
+// dataflow.take_first gives a symbol its value. Operators that compute with the symbol must run after it, even if they
+// read nothing that follows from it: for example, the expansion of a constant to the extent that was found.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_IR_FOUNDSYMBOLS_H
@@ -15,7 +14,7 @@
 
 namespace sluice::dataflow {
 
-/// Bit s stands for symbol s.
+/// A set of symbols; bit s is symbol s.
 using SymbolSet = uint32_t;
 
 /// The symbols that types name.
@@ -25,10 +24,11 @@ SymbolSet symbolsUsedBy(mlir::Operation *op);
 /// The symbols that an operator, or one within it, finds.
 SymbolSet symbolsFoundBy(mlir::Operation *op);
 
-/// Moves operators of a program, and what reads them, behind those that find their symbols. Others keep their order.
+/// Moves operators of a program, and their readers, after the operators that find their symbols. Others keep their
+/// order.
 void sortBehindFinders(mlir::Block &program);
-/// Fails, with an error of `op`, where a member of its program computes with a symbol that is found behind it, and that
-/// no operand of `op` has.
+/// Emits an error on `op` and fails if a member of its program computes with a symbol that a later member finds and
+/// that no operand of `op` has.
 llvm::LogicalResult verifyFinders(mlir::Operation *op, mlir::Block &program);
 
 } // namespace sluice::dataflow

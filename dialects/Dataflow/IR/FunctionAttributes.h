@@ -16,7 +16,7 @@
 
 namespace sluice::dataflow {
 
-/// The input's name; null where the argument has none.
+/// The name of an input; null if the argument has none.
 inline mlir::StringAttr inputName(mlir::func::FuncOp function, unsigned argument) {
   return function.getArgAttrOfType<mlir::StringAttr>(argument, DataflowDialect::NameAttrHelper::getNameStr());
 }
@@ -25,7 +25,7 @@ inline void setInputName(mlir::func::FuncOp function, unsigned argument, const l
                       mlir::StringAttr::get(function.getContext(), name));
 }
 
-/// The output's name; null where the result has none.
+/// The name of an output; null if the result has none.
 inline mlir::StringAttr outputName(mlir::func::FuncOp function, unsigned result) {
   return function.getResultAttrOfType<mlir::StringAttr>(result, DataflowDialect::NameAttrHelper::getNameStr());
 }
@@ -34,7 +34,7 @@ inline void setOutputName(mlir::func::FuncOp function, unsigned result, const ll
                          mlir::StringAttr::get(function.getContext(), name));
 }
 
-/// The name of the state whose next value the result is; null where the result is an output.
+/// The name of the state whose next value the result is; null if the result is an output.
 inline mlir::StringAttr updatedState(mlir::func::FuncOp function, unsigned result) {
   return function.getResultAttrOfType<mlir::StringAttr>(result, DataflowDialect::UpdatesAttrHelper::getNameStr());
 }

@@ -11,23 +11,23 @@
 
 namespace sluice::dataflow {
 
-/// Bytes of a bf16 number.
+/// The bytes of a bf16 number.
 inline constexpr int64_t kHalfBytes = 2;
 
 emit::IntegerPanels describePanels(HalfPanelsAttr panels);
-/// How many numbers of bf16 an element of that type is the sum of: exactly, but for f32, which is rounded to one.
+/// The number of bf16 numbers whose sum is exactly an element of that type; 1 for f32, which is rounded.
 int64_t halfParts(mlir::Type element);
 
-/// The left-hand side as the kernel multiplies it: an image [images][height][width][pitch] of bf16 numbers for each
-/// part, one image after the other. A matrix is one image of width 1.
+/// The left-hand side in the form that the kernel multiplies: images [images][height][width][pitch] of bf16 numbers for
+/// each part, part after part. A matrix is one image of width 1.
 struct HalfImage {
-  bool stages; ///< The operand is copied into the workspace.
+  bool stages; ///< Whether the operand is copied into the workspace.
   Extent images = 1;
-  Extent height = 1, width = 1; ///< With padding, where the operand is copied.
+  Extent height = 1, width = 1; ///< With padding, if the operand is copied.
   int64_t channels;             ///< A multiple of the elements that the instructions add at once.
-  int64_t pitch;                ///< Elements between pixels.
-  int64_t partBytes;            ///< Bytes between the parts.
-  int64_t bytes;                ///< The workspace's.
+  int64_t pitch;                ///< The distance between pixels, in elements.
+  int64_t partBytes;            ///< The distance between the parts, in bytes.
+  int64_t bytes;                ///< The size of the workspace.
 };
 HalfImage imageOf(HalfMatmulOp op);
 HalfImage imageOf(HalfConvOp op);

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Evaluation works on runs of elements widened to double (floats) or int64
-// (integers, bool; unsigned ones by their bits): one loop per function instead
-// of one per function and type. A single f32 operation on doubles, rounded
-// once, equals the f32 operation for + - * / and sqrt.
+// Evaluation works on runs of elements, widened to double (floats) or int64 (integers and bool; unsigned 64-bit numbers
+// by their bits). So a function needs one loop, not one for each type. A single f32 operation on doubles, rounded once,
+// equals the f32 operation for + - * / and sqrt.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_IR_HOSTELEMENTS_H
@@ -19,14 +18,14 @@
 
 namespace sluice::dataflow {
 
-/// Elements widened at a time.
+/// The number of elements that are widened at a time.
 inline constexpr int64_t kRun = 1024;
 
 /// Reads a tensor as if broadcast to a shape.
 class ElementReader {
 public:
   ElementReader(TensorView tensor, llvm::ArrayRef<int64_t> resultShape);
-  /// Elements [start, start + count) of the broadcast tensor, count <= kRun.
+  /// Reads elements [start, start + count) of the broadcast tensor, count <= kRun.
   void read(int64_t start, int64_t count, double *out) const;
   void read(int64_t start, int64_t count, int64_t *out) const;
 
@@ -37,7 +36,7 @@ private:
 
   TensorView tensor;
   llvm::SmallVector<int64_t> shape;
-  /// Element strides of the tensor along the result's dimensions, 0 = repeated.
+  /// The tensor's strides, in elements, along the result's dimensions; 0 where elements repeat.
   llvm::SmallVector<int64_t> strides;
   enum { Contiguous, Single, General } access;
 };
@@ -46,7 +45,7 @@ private:
 void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const double *values);
 void writeElements(MutableTensorView tensor, int64_t start, int64_t count, const int64_t *values);
 
-/// As emitCast's saturating conversion: clamps to the type's range, NaN is 0.
+/// Converts like emitCast with `saturate`: clamps to the type's range, and NaN becomes 0.
 int64_t clampToInteger(double x, unsigned width, bool isUnsigned);
 
 /// Row-major strides, in elements.

@@ -14,7 +14,7 @@
 
 namespace sluice::dataflow {
 
-/// Values from `low` to `high`, and `other` where it is set.
+/// The values from `low` to `high`, and also `other` if it is set.
 struct AllowedIndices {
   int64_t low, high;
   std::optional<int64_t> other;
@@ -22,7 +22,7 @@ struct AllowedIndices {
   bool contains(int64_t value) const { return (value >= low && value <= high) || value == other; }
 };
 
-/// An index, by the position of its element, and what is allowed there.
+/// An index that is not allowed, the position of its element, and the values allowed there.
 struct WrongIndex {
   int64_t position, value;
   AllowedIndices allowed;
@@ -31,16 +31,16 @@ struct WrongIndex {
 /// The least and the greatest element of a constant of i32 or i64 that has elements; nullopt for other values.
 std::optional<std::pair<int64_t, int64_t>> indexBounds(mlir::Value indices);
 
-/// The first element of a constant of i32 or i64 that is not allowed; nullopt where there is none, and where `indices`
-/// are no constant. `allowed` repeats: element i has entry i modulo their number, which is at least 1.
+/// The first element of a constant of i32 or i64 that is not allowed; nullopt if there is none, or if `indices` is not
+/// a constant. `allowed` repeats: element i has entry i modulo their number, which is at least 1.
 std::optional<WrongIndex> findWrongIndex(mlir::Value indices, llvm::ArrayRef<AllowedIndices> allowed);
 
-/// Where `indices` are a function's argument of i32 or i64, perhaps reshaped or
-/// widened, narrows what it may hold to what is `allowed`. A session refuses
-/// other values before a step. Indices computed in another way are not followed.
+/// If `indices` is a function's argument of i32 or i64, perhaps reshaped or widened, narrows the values that the
+/// argument may have to `allowed`. A session refuses other values before a step. Does nothing for indices that are
+/// computed in another way.
 void limitIndices(mlir::Value indices, const AllowedIndices &allowed);
 
-/// What limitIndices says of a function's argument; nullopt for others. Its `other` is always set.
+/// The values that limitIndices() allows for a function's argument; nullopt if it has no limit. `other` is always set.
 std::optional<AllowedIndices> allowedIndices(mlir::BlockArgument argument);
 
 } // namespace sluice::dataflow

@@ -24,12 +24,12 @@ struct MatmulSizes {
   explicit MatmulSizes(MatmulOp op);
 
   Extents batch;
-  Extent m = 1, n = 1, k = 1; ///< All rows of the batch where it is flat.
+  Extent m = 1, n = 1, k = 1; ///< `m` counts all rows of the batch if the product is flat.
   Extent lda = 1, ldb = 1;
   Extents lhsBatch, rhsBatch;
-  Extent lhsMatrix = 1, rhsMatrix = 1; ///< Elements.
+  Extent lhsMatrix = 1, rhsMatrix = 1; ///< Elements of one matrix.
   bool isFlat = false;                 ///< isFlatMatmul at all points.
-  Extents rows;                        ///< Batch, then a matrix's rows.
+  Extents rows;                        ///< The batch shape, then the rows of a matrix.
 };
 
 } // namespace sluice::dataflow

@@ -13,15 +13,15 @@
 
 namespace sluice::dataflow {
 
-/// A POSIX extended regular expression that a whole name matches. Names come from
-/// files: std::regex recurses once a character, and a long one ends the process.
+/// A POSIX extended regular expression that must match a whole name. Does not use std::regex, which recurses once per
+/// character, so that a long name from a file would end the process.
 class NamePattern {
 public:
-  /// Fails where the text is none; `whose` says of what names, "layers' names".
+  /// Fails if the text is no regular expression. `whose` says in errors what the names are, such as "layers' names".
   static Expected<NamePattern> create(const std::string &text, const std::string &whose) {
     NamePattern pattern;
     std::string why;
-    // Alone first: what has too many brackets must not close ours.
+    // First checks the text alone, because its surplus brackets could close the ones added here.
     if (!llvm::Regex(text).isValid(why))
       return makeError(ErrorCode::InvalidInput, "'", text, "' is not a regular expression of ", whose, ", ", why,
                        ", correct the expression");

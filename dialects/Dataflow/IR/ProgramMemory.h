@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The programs of if, loop and concurrent run within a kernel, whose workspace holds
-// their tensors. This header describes what needs memory there, and while which
-// operators run: for the pass that chooses offsets, the verifier and the emitter.
+// The programs of if, loop and concurrent run within a kernel, whose workspace holds their tensors. This header
+// describes the buffers in that workspace, and during which operators each is in use. The pass that chooses offsets,
+// the verifier and the emitter share it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECTS_DATAFLOW_IR_PROGRAMMEMORY_H
@@ -15,7 +15,7 @@
 
 namespace sluice::dataflow {
 
-/// Buffers begin at multiples of this.
+/// Buffers begin at multiples of this number of bytes.
 inline constexpr int64_t kProgramAlignment = 64;
 
 struct ProgramBuffer {
@@ -26,32 +26,31 @@ struct ProgramBuffer {
 
 /// How a program's yielded value reaches its place.
 enum class YieldMove : uint8_t {
-  None,    ///< It is there, or has no place.
-  Written, ///< Its operator writes there.
+  None,    ///< The value is in its place already, or has no place.
+  Written, ///< Its operator writes it to the place.
   Copied,  ///< Copied when all operators have run.
   Saved,   ///< Copied in two steps: all values in the places of others are read before any place is written.
 };
 
 struct ProgramMemory {
-  /// The operators that run, in order. The other members are views.
+  /// The operators that run, in order. All other members of the program are views.
   llvm::SmallVector<mlir::Operation *> operators;
   llvm::SmallVector<ProgramBuffer> buffers;
-  /// The number in `buffers` of each result, of each operator's workspace, of each saved value by its yield, and of the
+  /// The index in `buffers` of each result, of each operator's workspace, of each saved value by its yield, and of the
   /// buffer of the operator that has the program.
   llvm::DenseMap<mlir::Value, unsigned> ofValue;
   llvm::DenseMap<mlir::Operation *, unsigned> ofWorkspace;
   llvm::DenseMap<unsigned, unsigned> ofSaved;
   std::optional<unsigned> own;
-  llvm::SmallVector<YieldMove> moves; ///< By yield.
-  /// The yield in whose place an operator writes each of these results.
+  llvm::SmallVector<YieldMove> moves; ///< Per yielded value.
+  /// For a result that an operator writes to the place of a yielded value: the number of that value.
   llvm::DenseMap<mlir::Value, unsigned> writtenTo;
 };
 
 /// Describes the memory of one program of an operator.
 ProgramMemory describeProgram(ProgramsOpInterface op, mlir::Block &program);
 
-/// The offsets of an operator's buffers, one program's after the other's. If nobody has chosen them, each buffer has
-/// bytes of its own.
+/// The offsets of an operator's buffers, program after program. If no pass has chosen them, no two buffers overlap.
 llvm::SmallVector<int64_t> programOffsets(ProgramsOpInterface op);
 /// The bytes of the workspace that these buffers take.
 int64_t programBytes(ProgramsOpInterface op);

@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-/// Begins an error about an operation; its text follows by `<<`. FirstError gives it this code. An error of
-/// Operation::emitError has no code, so that tools report it as a bug.
+/// Begins an error about an operation; append the text by `<<`. FirstError returns `code` for it. An error of
+/// Operation::emitError has no code, and tools report it as a bug.
 inline mlir::InFlightDiagnostic refuse(mlir::Operation *op, ErrorCode code) {
   mlir::InFlightDiagnostic diagnostic = op->emitError();
   if (mlir::Diagnostic *underlying = diagnostic.getUnderlyingDiagnostic())
@@ -21,7 +21,7 @@ inline mlir::InFlightDiagnostic refuse(mlir::Operation *op, ErrorCode code) {
   return diagnostic;
 }
 
-/// The same for what is valid and not supported, with the operation's name first.
+/// The same for a valid operation that is not supported. The text begins with the operation's name.
 inline mlir::InFlightDiagnostic refuseUnsupported(mlir::Operation *op) {
   mlir::InFlightDiagnostic diagnostic = refuse(op, ErrorCode::Unsupported);
   diagnostic << "'" << op->getName() << "' op ";

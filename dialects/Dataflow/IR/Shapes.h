@@ -22,7 +22,7 @@ inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElement
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
 
 inline Count product(llvm::ArrayRef<int64_t> extents) {
-  // Of no elements, whatever the other extents are.
+  // There are no elements, whatever the other extents are.
   if (llvm::is_contained(extents, 0))
     return 0;
   Count result = 1;
@@ -40,7 +40,7 @@ llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> 
   return result;
 }
 
-/// With few filters in a group a convolution has no tile to fill.
+/// Whether the groups of a convolution have too few filters to fill a register tile.
 inline bool hasFewFilters(int64_t groups, int64_t filters) {
   constexpr int64_t kFew = 8;
   return groups > 1 && filters / groups < kFew;

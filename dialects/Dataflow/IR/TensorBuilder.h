@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// For code that composes operators: the importer and the gradients. Methods
-// return a null value once anything is wrong, and take null operands, so that a
-// chain needs one check at its end.
+// For code that composes operators, such as the importer and the gradients. After an error, methods return a null
+// value. They accept null operands, so that a chain of calls needs only one check at its end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DATAFLOW_IR_TENSORBUILDER_H
@@ -27,13 +26,13 @@ inline Dims trailingAxes(int64_t first, int64_t rank) {
   return axes;
 }
 
-/// Creates operators at the end of the function, checked, folding what is constant and small.
+/// Creates and checks operators at the end of the function, and folds those whose results are constant and small.
 class TensorBuilder {
 public:
   TensorBuilder(mlir::OpBuilder &builder, mlir::Location location) : builder(builder), location(location) {}
 
-  /// Creates an operator with inferred (or, where it does not infer, given) result types. Null where its operands do
-  /// not fit it; `message()` then says why.
+  /// Creates an operator with inferred result types, or with given ones if the operator infers none. Returns null if
+  /// the operands do not fit; `message()` then says why.
   template <typename OpTy>
   llvm::SmallVector<mlir::Value> createAll(mlir::ValueRange operands,
                                            llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
@@ -47,8 +46,8 @@ public:
     return results.empty() ? mlir::Value() : results.front();
   }
 
-  /// An operator of the same kind, `changed` attributes replacing its own. An operator with regions is copied: it
-  /// keeps its attributes and types.
+  /// Creates an operator of the same kind, with the attributes of `op` except for those in `changed`. An operator with
+  /// regions is copied with its attributes and types.
   llvm::SmallVector<mlir::Value> createLike(mlir::Operation *op, mlir::ValueRange operands,
                                             llvm::ArrayRef<mlir::NamedAttribute> changed, mlir::TypeRange types);
 
@@ -56,7 +55,7 @@ public:
   mlir::Value binary(BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
   mlir::Value compare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs);
   mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
-  /// `x` itself where it has that element type already.
+  /// Casts `x`; returns `x` itself if it has that element type already.
   mlir::Value cast(mlir::Value x, mlir::Type elementType, bool saturate = false);
   mlir::Value reduce(ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims);
   mlir::Value matmul(mlir::Value lhs, mlir::Value rhs, bool transposeLhs = false, bool transposeRhs = false);
@@ -65,12 +64,12 @@ public:
   mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> dims);
   mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> steps,
                     llvm::ArrayRef<int64_t> dims);
-  /// Elements [start, start + extent) of one axis.
+  /// Slices elements [start, start + extent) of one axis.
   mlir::Value sliceAxis(mlir::Value x, int64_t axis, int64_t start, int64_t extent);
   mlir::Value concat(mlir::ValueRange values, int64_t axis);
   mlir::Value softmax(mlir::Value x, int64_t axis, bool log);
   mlir::Value instanceNorm(mlir::Value x, mlir::Value scale, mlir::Value bias, double epsilon);
-  /// 0, 1, ... along `axis` of a tensor of rank `rank`, extents 1 elsewhere.
+  /// The numbers 0, 1, ... along `axis` of a tensor of rank `rank`, whose other extents are 1.
   mlir::Value iota(mlir::Type elementType, int64_t extent, int64_t axis, int64_t rank);
 
   /// A tensor of `dims`, every element `value`.
@@ -96,12 +95,13 @@ public:
     return attribute(name, builder.getDenseI64ArrayAttr(values));
   }
 
-  /// A static tensor type; null, with a message, where its elements cannot be counted.
+  /// A static tensor type; null, with a message, if an extent is negative or there are more than 2^59 elements.
   mlir::RankedTensorType type(mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
 
-  /// Whether operators are built that compute nothing at these sizes, because they compute something at others.
+  /// Whether operators that have no effect at these sizes must be built, because they have an effect at others.
   bool keepsAll() const { return foldLog() != nullptr; }
-  /// A choice that depends on sizes, as it was made at the upper bounds. What holds there must hold for less.
+  /// A choice that depends on sizes: returns the choice that was made at the upper bounds. A choice that is valid there
+  /// must be valid for smaller sizes.
   bool decide(bool choice) const { return foldLog() ? foldLog()->decide(choice) : choice; }
 
   mlir::OpBuilder &mlir() { return builder; }
@@ -110,7 +110,7 @@ public:
   const std::string &message() const { return whyNot; }
 
 private:
-  /// Null where all that can folds.
+  /// Null if all operators that can fold do.
   FoldLog *foldLog() const;
   llvm::SmallVector<mlir::Value> create(llvm::StringRef name, mlir::ValueRange operands,
                                         llvm::ArrayRef<mlir::NamedAttribute> attributes, mlir::TypeRange types);

@@ -17,8 +17,8 @@ class Operation;
 namespace sluice::dataflow {
 using sluice::Count;
 
-/// Dense row-major data, not owned. i1 and types of 4 and 2 bits take a byte an
-/// element, signed integers extended to it.
+/// A view of dense row-major data, which it does not own. Elements of i1 and of 4 and 2 bits take one byte; signed
+/// integers are extended to it.
 struct TensorView {
   mlir::RankedTensorType type;
   const char *data = nullptr;
@@ -28,27 +28,26 @@ struct MutableTensorView {
   char *data = nullptr;
 };
 
-/// Bytes of an element of text, and its alignment: the runtime's sluice_string.
+/// The bytes and the alignment of an element of text, which is the runtime's sluice_string.
 inline constexpr int64_t kStringBytes = 16;
 
-/// Bytes an element takes in memory: at least one.
+/// The bytes that an element takes in memory, at least one.
 int64_t elementBytes(mlir::Type elementType);
-/// Of a static type, unaligned.
+/// The bytes of a tensor of static type, without padding for alignment.
 Count tensorBytes(mlir::Type tensorType);
 Count elementCount(mlir::Type tensorType);
 
-/// A float of 8 or 4 bits: f8E4M3FN, f8E5M2, their FNUZ kin, f8E8M0FNU, f4E2M1FN.
+/// Whether the type is a float of 8 or 4 bits: f8E4M3FN, f8E5M2, their FNUZ variants, f8E8M0FNU or f4E2M1FN.
 bool isSmallFloat(mlir::Type elementType);
-/// The type element values are computed in: smaller floats as f32, unsigned
-/// integers as signless of the same width. Strings are moved as integers of
-/// 128 bits, which is for kernels alone.
+/// The type in which values of elements are computed: f32 for smaller floats, and the signless integer of the same
+/// width for unsigned ones. Strings are moved as integers of 128 bits, only in kernels.
 mlir::Type computeType(mlir::Type elementType);
-/// uiN or i1: zero-extends, compares unsigned.
+/// Whether the type is uiN or i1, which are extended with zeros and compared as unsigned.
 bool isUnsignedElement(mlir::Type elementType);
 
-/// !dataflow.string: an element of a tensor of text.
+/// Whether the type is !dataflow.string, the element type of text.
 bool isString(mlir::Type elementType);
-/// Whether the operator reads or writes text: it runs where host memory is.
+/// Whether the operator reads or writes text. Such an operator must run in the host's memory.
 bool usesStrings(mlir::Operation *op);
 
 namespace detail {

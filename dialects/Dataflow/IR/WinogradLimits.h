@@ -13,8 +13,8 @@
 
 namespace sluice::emit {
 
-/// Channels of a block of transformed filters at most: the scratch of the smallest work item is then within
-/// kWinogradScratchBytes.
+/// The most input and output channels of a block of transformed filters. They keep the scratch of the smallest work
+/// item within kWinogradScratchBytes.
 inline constexpr int64_t kWinogradMostDepth = 256, kWinogradMostPanel = 2048;
 
 } // namespace sluice::emit

@@ -10,15 +10,15 @@
 
 namespace sluice::dataflow {
 
-/// What a library may compute in the place of an operator's loops, from its two
-/// operands, into its one result.
+/// A call by which a library computes the operator's result from its two operands, in the place of the operator's
+/// loops.
 struct LibraryCall {
   sluice_library_function function = SLUICE_LIBRARY_MATMUL;
-  /// The fields of what services.h says of the function, each an int64_t.
+  /// The fields of the function's structure in services.h, each an int64_t.
   Extents settings;
 };
 
-/// The fields of a structure of services.h, whose values a step may give.
+/// The fields of a structure of services.h. A step may give their values.
 template <typename Structure>
 class LibrarySettings {
 public:

@@ -10,8 +10,8 @@
 
 namespace sluice::dataflow {
 
-/// The model of a function that says an operator's rules, and of one that builds a part where that is not the operator
-/// itself on other shapes. StridedModel adds a function that says its own strided rules.
+/// The model of TilingRulesOpInterface. `rules` adds an operator's rules. `part` builds a part, if that is not the same
+/// operator on other shapes. StridedModel adds a function for the operator's own strided rules.
 template <auto rules, auto part = nullptr>
 struct TilingModel;
 template <typename OpTy, std::vector<TilingRule> (*rules)(OpTy)>
@@ -54,7 +54,7 @@ struct StridedModel<rules, strided, part>
   }
 };
 
-// One function a file of this folder.
+// Each file of this folder defines one of these functions.
 void attachContractionRules(mlir::MLIRContext *context);
 void attachMessageRules(mlir::MLIRContext *context);
 void attachMovementRules(mlir::MLIRContext *context);
