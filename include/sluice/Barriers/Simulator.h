@@ -23,7 +23,7 @@ namespace sluice {
 struct StepTime {
   enum class Kind : uint8_t {
     Fixed,       ///< Each step takes baseNs.
-    Uniform,     ///< From baseNs to baseNs + spreadNs.
+    Uniform,     ///< Uniformly distributed between baseNs and baseNs + spreadNs.
     Exponential, ///< baseNs plus an exponential time of mean spreadNs.
     LogNormal,   ///< The median is baseNs, the standard deviation of the logarithm is sigma.
   };

@@ -32,7 +32,7 @@ Expected<Phase> parsePhase(std::string_view name);
 
 /// Which matrix products and convolutions on GPUs are computed by the vendor's libraries.
 enum class GpuLibraries : uint8_t {
-  Auto, ///< Those for which the library is faster according to measurements or estimates.
+  Auto, ///< Those for which the library is faster, by measurements or estimates.
   On,   ///< All. It is an error if other devices than GPUs compute.
   Off,  ///< None.
 };

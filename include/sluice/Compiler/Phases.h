@@ -35,7 +35,7 @@ class ImportedProgram;
 
 /// The origin of a program and its target; the same in all phases.
 struct Origin {
-  std::string modelPath; ///< Empty: the program was made from another program.
+  std::string modelPath; ///< Empty if the program was made from another program.
   std::string name;
   std::optional<ModelFile> model; ///< Absent if the input is a program in the dialect.
   std::shared_ptr<mlir::MLIRContext> context;

@@ -13,7 +13,7 @@
 namespace sluice {
 
 struct PipelineChoice {
-  std::vector<PipelineCandidate> candidates; ///< By ascending number of stages.
+  std::vector<PipelineCandidate> candidates; ///< The candidates by ascending number of stages.
   size_t best = 0; ///< The fastest candidate that can run; of equally fast ones, the one with the fewest stages.
 
   const PipelineCandidate &chosen() const { return candidates[best]; }

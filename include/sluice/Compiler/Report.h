@@ -27,7 +27,7 @@ std::vector<GraphPlace> layoutGraph(const Graph &graph);
 /// A measured step. Times are relative to the start of the step.
 struct MeasuredStep {
   std::string name;               ///< Name of the file without extension; with several ranks "rank 1 of run".
-  std::vector<Interval> commands; ///< Per command of the plan; {-1, -1} if it was not measured.
+  std::vector<Interval> commands; ///< The time of each command of the plan; {-1, -1} if it was not measured.
   int64_t makespanNs = 0;         ///< End of the last command.
 };
 /// Reads a trace of `sluice run --trace`; the result has one step for each rank. Times are by the device's clock if it
@@ -37,7 +37,8 @@ Expected<std::vector<MeasuredStep>> readMeasuredSteps(const PlanFile &file, cons
 /// Further contents of a report.
 struct ReportExtras {
   const PlanFile *against = nullptr; ///< Another plan.
-  const PlanDiff *diff = nullptr;    ///< With another plan: the differences, where A is the report's plan.
+  /// The differences from another plan, where A is the report's plan; null without one.
+  const PlanDiff *diff = nullptr;
   std::vector<MeasuredStep> measured;
 };
 

@@ -65,7 +65,7 @@ struct TrainingOptions {
   std::string trainable;
   /// The seed of dropout.
   uint64_t seed = 0;
-  std::optional<PipelineOptions> pipeline; ///< Absent: the step is one program.
+  std::optional<PipelineOptions> pipeline; ///< Absent if the step is one program.
 };
 
 /// Parses "stages=4,microbatches=8", followed after commas by "schedule=gpipe|1f1b|interleaved" and, for interleaved

@@ -24,7 +24,7 @@ namespace sluice {
 /// Errors in five-fold cross-validation: the geometric mean of the factors, at least 1, by
 /// which predictions differ from measurements of operators outside the training data.
 struct PredictorQuality {
-  std::string device; ///< deviceKey
+  std::string device; ///< The deviceKey() of the device.
   size_t operators = 0;
   /// The errors of the learned model, of a linear model that learns from the same operators, and of the roofline model.
   double learned = 1, linear = 1, roofline = 1;
@@ -45,7 +45,7 @@ private:
     std::vector<std::string> kinds;
     BoostedTrees trees;
   };
-  std::map<std::string, Learned> byDevice; ///< By deviceKey.
+  std::map<std::string, Learned> byDevice; ///< The keys are results of deviceKey().
 };
 
 /// The quality for each kind of computing device that can be learned, in the machine's order.

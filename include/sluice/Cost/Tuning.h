@@ -44,9 +44,9 @@ struct Threshold {
 
 struct Tuning {
   std::string origin;                          ///< Compiler and processor, as in a profile.
-  std::string device;                          ///< deviceKey of the device that was measured.
-  std::map<std::string, TunedKernel> kernels;  ///< By the key of the operator.
-  std::map<std::string, Threshold> thresholds; ///< Per kind of loop, by its name in kRateNames.
+  std::string device;                          ///< The deviceKey() of the device that was measured.
+  std::map<std::string, TunedKernel> kernels;  ///< The keys are those of the operators that the kernels compute.
+  std::map<std::string, Threshold> thresholds; ///< The keys are kinds of loops, by their names in kRateNames.
   Profile profile;                             ///< The operators' times, of this origin; no links.
 };
 

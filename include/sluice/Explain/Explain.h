@@ -25,7 +25,7 @@ namespace sluice {
 
 /// The description of a command.
 struct CommandFact {
-  CommandId id; ///< Invalid: there is no command, and all other members are empty.
+  CommandId id; ///< Invalid if there is no command; all other members are then empty.
   bool isCopy = false;
   std::string name; ///< Name of the operator, or of the tensor that is copied.
   /// "operator", or the result of kindOf() for a tensor. Set only if an operator and a tensor both have this name.
@@ -61,7 +61,7 @@ struct Dependency {
   CommandFact command;
   Why why = Why::Order;
   std::string tensor;
-  std::string tensorNoun; ///< As CommandFact::noun.
+  std::string tensorNoun; ///< The result of kindOf() for the tensor, set like CommandFact::noun.
   bool onSameStream = false;
   /// Set only if `why` is Order and the predecessor is on another stream. The third command is searched among the next
   /// 256 commands of the waiting stream and the previous 256 commands of the predecessor's stream; empty if none of
@@ -142,7 +142,7 @@ struct OperatorFacts {
   std::vector<std::string> colocated;
   DeviceChoice chosen;
   std::vector<DeviceChoice> others; ///< The machine's other devices that compute.
-  std::vector<LaunchFact> launches; ///< In issue order.
+  std::vector<LaunchFact> launches; ///< The launches in issue order.
   int64_t limitBytes = 0;           ///< Limit of the arena of its device's memory; max() without a limit.
   /// Bytes of the homes that count against the limit of this memory; limitBytes does not include these bytes.
   int64_t homeBytes = 0;
@@ -202,13 +202,13 @@ struct AbsenceFact {
   /// A tensor, or the workspace of an operator, that uses the tensor's bytes during one of `times`.
   struct Guest {
     std::string name; ///< The tensor, or the operator that uses the workspace.
-    std::string noun; ///< As CommandFact::noun.
+    std::string noun; ///< "operator", or the result of kindOf() for the tensor; set like CommandFact::noun.
     bool isWorkspace = false;
     int64_t bytes = 0;
     int64_t fromNs = 0;
     size_t time = 0; ///< Index in `times`.
   };
-  std::vector<Guest> guests; ///< By interval of `times`, then by ascending start.
+  std::vector<Guest> guests; ///< Ordered by interval of `times`, then by ascending start.
 };
 
 /// One copy of a tensor.
@@ -273,7 +273,7 @@ struct TensorFacts {
   std::string producer; ///< Empty if no operator writes the tensor.
   std::vector<std::string> consumers;
   std::vector<StayFact> stays;  ///< Homes first, then by ascending start.
-  std::vector<CopyFact> copies; ///< By ascending start.
+  std::vector<CopyFact> copies; ///< The copies by ascending start.
 };
 
 /// A time in which a compute stream is idle before a launch.
@@ -308,7 +308,7 @@ struct DeviceTime {
 
 /// The facts about a whole step.
 struct StepFacts {
-  std::vector<StallFact> stalls;       ///< In the order of the plan's commands.
+  std::vector<StallFact> stalls;       ///< The stalls in the order of the plan's commands.
   std::vector<DeviceTime> deviceTimes; ///< Only devices that launch an operator have one.
   std::vector<CommandId> criticalPath;
   std::vector<CommandId> heldBy; ///< Per command: the predecessor that ends last; invalid if it has no predecessor.

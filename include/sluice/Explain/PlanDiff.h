@@ -104,16 +104,16 @@ struct PlanDiff {
   std::array<std::vector<std::string>, 2> onlyOperators, onlyTensors;
   size_t sharedOperators = 0, sharedTensors = 0;
   bool runsAgain = false;      ///< At least one of the plans runs an operator more than once.
-  std::vector<Cost> costs;     ///< By descending difference.
-  std::vector<Placed> placed;  ///< By descending time in A.
+  std::vector<Cost> costs;     ///< Ordered by descending difference.
+  std::vector<Placed> placed;  ///< Ordered by descending time in A.
   size_t orderedOperators = 0; ///< Number of operators that are on the same device in both plans.
   /// The smallest set of operators such that both plans have all other operators in the same order; by descending
   /// difference of positions.
   std::vector<Reordered> reordered;
-  std::vector<Copied> copied; ///< By descending absolute value of moreBytes.
-  std::vector<Kept> kept;     ///< By descending bytes.
+  std::vector<Copied> copied; ///< Ordered by descending absolute value of moreBytes.
+  std::vector<Kept> kept;     ///< Ordered by descending bytes.
   std::vector<Again> again;
-  std::vector<Waiting> waiting; ///< By descending difference.
+  std::vector<Waiting> waiting; ///< Ordered by descending difference.
   /// The plans are equal, except perhaps in how they were made: solver, seed, evaluations, and whether the clock ended
   /// the search.
   bool sameDecisions = false;

@@ -56,7 +56,7 @@ struct Tensor {
   int64_t homeBytes() const { return touchedBytes > 0 ? touchedBytes : bytes; }
 
   OperatorId producer;               ///< Invalid unless an operator writes it.
-  std::vector<OperatorId> consumers; ///< Ascending, each once.
+  std::vector<OperatorId> consumers; ///< The operators that read it, ascending, each once.
 };
 
 struct Operator {

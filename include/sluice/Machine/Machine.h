@@ -58,7 +58,7 @@ double efficiencyOf(const std::map<std::string, double> &efficiency, std::string
 /// most at its own rate, and both together at most at duplexBytesPerSec.
 struct Link {
   MemoryId a, b;
-  double bytesPerSec = 1.2e10; ///< From a to b, and back unless reverseBytesPerSec is set.
+  double bytesPerSec = 1.2e10; ///< The rate from a to b, and also from b to a unless reverseBytesPerSec is set.
   /// Rate of both directions together: at least the greater of the two directions' rates, and at most their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
@@ -67,7 +67,7 @@ struct Link {
   int64_t eventLatencyNs = 0;
   /// For emulated links: slow copies down to bytesPerSec at run time.
   bool throttle = false;
-  double reverseBytesPerSec = 0; ///< From b to a; 0: the rate from a to b.
+  double reverseBytesPerSec = 0; ///< The rate from b to a; 0 if it is the rate from a to b.
   /// Another link, which has a memory in common with this link. Copies over this link also take a share of the other
   /// link's rates. For example, copies from an SSD also load the bus of the host's memory. Invalid: there is no such
   /// link.

@@ -38,7 +38,7 @@ struct OffsetProblem {
 };
 
 struct OffsetSolution {
-  std::vector<int64_t> offsets; ///< Per buffer.
+  std::vector<int64_t> offsets; ///< Per buffer: the address of its first byte, from 0.
   int64_t peakBytes = 0;        ///< Highest end of any buffer.
   int64_t evaluations = 0;      ///< Number of packings that were tried; for solveOffsets see OffsetParams::budget.
   /// A proven lower bound of the peak. If it is equal to the peak, the solution is optimal.

@@ -21,7 +21,7 @@ enum class CrossingState : uint8_t {
 
 struct Crossing {
   CrossingState state = CrossingState::Unknown;
-  double size = 0; ///< With At: the smallest size at which the variant is known to be faster.
+  double size = 0; ///< If `state` is At: the smallest size at which the variant is known to be faster.
 };
 
 /// A geometric sequence of `count` sizes (at least 2) from `least` to `most`.

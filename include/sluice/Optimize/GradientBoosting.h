@@ -25,7 +25,7 @@ namespace sluice {
 struct TrainingSet {
   size_t numFeatures = 0;
   std::vector<float> features; ///< [row * numFeatures + feature]
-  std::vector<double> targets; ///< Per row.
+  std::vector<double> targets; ///< The target of each row.
 
   size_t numRows() const { return targets.size(); }
   std::span<const float> row(size_t i) const { return {features.data() + i * numFeatures, numFeatures}; }

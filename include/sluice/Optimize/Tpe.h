@@ -36,7 +36,7 @@ public:
 
 private:
   std::vector<uint8_t> numChoices;
-  std::vector<std::pair<int64_t, Choices>> history; ///< By cost.
+  std::vector<std::pair<int64_t, Choices>> history; ///< All observations by ascending cost.
 };
 
 } // namespace sluice

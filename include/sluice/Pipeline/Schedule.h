@@ -56,7 +56,7 @@ Status validateSchedule(const PipelineSchedule &schedule);
 
 /// Times and sizes of one microbatch.
 struct PipelineCosts {
-  std::vector<int64_t> forwardNs, backwardNs; ///< Per stage.
+  std::vector<int64_t> forwardNs, backwardNs; ///< Per stage: the time of a forward and of a backward pass.
   /// Per stage except the last: the time to transfer activations to the next stage, and the time to transfer gradients
   /// back. A transfer is between the end of one task and the start of another, but occupies no group. With a single
   /// group, transfers take no time.
@@ -74,7 +74,7 @@ struct PipelineTimeline {
   };
   std::vector<std::vector<Span>> spans; ///< Per group: the times of its tasks, in order.
   int64_t makespanNs = 0;
-  std::vector<int64_t> busyNs;            ///< Per group.
+  std::vector<int64_t> busyNs;            ///< Per group: the total time of its tasks.
   std::vector<uint32_t> keptMicrobatches; ///< Per stage: the most microbatches between their forward and backward pass.
   std::vector<int64_t> keptBytes;         ///< Per group: the most bytes kept at one time.
 

@@ -42,7 +42,7 @@ struct PlacementProblem {
 };
 
 struct PlacementSolution {
-  std::vector<DeviceId> placement; ///< Per operator.
+  std::vector<DeviceId> placement; ///< Per operator: its device.
   std::vector<Interval> intervals; ///< Per operator, simulated.
   std::vector<OperatorId> order;   ///< Topological.
   int64_t makespanNs = 0;          ///< Simulated.

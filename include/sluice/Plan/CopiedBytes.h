@@ -24,11 +24,11 @@ CopyDirection copyDirection(const Machine &machine, const Plan &plan, const Comm
 /// Bytes that copies move. Each copy counts with the size of its tensor (Tensor::bytes), even if the address range that
 /// holds the tensor (Residency::bytes) is larger. Sums saturate.
 struct CopiedBytes {
-  int64_t in = 0;      ///< From the host's memory to accelerators.
-  int64_t out = 0;     ///< From accelerators to the host's memory.
+  int64_t in = 0;      ///< Bytes from the host's memory to accelerators.
+  int64_t out = 0;     ///< Bytes from accelerators to the host's memory.
   int64_t between = 0; ///< Between accelerators, and between files.
-  int64_t read = 0;    ///< From files to other memories.
-  int64_t written = 0; ///< From other memories to files.
+  int64_t read = 0;    ///< Bytes from files to other memories.
+  int64_t written = 0; ///< Bytes from other memories to files.
 };
 
 /// Counts the bytes of all copies of a plan in O(commands).

@@ -33,7 +33,7 @@ enum class Segment : uint8_t {
 /// One interval in which one tensor's data is in one memory at one place. The address range
 /// [offset, offset + bytes) is half-open.
 struct Residency {
-  TensorId tensor; ///< Invalid: workspace.
+  TensorId tensor; ///< Invalid if the slot is a workspace.
   MemoryId memory;
   Segment segment = Segment::Arena;
   int64_t offset = 0; ///< Multiple of kArenaAlignment.
@@ -76,11 +76,11 @@ struct Command {
 };
 
 struct Plan {
-  /// Per operator.
+  /// Per operator: the device that runs it.
   std::vector<DeviceId> placement;
   std::vector<Stream> streams;
   std::vector<Residency> residencies;
-  /// In issue order, a topological order of all dependencies.
+  /// The commands in issue order, which is a topological order of all dependencies.
   std::vector<Command> commands;
   /// Arena bytes per memory; every arena residency ends within them.
   std::vector<int64_t> arenaBytes;

@@ -11,7 +11,7 @@ namespace sluice {
 
 /// A memory limit that was tried.
 struct TriedBudget {
-  std::vector<int64_t> capacityBytes; ///< Per memory.
+  std::vector<int64_t> capacityBytes; ///< The limit of each memory.
   /// Makespan of the best plan found; empty if no plan exists or none was found in time.
   std::optional<int64_t> makespanNs;
   int64_t lowerBoundNs = 0; ///< Lower bound of all plans within this limit; 0: unknown.
@@ -24,7 +24,7 @@ struct LeastMemoryResult {
   /// Per memory: the least limit. For limitableMemories(), it is the number of bytes that the
   /// plan uses.
   std::vector<int64_t> capacityBytes;
-  std::vector<TriedBudget> tried; ///< In the order of trials; the first has the problem's own capacities.
+  std::vector<TriedBudget> tried; ///< The limits in the order of trials. The first are the problem's own capacities.
 };
 
 /// Finds the least memory limit for which the search finds a plan of at most `slowdown`

@@ -53,8 +53,8 @@ struct PlanSummary {
   int64_t onceBoundNs = 0; ///< Lower bound for plans that run each operator once; 0 if the file has none.
   std::optional<BoundCertificate> onceCertificate; ///< Why onceBoundNs holds.
   int64_t evaluations = 0;
-  std::vector<int64_t> minimumBytes; ///< Per memory.
-  std::vector<int64_t> peakBytes;    ///< Per memory.
+  std::vector<int64_t> minimumBytes; ///< Per memory: the bytes of SearchResult::minimumBytes.
+  std::vector<int64_t> peakBytes;    ///< Per memory: SearchResult::peakBytes.
   std::vector<Baseline> baselines;
   std::vector<NamedSplit> splits = {};   ///< The splits with which the planned graph was made.
   BucketTable buckets = {};              ///< The choices of bounds; empty if they were not chosen automatically.

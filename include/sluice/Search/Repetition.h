@@ -104,11 +104,12 @@ private:
   const Graph &full;
   const Repetition &repetition;
   int64_t keptLayers, leftOut = 0;
-  std::vector<Cut> cuts;              ///< Per run.
-  std::vector<int32_t> runOf;         ///< Per operator of the full graph: its run; negative if it is in no run.
-  std::vector<size_t> positionOf;     ///< Per operator of the full graph: its position in Repetition::order.
-  std::vector<OperatorId> foldedOf;   ///< Per operator of the full graph; invalid if it is left out.
-  std::vector<OperatorId> originalOf; ///< Per operator of the folded graph.
+  std::vector<Cut> cuts;          ///< Per run: where it is cut.
+  std::vector<int32_t> runOf;     ///< Per operator of the full graph: its run; negative if it is in no run.
+  std::vector<size_t> positionOf; ///< Per operator of the full graph: its position in Repetition::order.
+  /// Per operator of the full graph: its id in the folded graph; invalid if it is left out.
+  std::vector<OperatorId> foldedOf;
+  std::vector<OperatorId> originalOf; ///< Per operator of the folded graph: its id in the full graph.
   Graph folded;
   CostTable table;
 };

@@ -32,8 +32,8 @@ struct SearchProblem {
   /// Per memory: the limit of the arena's bytes. Memory::capacityBytes is a further limit
   /// (SwapProblem ignores it).
   std::vector<int64_t> capacityBytes;
-  /// Per operator. Empty: the search places all operators. An invalid id: the search places
-  /// this operator.
+  /// Per operator: its device, or an invalid id if the search may place it. If the list is empty, the search places all
+  /// operators.
   std::vector<DeviceId> placement;
 };
 

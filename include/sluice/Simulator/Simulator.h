@@ -18,7 +18,7 @@ struct Interval {
 };
 
 struct Timeline {
-  std::vector<Interval> commands; ///< Per command of the plan.
+  std::vector<Interval> commands; ///< Per command of the plan: when it runs.
   int64_t makespanNs = 0;
 };
 

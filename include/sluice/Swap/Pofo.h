@@ -71,7 +71,7 @@ struct PofoRun {
 
 struct PofoSchedule {
   std::vector<PofoBlock> blocks;
-  std::vector<PofoRun> runs; ///< In order. Each stage has one backward run and at least one forward run.
+  std::vector<PofoRun> runs; ///< The runs in order. Each stage has one backward run and at least one forward run.
   double timeNs = 0;         ///< Time of the step in the model: all runs, and the time in which they wait for the link.
 };
 

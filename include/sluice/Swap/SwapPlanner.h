@@ -37,10 +37,10 @@ enum class FileDivision : uint8_t {
   /// Then, as far as the host's memory has room, the selected tensors with the shortest absence are taken back from the
   /// selection and stay in the host's memory.
   FromBegin,
-  FromEnd, ///< As FromBegin, but the returns are visited instead, from the end of the step backwards.
+  FromEnd, ///< Like FromBegin, but the returns are visited instead, from the end of the step backwards.
   Longest, ///< The tensors with the longest absence (close to Belady's rule).
   Latest,  ///< The tensors that are evicted while the host's memory is full.
-  /// As FromBegin, but the tensors that are taken back are those that are evicted first.
+  /// Like FromBegin, but the tensors that are taken back are those that are evicted first.
   FromBeginLate,
 };
 constexpr uint64_t kNumFileDivisions = 5;

@@ -25,7 +25,7 @@ struct SwapProblem {
   const Graph &graph;              ///< Passes Graph::check().
   const Machine &machine;          ///< Passes Machine::check().
   const CostTable &costs;          ///< Times of this graph's operators on this machine.
-  std::vector<DeviceId> placement; ///< Per operator.
+  std::vector<DeviceId> placement; ///< Per operator: the device that runs it.
   std::vector<OperatorId> order;   ///< One topological order over all devices.
   /// Per memory: the limit of the arena's bytes. Unlike in SearchProblem, Memory::capacityBytes is not read.
   std::vector<int64_t> capacityBytes;

@@ -30,7 +30,7 @@ struct GroupLink {
 /// The ranks, and the links between groups.
 struct GroupMachine {
   PartitionMachine group;       ///< The ranks of one group. An axis has the slowest of its links in all groups.
-  std::vector<GroupLink> links; ///< From group i to group j at [i * number of groups + j].
+  std::vector<GroupLink> links; ///< The link from group i to group j is at [i * number of groups + j].
 };
 
 /// The first groups * groupRanks computing devices of a machine. If the machine has a single computing device, it is

@@ -72,7 +72,7 @@ struct SplitParams {
 };
 
 struct SplitSolution {
-  std::vector<OperatorSplit> splits; ///< By ascending operator; empty if no split gains.
+  std::vector<OperatorSplit> splits; ///< The splits by ascending operator; empty if no split gains.
   int64_t unsplitNs = 0, makespanNs = 0;
   int64_t trials = 0;
   bool stoppedByClock = false;

@@ -66,7 +66,7 @@ struct PartitionReport {
   /// delta_k + 2 c_{k-1}, where cut k is the outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
-  std::array<int64_t, 6> bytesByCollective{}; ///< By CollectiveKind.
+  std::array<int64_t, 6> bytesByCollective{}; ///< The part of `bytes` of each CollectiveKind.
   int64_t computeNs = 0, communicationNs = 0; ///< Times of one device, as if nothing overlapped.
   /// Simulated time of a step, in which collectives overlap with operators that do not wait for them.
   int64_t makespanNs = 0;

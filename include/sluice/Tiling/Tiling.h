@@ -63,7 +63,7 @@ struct TilingProblem {
 };
 
 struct TilingSolution {
-  std::vector<uint32_t> choice; ///< Per node.
+  std::vector<uint32_t> choice; ///< Per node: the index of its strategy.
   int64_t cost = 0;
   int64_t bound = 0; ///< No solution costs less.
   std::string solver = {};

@@ -79,7 +79,7 @@ struct Halo {
 struct TilingRule {
   std::string name; ///< Unique among its operator's rules.
   std::vector<AxisTiling> operands, results;
-  std::vector<Halo> halos; ///< Per operand; empty if no operand has a halo.
+  std::vector<Halo> halos; ///< The halo of each operand; empty if no operand has a halo.
   /// The rule allows n devices if n <= mostParts and one of two conditions holds: n divides `divisor`; or `uneven` is
   /// set and n <= divisor.
   int64_t divisor = 1;
