@@ -94,13 +94,13 @@ private:
 };
 
 Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
-  std::string known;
+  std::vector<std::string> known;
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     const StringAttr name = outputName(function, i);
     if (!name || updatedState(function, i))
       continue;
     if (name.getValue() != output) {
-      known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
+      known.push_back(name.str());
       continue;
     }
     for (const Pair &pair : pairs)
@@ -110,7 +110,7 @@ Status Carrier::addPair(StringRef text, unsigned input, StringRef output) {
     pairs.push_back({input, i});
     return {};
   }
-  return bad(text, concat("the model has no output '", excerpt(output.str()), "'"), "use one of ", excerpt(known));
+  return bad(text, concat("the model has no output '", excerpt(output.str()), "'"), "use ", alternatives(known));
 }
 
 /// A name may hold an equals sign: the first one counts whose left side is an input.
@@ -133,12 +133,12 @@ Status Carrier::addPairs(StringRef text) {
   }
   if (!hasEquals)
     return bad(text, "the text does not name an input and an output", "write PAST=PRESENT");
-  std::string known;
+  std::vector<std::string> known;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (const StringAttr name = inputName(function, i))
-      known += concat(known.empty() ? "" : ", ", "'", excerpt(name.str()), "'");
+      known.push_back(name.str());
   return bad(text, "no input of the model fits this text (both sides of '=' need the same number of stars)",
-             "use one of ", excerpt(known));
+             known.empty() ? "leave this option out" : "use " + alternatives(known));
 }
 
 /// Sets the dimension along which a state grows; none of a state that does not.

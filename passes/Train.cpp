@@ -10,6 +10,7 @@
 #include "dialects/Dataflow/IR/Indices.h"
 #include "dialects/Dataflow/IR/Refuse.h"
 #include "passes/Gradients.h"
+#include "sluice/Support/Text.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -89,17 +90,19 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
       auto name = outputName(function, i);
       candidates.emplace_back(name ? name.getValue() : "", value);
     }
-  std::string known;
+  std::vector<std::string> known;
   for (auto [name, value] : candidates) {
     if (name == output || (output.empty() && candidates.size() == 1))
       return value;
-    known += (known.empty() ? "'" : ", '") + name.str() + "'";
+    known.push_back(name.str());
   }
   if (output.empty())
     return refuse(function, ErrorCode::InvalidInput)
-           << "the model has several outputs, and the loss needs one, option '--train of', name one of " << known;
+           << "the model has several outputs, and the loss needs one, option '--train of', name "
+           << alternatives(known);
   return refuse(function, ErrorCode::InvalidInput)
-         << "the model has no output '" << output << "' for the loss, option '--train of', name one of " << known;
+         << "the model has no output '" << output << "' for the loss, option '--train of', name "
+         << alternatives(known);
 }
 
 Value Train::addArgument(func::FuncOp function, StringRef name, RankedTensorType type) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PortableTargets.h"
+#include "sluice/Support/Text.h"
 
 #include <algorithm>
 #include <array>
@@ -80,19 +81,19 @@ Status addFeature(TargetSpec &spec, const CpuFamily &family, std::string_view na
       }
       return {};
     }
-  std::string known;
+  std::vector<std::string> known;
   for (const CpuFeature &feature : family.features)
-    known += concat(known.empty() ? "+" : ", +", feature.name);
+    known.push_back(concat("+", feature.name));
   return makeError(ErrorCode::InvalidInput, "unknown CPU feature '", name.substr(0, 80),
-                   "' of target 'cpu:", family.name, "', option '--target', give ", known);
+                   "' of target 'cpu:", family.name, "', option '--target', give ", alternatives(known));
 }
 
 } // namespace
 
-std::string portableCpuNames() {
-  std::string names;
+std::vector<std::string> portableCpuNames() {
+  std::vector<std::string> names;
   for (const CpuFamily &family : kCpuFamilies)
-    names += concat(names.empty() ? "cpu:" : ", cpu:", family.name);
+    names.push_back(concat("cpu:", family.name));
   return names;
 }
 

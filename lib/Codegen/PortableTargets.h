@@ -16,8 +16,8 @@ namespace sluice {
 /// and lists the known ones.
 Expected<std::optional<TargetSpec>> resolvePortableCpu(std::string_view name);
 
-/// The names for diagnostics: "cpu:aarch64, cpu:riscv64".
-std::string portableCpuNames();
+/// The names for diagnostics: "cpu:aarch64" and so on.
+std::vector<std::string> portableCpuNames();
 
 } // namespace sluice
 

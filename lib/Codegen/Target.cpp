@@ -6,6 +6,7 @@
 
 #include "PortableTargets.h"
 #include "sluice/Codegen/GridLowering.h"
+#include "sluice/Support/Text.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -80,13 +81,15 @@ Expected<TargetSpec> resolveCpu(std::string_view name) {
   SLUICE_ASSIGN_OR_RETURN(std::optional<TargetSpec> portable, resolvePortableCpu(asked));
   if (portable)
     return *portable;
-  if (asked != "native")
-    return makeError(ErrorCode::InvalidInput, "unknown target '", name,
-                     "', give cpu:native, cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, ",
-                     portableCpuNames());
+  if (asked != "native") {
+    std::vector<std::string> known{"cpu:native", "cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"};
+    for (std::string &other : portableCpuNames())
+      known.push_back(std::move(other));
+    return makeError(ErrorCode::InvalidInput, "unknown target '", name, "', give ", alternatives(known));
+  }
 #if !defined(__x86_64__)
-  return makeError(ErrorCode::Unsupported,
-                   "target 'native' is not supported on a host that is not x86-64, give one of ", portableCpuNames());
+  return makeError(ErrorCode::Unsupported, "target 'native' is not supported on a host that is not x86-64, give ",
+                   alternatives(portableCpuNames()));
 #endif
   auto host = llvm::sys::getHostCPUFeatures();
   auto has = [&](const char *feature) { return host.lookup(feature); };

@@ -8,6 +8,7 @@
 #include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Search/Buckets.h"
 #include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Text.h"
 
 #include <numeric>
 
@@ -26,14 +27,14 @@ constexpr size_t kMostCandidates = 24;
 Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions &options) {
   const std::string &wanted = options.buckets.dim;
   std::vector<size_t> found;
-  std::string known;
+  std::vector<std::string> known;
   for (size_t s = 0; symbols && s < symbols.size(); ++s) {
     const std::string name = symbols.getNames()[s].str();
     auto range = options.dims.ranges.find(name);
     const bool isListed = range != options.dims.ranges.end() && !range->second.buckets.empty();
     if (wanted.empty() ? !isListed : name == wanted)
       found.push_back(s);
-    known += concat(known.empty() ? "" : ", ", "'", name, "'");
+    known.push_back(name);
     if (name == wanted && isListed)
       return makeError(ErrorCode::InvalidInput, "dimension '", name,
                        "' has a list of sizes, so --buckets has nothing to choose, option '--buckets', leave it out or "
@@ -48,8 +49,7 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
   return makeError(ErrorCode::InvalidInput,
                    wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
                                   : concat("dimension '", wanted, "' has no range"),
-                   ", option '--buckets', name ", symbols.size() > 1 ? "one of " : "", known,
-                   ", as in --buckets NAME=auto:4");
+                   ", option '--buckets', name ", alternatives(known), ", as in --buckets NAME=auto:4");
 }
 
 /// The sizes that come, ascending, each as often as it does: the file's, or each of the range once.

@@ -7,6 +7,7 @@
 
 #include "dialects/Dataflow/IR/Dataflow.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Tiling/Partition.h"
 
@@ -14,19 +15,12 @@
 
 namespace sluice {
 
-static std::string listed(const std::vector<std::string> &names) {
-  std::string list;
-  for (const std::string &name : names)
-    list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 /// The value whose name it is: names are in the order of the values.
 template <typename T>
 static Expected<T> parseName(std::string_view name, const std::vector<std::string> &names, const char *what) {
   auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
-    return makeError(ErrorCode::InvalidInput, "'", name, "' is not a ", what, ", use one of ", listed(names));
+    return makeError(ErrorCode::InvalidInput, "'", name, "' is not a ", what, ", use ", alternatives(names));
   return static_cast<T>(found - names.begin());
 }
 
@@ -98,8 +92,8 @@ Expected<SolverChoices> parseSolvers(std::string_view text) {
                        "search=NAME, place=NAME or tile=NAME");
     }
     if (std::find(known.begin(), known.end(), solver) == known.end())
-      return makeError(ErrorCode::InvalidInput, "'", solver, "' is not a solver of step '", name, "', use one of ",
-                       listed(known));
+      return makeError(ErrorCode::InvalidInput, "'", solver, "' is not a solver of step '", name, "', use ",
+                       alternatives(known));
     result[step] = solver;
   }
   return result;

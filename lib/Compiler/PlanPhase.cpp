@@ -10,6 +10,7 @@
 #include "sluice/Compiler/Phases.h"
 #include "sluice/Search/Mappings.h"
 #include "sluice/Search/ProblemJson.h"
+#include "sluice/Support/Text.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -83,11 +84,11 @@ static Status pinToDevice(const Fused &fused, SearchProblem &problem, const std:
   const std::vector<DeviceId> devices = machine.computeDevices();
   auto only = llvm::find_if(devices, [&](DeviceId id) { return machine.device(id).name == name; });
   if (only == devices.end()) {
-    std::string known;
+    std::vector<std::string> known;
     for (DeviceId id : devices)
-      known += (known.empty() ? "" : ", ") + machine.device(id).name;
-    return makeError(ErrorCode::InvalidInput, "no device '", name, "' computes in machine '", machine.name,
-                     "', use one of ", known);
+      known.push_back(machine.device(id).name);
+    return makeError(ErrorCode::InvalidInput, "no device '", name, "' computes in machine '", machine.name, "', use ",
+                     alternatives(known));
   }
   problem.placement.resize(fused.bridge.operators.size());
   for (DeviceId &device : problem.placement)

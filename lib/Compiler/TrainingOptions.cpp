@@ -5,6 +5,7 @@
 
 #include "sluice/Compiler/TrainingOptions.h"
 
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -47,14 +48,6 @@ Setter integer(std::string_view option, int64_t &target, int64_t low, int64_t hi
   };
 }
 
-template <typename Names>
-std::string listOf(const Names &names) {
-  std::string text;
-  for (std::string_view name : names)
-    text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
-
 using Pair = std::pair<std::string_view, std::string_view>;
 
 /// "a,b=1,c=2" in order.
@@ -74,10 +67,11 @@ Status apply(const std::string &option, const Setters &setters, std::string_view
   auto setter = setters.find(key);
   if (setter != setters.end())
     return setter->second(value);
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const auto &entry : setters)
-    names.push_back(entry.first);
-  return makeError(ErrorCode::InvalidInput, "'", key, "' is not known, option '", option, "', use ", listOf(names));
+    names.emplace_back(entry.first);
+  return makeError(ErrorCode::InvalidInput, "key '", key, "' is unknown, option '", option, "', use ",
+                   alternatives(names));
 }
 
 Status applyAll(const std::string &option, const Setters &setters, std::span<const Pair> pairs) {
@@ -136,7 +130,7 @@ Status parseOptimizer(TrainingOptions &options, std::string_view text) {
   auto [name, none] = pairs.front();
   if (!none.empty() || std::find(std::begin(kOptimizers), std::end(kOptimizers), name) == std::end(kOptimizers))
     return makeError(ErrorCode::InvalidInput, "'", name, "' is not an optimizer, option '--optimizer', use ",
-                     listOf(kOptimizers));
+                     alternatives({std::begin(kOptimizers), std::end(kOptimizers)}));
   options.optimizer = name;
   const Setters setters = settersOf(options);
   return applyAll("--optimizer " + options.optimizer, setters, std::span(pairs).subspan(1));

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Cost/Tuning.h"
+#include "sluice/Support/Text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -64,11 +65,8 @@ static Expected<size_t> nameIn(const JsonReader &reader, std::string_view key,
   auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end())
     return static_cast<size_t>(found - names.begin());
-  std::string list;
-  for (std::string_view known : names)
-    list += concat(list.empty() ? "" : ", ", known);
   return makeError(ErrorCode::InvalidInput, key, " '", name.substr(0, 80), "' is not known, at '", reader.where(),
-                   "', write one of ", list);
+                   "', write ", alternatives({names.begin(), names.end()}));
 }
 
 static Expected<KernelTuning> readFields(const JsonReader &reader) {

@@ -6,6 +6,7 @@
 #include "sluice/Machine/Machine.h"
 
 #include "sluice/Support/Rates.h"
+#include "sluice/Support/Text.h"
 
 #include <algorithm>
 #include <set>
@@ -205,13 +206,14 @@ std::vector<DeviceId> Machine::computeDevices() const {
 }
 
 Expected<MemoryId> Machine::findMemory(std::string_view wanted) const {
-  std::string known;
+  std::vector<std::string> known;
   for (size_t i = 0; i < memories.size(); ++i) {
     if (memories[i].name == wanted)
       return MemoryId(i);
-    known += (i ? ", " : "") + memories[i].name;
+    known.push_back(memories[i].name);
   }
-  return makeError(ErrorCode::NotFound, "memory '", wanted, "' is not in machine '", name, "', use one of: ", known);
+  return makeError(ErrorCode::NotFound, "memory '", wanted, "' is not in machine '", name, "', use ",
+                   alternatives(known));
 }
 
 LinkId Machine::findLink(MemoryId a, MemoryId b) const {

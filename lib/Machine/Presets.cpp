@@ -11,6 +11,7 @@
 #include "sluice/Machine/HostInfo.h"
 #include "sluice/Machine/Machine.h"
 #include "sluice/Machine/MachineJson.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -161,13 +162,6 @@ std::vector<std::string> machinePresetNames() {
   return {"host", "emulated", "emulated:N", "v100-16gb", "a100-80gb", "h200", "h200xN", "p2.8xlarge", "p2.16xlarge"};
 }
 
-static std::string presetList() {
-  std::string list;
-  for (const std::string &name : machinePresetNames())
-    list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 static Expected<int> deviceCount(std::string_view name, std::string_view digits) {
   Expected<int64_t> count = parseInteger(digits);
   if (!count || *count < 1 || *count > kMaxDevices)
@@ -200,8 +194,8 @@ Expected<Machine> machinePreset(std::string_view name) {
     SLUICE_ASSIGN_OR_RETURN(int count, deviceCount(name, name.substr(prefix.size())));
     return prefix == "h200x" ? gpuMachine(text, count, h200()) : emulatedMachine(text, count);
   }
-  return makeError(ErrorCode::NotFound, "machine '", name.substr(0, 80),
-                   "' is not a preset, use one of: ", presetList());
+  return makeError(ErrorCode::NotFound, "machine '", name.substr(0, 80), "' is not a preset, use ",
+                   alternatives(machinePresetNames()));
 }
 
 Expected<Machine> loadMachine(const std::string &nameOrPath) {
@@ -212,7 +206,8 @@ Expected<Machine> loadMachine(const std::string &nameOrPath) {
   Expected<Json> json = readJsonFile(nameOrPath, kMaxFileBytes);
   if (!json && json.error().code == ErrorCode::NotFound)
     return makeError(ErrorCode::NotFound, "machine '", nameOrPath,
-                     "' is neither a preset nor a file, give a JSON file or one of: ", presetList());
+                     "' is neither a preset nor a file, give a JSON file, or the preset ",
+                     alternatives(machinePresetNames()));
   if (!json)
     return propagate(json);
   Expected<Machine> machine = machineFromJson(JsonReader(*json, nameOrPath + ":"));

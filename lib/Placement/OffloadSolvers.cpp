@@ -6,6 +6,7 @@
 #include "OffloadIndex.h"
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Support/Rng.h"
+#include "sluice/Support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -346,10 +347,8 @@ std::vector<std::string> offloadSolverNames() { return {"best", "cpu", "greedy",
 Expected<OffloadSolution> solveOffload(const OffloadProblem &problem, const OffloadParams &params) {
   const std::vector<std::string> names = offloadSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end()) {
-    std::string known;
-    for (const std::string &name : names)
-      known += (known.empty() ? "" : ", ") + name;
-    return makeError(ErrorCode::NotFound, "offload solver '", params.solver, "' does not exist, use one of ", known);
+    return makeError(ErrorCode::NotFound, "offload solver '", params.solver, "' does not exist, use ",
+                     alternatives(names));
   }
   SLUICE_RETURN_IF_ERROR(problem.check());
   const OffloadIndex index(problem);

@@ -8,6 +8,7 @@
 #include "Evaluator.h"
 #include "ListScheduler.h"
 #include "MemoryUse.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -133,10 +134,8 @@ static Status pinsFit(const PlacementProblem &problem) {
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params) {
   PlacementSolver solver = findSolver(params.solver);
   if (!solver) {
-    std::string known;
-    for (const std::string &name : placementSolverNames())
-      known += (known.empty() ? "" : ", ") + name;
-    return makeError(ErrorCode::NotFound, "placement solver '", params.solver, "' does not exist, use one of ", known);
+    return makeError(ErrorCode::NotFound, "placement solver '", params.solver, "' does not exist, use ",
+                     alternatives(placementSolverNames()));
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<OperatorId> topological, checkedOrder(problem));
 

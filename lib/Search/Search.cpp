@@ -11,6 +11,7 @@
 #include "sluice/Placement/Placement.h"
 #include "sluice/Search/CompactArenas.h"
 #include "sluice/Simulator/Simulator.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 #include "sluice/Swap/Dtr.h"
 #include "sluice/Swap/Pofo.h"
@@ -278,10 +279,8 @@ static Expected<SearchResult> solveTurned(const SearchProblem &problem, const Fi
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params) {
   std::vector<std::string> names = searchSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end()) {
-    std::string known;
-    for (const std::string &name : names)
-      known += (known.empty() ? "" : ", ") + name;
-    return makeError(ErrorCode::NotFound, "search solver '", params.solver, "' does not exist, use one of ", known);
+    return makeError(ErrorCode::NotFound, "search solver '", params.solver, "' does not exist, use ",
+                     alternatives(names));
   }
   if (!(params.leastGain >= 0 && params.leastGain < 1))
     return makeError(ErrorCode::InvalidInput, "a least gain of ", params.leastGain,

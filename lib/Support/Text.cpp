@@ -68,4 +68,12 @@ std::string excerptAround(std::string_view text, size_t position) {
   return printable(std::move(result));
 }
 
+std::string alternatives(const std::vector<std::string> &names) {
+  const size_t shown = names.size() > kMostAlternatives ? kMostAlternatives - 1 : names.size();
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += (i == 0 ? "'" : i + 1 < names.size() ? ", '" : " or '") + excerpt(names[i]) + "'";
+  return shown < names.size() ? text + " or one of " + std::to_string(names.size() - shown) + " others" : text;
+}
+
 } // namespace sluice

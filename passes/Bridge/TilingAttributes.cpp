@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Bridge/TilingAttributes.h"
+#include "sluice/Support/Text.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -66,14 +67,14 @@ void annotateTiling(func::FuncOp function, const BridgedProgram &bridged, const 
 }
 
 Expected<uint32_t> findRule(const ProgramOperator &op, StringRef name, StringRef attribute) {
-  std::string known;
+  std::vector<std::string> known;
   for (auto [i, rule] : llvm::enumerate(op.rules)) {
     if (name == rule.name)
       return static_cast<uint32_t>(i);
-    known += concat(known.empty() ? "'" : ", '", rule.name, "'");
+    known.push_back(rule.name);
   }
   return makeError(ErrorCode::InvalidInput, "operator '", op.name, "' has no rule '", name.take_front(80).str(),
-                   "', attribute '", attribute.str(), "', use one of ", known);
+                   "', attribute '", attribute.str(), "', use ", alternatives(known));
 }
 
 static Expected<std::vector<uint32_t>> readRules(const ProgramOperator &op, Attribute attribute, size_t numAxes) {

@@ -7,9 +7,9 @@
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=h=kn 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: %fails sluice-opt %t/fixed.mlir --dataflow-carry-states=states=k=hn 2>&1 | FileCheck %s --check-prefix=SIZE
 // PAIR: the text does not name an input and an output, option '--state h', write PAST=PRESENT
-// INPUT: no input of the model fits this text (both sides of '=' need the same number of stars), option '--state g=hn', use one of 'h', 'k'
+// INPUT: no input of the model fits this text (both sides of '=' need the same number of stars), option '--state g=hn', use 'h' or 'k'
 // STARS: no input of the model fits this text (both sides of '=' need the same number of stars)
-// OUTPUT: the model has no output 'gn', option '--state h=gn', use one of 'hn', 'kn'
+// OUTPUT: the model has no output 'gn', option '--state h=gn', use 'hn' or 'kn'
 // TWICE: input 'h' and output 'kn' are a pair, and another --state already names one of the two, option '--state h=kn', name each input and each output once
 // TYPE: input 'h' and output 'kn' hold f32 in 1 dimensions and i64 in 1, option '--state', pair tensors of the same element type and rank
 // SIZE: input 'k' and output 'hn' hold i64 in 1 dimensions and f32 in 1

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --dataflow-partition -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{operator 'unary' has no rule 'rows', attribute 'dataflow.rules', use one of 'replicated', 'dim 0'}}
+// expected-error @+1 {{operator 'unary' has no rule 'rows', attribute 'dataflow.rules', use 'replicated' or 'dim 0'}}
 func.func @rule(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.mesh = array<i64: 2>} {
   %y = dataflow.unary tanh %x {dataflow.rules = ["rows"]} : tensor<8xf32>
   return %y : tensor<8xf32>

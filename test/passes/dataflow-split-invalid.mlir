@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --dataflow-split -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{operator 'matmul' has no rule 'row', attribute 'dataflow.split', use one of 'replicated', 'rows', 'columns', 'contraction'}}
+// expected-error @+1 {{operator 'matmul' has no rule 'row', attribute 'dataflow.split', use 'replicated', 'rows', 'columns' or 'contraction'}}
 func.func @rule(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>) -> tensor<8x4xf32> {
   %y = dataflow.matmul %x, %w {dataflow.split = #dataflow.split<"row", 2>} : tensor<8x4xf32>, tensor<4x4xf32>
   return %y : tensor<8x4xf32>
@@ -58,7 +58,7 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// expected-error @+1 {{operator 'unary' has no rule 'dim 0', attribute 'dataflow.split', use one of 'replicated'}}
+// expected-error @+1 {{operator 'unary' has no rule 'dim 0', attribute 'dataflow.split', use 'replicated'}}
 func.func @range(%x: tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>) -> tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>> {
   %y = dataflow.unary tanh %x {dataflow.split = #dataflow.split<"dim 0", 2>} : tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>
   return %y : tensor<2x8xf32, #dataflow.extents<()[s0] -> (2, s0), <"n" = 0 to 8>>>

@@ -7,6 +7,7 @@
 #include "sluice/Optimize/Parallel.h"
 #include "sluice/Placement/Offload.h"
 #include "sluice/Placement/Placement.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -29,8 +30,8 @@ Status runOffload(const PlacementOptions &options, const Json &json) {
   if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
     return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' cannot solve file '", options.file,
                      "', which is an instance of subgraphs on accelerators (maxFPGAs, nodes, edges) and not a planning "
-                     "problem, option '--solver', use one of ",
-                     joined(known));
+                     "problem, option '--solver', use ",
+                     alternatives(known));
   if (options.free || options.limited || !options.output.empty())
     return makeError(ErrorCode::Unsupported, "options '--free', '--limited' and '--output' have no effect on file '",
                      options.file,

@@ -34,16 +34,16 @@ Expected<Disturbance> Disturbance::parse(const std::string &text) {
 
 Status Disturbance::apply(const RunSession &session) const {
   const sluice_model &model = session.model();
-  std::string known;
+  std::vector<std::string> known;
   for (uint32_t i = 0; i < model.num_devices; ++i) {
     if (tableEntry(model.devices, i).kind != SLUICE_DEVICE_EMULATED)
       continue;
     if (device == tableEntry(model.devices, i).name)
       return session.slowDevice(i, factor);
-    known += (known.empty() ? "" : ", ") + std::string(tableEntry(model.devices, i).name);
+    known.emplace_back(tableEntry(model.devices, i).name);
   }
   return makeError(ErrorCode::InvalidInput, "the machine has no emulated device '", device, "', option '--slow', ",
-                   known.empty() ? "run on a machine that has one" : concat("use one of ", known));
+                   known.empty() ? "run on a machine that has one" : concat("use ", alternatives(known)));
 }
 
 Expected<std::optional<Reopened>> AdaptiveRun::afterStep(const RunSession &session) {

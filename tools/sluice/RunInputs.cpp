@@ -5,6 +5,7 @@
 
 #include "RunInputs.h"
 #include "sluice/Onnx/TensorData.h"
+#include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
 #include "sluice/TensorIO/Npy.h"
 
@@ -43,8 +44,10 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
     if (port == ports.size()) {
       Expected<int64_t> number = parseInteger(std::filesystem::path(path).stem().string().substr(prefix.size()));
       if (!number || *number < 0 || static_cast<size_t>(*number) >= ports.size())
-        return makeError(ErrorCode::NotFound, "the model has no tensor '", tensor.name, "', in '", path,
-                         "', rename the tensor to one of ", quotedList(ports), " or number the file");
+        return makeError(ErrorCode::NotFound, "the model has no tensor '", tensor.name, "', in '", path, "', ",
+                         ports.empty() ? "remove the file"
+                                       : concat("rename the tensor to ", alternatives(ports),
+                                                ", or end the file's name in a number"));
       port = static_cast<size_t>(*number);
     }
     if (!tensors.emplace(port, std::move(tensor)).second)
@@ -113,7 +116,8 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
     if (input == inputs.size()) {
       if (text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored))
         return makeError(ErrorCode::NotFound, "the model has no input '", text.substr(0, text.find('=')),
-                         "', option '--input ", text, "', use one of ", quotedList(inputs));
+                         "', option '--input ", text, "', ",
+                         inputs.empty() ? "leave this option out" : "use " + alternatives(inputs));
       input = position++;
     }
     if (input >= inputs.size())

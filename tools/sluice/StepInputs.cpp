@@ -5,6 +5,7 @@
 
 #include "StepInputs.h"
 #include "sluice/Runtime/Tables.h"
+#include "sluice/Support/Text.h"
 #include "sluice/TensorIO/IndexRange.h"
 
 #include <algorithm>
@@ -12,13 +13,6 @@
 #include <utility>
 
 namespace sluice::driver {
-
-std::string quotedList(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "'" : ", '") + name + "'";
-  return text.empty() ? "none" : text;
-}
 
 /// The value of a symbol of no input in the first step: at most that where the step finds it in its data, and that
 /// where it is the length of a state.
@@ -134,7 +128,7 @@ Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<
   for (const auto &[name, size] : sizes)
     if (std::find(names.begin(), names.end(), name) == names.end())
       return makeError(ErrorCode::NotFound, "the model has no symbol '", name, "', option '--dim ", name, "=", size,
-                       "', use one of ", quotedList(names));
+                       "', ", names.empty() ? "leave this option out" : "use " + alternatives(names));
   InputShapes shapes;
   size_t numExtents = 0;
   for (const auto &[ports, count] : {std::pair(model.inputs, model.num_inputs), {model.outputs, model.num_outputs}})

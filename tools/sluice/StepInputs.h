@@ -16,9 +16,6 @@
 
 namespace sluice::driver {
 
-/// Names as diagnostics list them.
-std::string quotedList(const std::vector<std::string> &names);
-
 /// An input as data, or as the seed of random values.
 struct GivenInput {
   std::optional<HostTensor> tensor;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -25,6 +26,13 @@ std::string excerpt(std::string_view text);
 
 /// Like excerpt, but a longer text is shortened to the part around byte `position`.
 std::string excerptAround(std::string_view text, size_t position);
+
+/// The most names that alternatives() lists.
+inline constexpr size_t kMostAlternatives = 16;
+
+/// What a user can choose from: "'a'", "'a' or 'b'", "'a', 'b' or 'c'"; empty without names. Each name is an excerpt.
+/// If there are more than kMostAlternatives names, the last ones are only counted.
+std::string alternatives(const std::vector<std::string> &names);
 
 } // namespace sluice
 

@@ -18,6 +18,7 @@
 #include "sluice/Onnx/Dimensions.h"
 #include "sluice/Onnx/ModelFile.h"
 #include "sluice/Support/Error.h"
+#include "sluice/Support/Text.h"
 
 #include <functional>
 #include <map>
@@ -190,10 +191,10 @@ public:
     for (const auto &[known, choice] : choices)
       if (known == text)
         return choice;
-    std::string defined;
+    std::vector<std::string> supported;
     for (const auto &[known, choice] : choices)
-      defined += (defined.empty() ? "'" : ", '") + known.str() + "'";
-    return invalid("its " + name + " is '" + text + "', supported are " + defined);
+      supported.push_back(known.str());
+    return invalid("its " + name + " is '" + text + "', which is not supported", "use " + alternatives(supported));
   }
   std::optional<Dims> integersAt(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<std::string>> stringsAt(llvm::StringRef name) const;

@@ -139,16 +139,16 @@ TEST_CASE("a compilation after a phase that failed fails alike, and its getters 
 
 TEST_CASE("options are parsed into enumerations, and refused with what there is", "[options]") {
   CHECK(parsePhase("fuse") == Phase::Fuse);
-  CHECK(parsePhase("fuze").error().message ==
-        "'fuze' is not a phase, use one of import, simplify, differentiate, partition, fuse, place, schedule, exec, "
-        "codegen, link");
+  CHECK(parsePhase("fuze").error().message == "'fuze' is not a phase, use 'import', 'simplify', 'differentiate', "
+                                              "'partition', 'fuse', 'place', 'schedule', 'exec', "
+                                              "'codegen' or 'link'");
   CHECK(parseGpuLibraries("on") == GpuLibraries::On);
   CHECK(parseGpuLibraries("maybe").error().message ==
-        "'maybe' is not a choice of GPU libraries, use one of auto, on, off");
+        "'maybe' is not a choice of GPU libraries, use 'auto', 'on' or 'off'");
   CHECK(parseMatmulPrecision("tf32") == dataflow::MatmulPrecision::TF32);
   CHECK(matmulPrecisionName(dataflow::MatmulPrecision::BF16) == "bf16");
   CHECK(parseMatmulPrecision("f8").error().message ==
-        "'f8' is not a precision of products, use one of f32, tf32, bf16, f16");
+        "'f8' is not a precision of products, use 'f32', 'tf32', 'bf16' or 'f16'");
   Expected<SolverChoices> solvers = parseSolvers("search=greedy,place=heft");
   REQUIRE(solvers);
   CHECK(solvers->at(SolverStep::Search) == "greedy");

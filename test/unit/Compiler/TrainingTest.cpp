@@ -65,19 +65,22 @@ TEST_CASE("losses and keys that are unknown are refused", "[training]") {
   for (std::string_view loss : {"loss=", "loss", "loss=hinge", "loss=output", "loss=output:", "loss=MSE"})
     CHECK(errorOf(loss).find("is not a loss, option '--train', use softmax-cross-entropy, mse or output:NAME") !=
           std::string::npos);
-  CHECK(errorOf("batch=3") == "'batch' is not known, option '--train', use accumulate, axis, ignore-index, loss, of");
+  CHECK(errorOf("batch=3") ==
+        "key 'batch' is unknown, option '--train', use 'accumulate', 'axis', 'ignore-index', 'loss' or 'of'");
   CHECK(errorOf("loss=mse,") == "");
-  CHECK(errorOf("loss=mse,,of=y").find("'' is not known") == 0);
-  CHECK(errorOf("=").find("'' is not known") == 0);
+  CHECK(errorOf("loss=mse,,of=y").find("key '' is unknown") == 0);
+  CHECK(errorOf("=").find("key '' is unknown") == 0);
 }
 
 TEST_CASE("optimizers and options that another has are refused", "[training]") {
   for (std::string_view name : {"rmsprop", "SGD", "lr=0.1", "sgd=1", ",lr=1"})
-    CHECK(errorOf("", name).find("is not an optimizer, option '--optimizer', use sgd, momentum, adam, adamw") !=
-          std::string::npos);
-  CHECK(errorOf("", "sgd,momentum=0.9") == "'momentum' is not known, option '--optimizer sgd', use lr, weight-decay");
+    CHECK(
+        errorOf("", name).find("is not an optimizer, option '--optimizer', use 'sgd', 'momentum', 'adam' or 'adamw'") !=
+        std::string::npos);
+  CHECK(errorOf("", "sgd,momentum=0.9") ==
+        "key 'momentum' is unknown, option '--optimizer sgd', use 'lr' or 'weight-decay'");
   CHECK(errorOf("", "momentum,beta1=0.9") ==
-        "'beta1' is not known, option '--optimizer momentum', use lr, momentum, nesterov, weight-decay");
+        "key 'beta1' is unknown, option '--optimizer momentum', use 'lr', 'momentum', 'nesterov' or 'weight-decay'");
   CHECK(errorOf("", "adam,nesterov=true").find("option '--optimizer adam', use beta1, beta2, epsilon, lr") !=
         std::string::npos);
 }
@@ -157,7 +160,7 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
   CHECK(errorOf("stages=2,microbatches=0") ==
         "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==
-        "'depth' is not known, option '--pipeline', use microbatches, ranks, schedule, stages");
+        "key 'depth' is unknown, option '--pipeline', use 'microbatches', 'ranks', 'schedule' or 'stages'");
   CHECK(errorOf("stages=4,ranks=2,microbatches=4")
             .find("option '--pipeline': schedule '1f1b' allows one stage for each of the 2 groups") == 0);
   CHECK(errorOf("stages=4,ranks=3,microbatches=4,schedule=interleaved")

@@ -63,3 +63,15 @@ TEST_CASE("an excerpt around a position shows it", "[support]") {
   CHECK(excerptAround(text, 100'000).size() <= kMostQuoted);
   CHECK(excerptAround("short", 3) == "short");
 }
+
+TEST_CASE("alternatives are quoted and end with 'or'", "[support]") {
+  CHECK(alternatives({}).empty());
+  CHECK(alternatives({"a"}) == "'a'");
+  CHECK(alternatives({"a", "b"}) == "'a' or 'b'");
+  CHECK(alternatives({"a", "b", "c"}) == "'a', 'b' or 'c'");
+  CHECK(alternatives({std::string(1000, 'x')}).size() == kMostQuoted + 2);
+  const std::string most = alternatives(std::vector<std::string>(kMostAlternatives, "a"));
+  CHECK(most.find("or 'a'") != std::string::npos);
+  const std::string more = alternatives(std::vector<std::string>(kMostAlternatives + 1, "a"));
+  CHECK(more.substr(more.size() - 18) == "or one of 2 others");
+}

@@ -66,7 +66,8 @@ def _shape_text(shape: Sequence[int]) -> str:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names) or "none"
+    quoted = [f"'{name}'" for name in names]
+    return " or ".join([", ".join(quoted[:-1])] * (len(quoted) > 1) + quoted[-1:]) or "none"
 
 
 def _address(array: np.ndarray) -> int:
@@ -276,7 +277,7 @@ class Session:
         for name, value in inputs.items():
             if name in self._input_names or (isinstance(value, (list, tuple)) and (name in elements or not value)):
                 continue
-            raise Error(f"the model has no input '{name}', use one of {_quoted(list(self._input_names))}")
+            raise Error(f"the model has no input '{name}', use {_quoted(list(self._input_names))}")
 
     def _set_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
         for port, shape in zip(self._inputs, shapes):
@@ -317,7 +318,7 @@ class Session:
         if given:
             for name in given:
                 if name not in results:
-                    raise Error(f"the model has no output '{name}', use one of {_quoted(list(results))}")
+                    raise Error(f"the model has no output '{name}', use {_quoted(list(results))}")
         return results
 
     def _check_output(self, port: _OpenPort, array: np.ndarray) -> None:
@@ -360,7 +361,7 @@ class Session:
         for port in self._states:
             if port.name == name:
                 return port
-        raise Error(f"the model has no state '{name}', use one of {_quoted([port.name for port in self._states])}")
+        raise Error(f"the model has no state '{name}', use {_quoted([port.name for port in self._states])}")
 
     def read_state(self, name: str) -> np.ndarray:
         """A copy of a state."""
