@@ -98,10 +98,10 @@ FailureOr<Value> Train::chosenOutput(func::FuncOp function) {
   }
   if (output.empty())
     return refuse(function, ErrorCode::InvalidInput)
-           << "the model has several outputs, and the loss needs one, option '--train of', name "
+           << "the model has several outputs, and the loss needs one, option '--train', give of=NAME, where NAME is "
            << alternatives(known);
   return refuse(function, ErrorCode::InvalidInput)
-         << "the model has no output '" << output << "' for the loss, option '--train of', name "
+         << "the model has no output '" << output << "' for the loss, option '--train of', give "
          << alternatives(known);
 }
 

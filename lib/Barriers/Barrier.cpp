@@ -14,11 +14,11 @@ namespace sluice {
 
 Status Barrier::check() const {
   if (staleness < 0 || staleness > kMostStaleness)
-    return makeError(ErrorCode::InvalidInput, "a staleness of ", staleness, " steps is out of range, barrier '",
-                     barrierText(*this), "', give 0 to ", kMostStaleness);
+    return makeError(ErrorCode::InvalidInput, "barrier '", barrierText(*this), "' cannot have a staleness of ",
+                     staleness, " steps, give 0 to ", kMostStaleness);
   if (sample && (*sample < 0 || *sample > kMostWorkers))
-    return makeError(ErrorCode::InvalidInput, "a sample of ", *sample, " workers is out of range, barrier '",
-                     barrierText(*this), "', give 0 to ", kMostWorkers);
+    return makeError(ErrorCode::InvalidInput, "barrier '", barrierText(*this), "' cannot have a sample of ", *sample,
+                     " workers, give 0 to ", kMostWorkers);
   return {};
 }
 

@@ -19,10 +19,11 @@ static constexpr int64_t kLongestNs = 1'000'000'000'000'000;
 
 Status StepTime::check() const {
   if (baseNs < 0 || baseNs > kLongestNs || spreadNs < 0 || spreadNs > kLongestNs)
-    return makeError(ErrorCode::InvalidInput, "times of ", baseNs, " and ", spreadNs,
-                     " ns are out of range, in the step time, give 0 to 1e15 ns");
+    return makeError(ErrorCode::InvalidInput, "the step time has times of ", baseNs, " and ", spreadNs,
+                     " ns, which are out of range, give 0 to 1e15 ns");
   if (!(sigma >= 0 && sigma <= 10))
-    return makeError(ErrorCode::InvalidInput, "a sigma of ", sigma, " is out of range, in the step time, give 0 to 10");
+    return makeError(ErrorCode::InvalidInput, "the step time has a sigma of ", sigma,
+                     ", which is out of range, give 0 to 10");
   return {};
 }
 
@@ -52,7 +53,7 @@ Expected<StepTime> parseStepTime(std::string_view text) {
   else if (parts.name != "exponential")
     return makeError(
         ErrorCode::InvalidInput, "unknown distribution '", excerpt(text),
-        "', in the step time, give fixed:TIME, uniform:TIME,TIME, exponential:TIME,TIME or lognormal:TIME,SIGMA");
+        "' of the step time, give fixed:TIME, uniform:TIME,TIME, exponential:TIME,TIME or lognormal:TIME,SIGMA");
   const size_t numbers = time.kind == StepTime::Kind::Fixed ? 1 : 2;
   if (parts.numbers.size() != numbers)
     return makeError(ErrorCode::InvalidInput, "step time '", excerpt(text), "' has ", parts.numbers.size(),
@@ -69,16 +70,15 @@ Expected<StepTime> parseStepTime(std::string_view text) {
 
 Status Exchange::check() const {
   if (bytes < 0 || bytes > kLongestNs || shards < 1 || shards > kMostWorkers)
-    return makeError(ErrorCode::InvalidInput, bytes, " bytes on ", shards,
-                     " shards are out of range, in the exchange of updates, give 0 to 1e15 bytes and 1 to ",
-                     kMostWorkers, " shards");
+    return makeError(ErrorCode::InvalidInput, "an exchange of ", bytes, " bytes of updates over ", shards,
+                     " shards is out of range, give 0 to 1e15 bytes and 1 to ", kMostWorkers, " shards");
   if (!isRate(pushBytesPerSec) || !isRate(pullBytesPerSec))
-    return makeError(ErrorCode::InvalidInput, "rates of ", pushBytesPerSec, " and ", pullBytesPerSec,
-                     " bytes per second are out of range, in the exchange of updates, give ", kLeastRate, " to ",
-                     kGreatestRate);
+    return makeError(ErrorCode::InvalidInput, "an exchange of updates at ", pushBytesPerSec, " and ", pullBytesPerSec,
+                     " bytes per second is out of range, give rates of ", kLeastRate, " to ", kGreatestRate,
+                     " bytes per second");
   if (latencyNs < 0 || latencyNs > kMaxOverheadNs)
-    return makeError(ErrorCode::InvalidInput, "a latency of ", latencyNs,
-                     " ns is out of range, in the exchange of updates, give 0 to ", kMaxOverheadNs, " ns");
+    return makeError(ErrorCode::InvalidInput, "an exchange of updates with a latency of ", latencyNs,
+                     " ns is out of range, give 0 to ", kMaxOverheadNs, " ns");
   return {};
 }
 
@@ -109,39 +109,40 @@ Expected<Exchange> exchangeOver(const Machine &machine, Exchange::Kind kind, int
     return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' needs a link ",
                      kind == Exchange::Kind::Server ? "from the host's memory to an accelerator"
                                                     : "between two accelerators",
-                     ", for the exchange of updates, give a machine that has one");
+                     " for the exchange of updates, give a machine that has one");
   SLUICE_RETURN_IF_ERROR(exchange.check());
   return exchange;
 }
 
 Status BarrierProblem::check() const {
   if (workers < 1 || workers > kMostWorkers)
-    return makeError(ErrorCode::InvalidInput, workers,
-                     " workers are out of range, in the barrier simulation, give 1 to ", kMostWorkers);
+    return makeError(ErrorCode::InvalidInput, "the barrier simulation cannot have ", workers, " workers, give 1 to ",
+                     kMostWorkers);
   if (durationNs < 1 || durationNs > kLongestNs)
-    return makeError(ErrorCode::InvalidInput, "a duration of ", durationNs,
-                     " ns is out of range, in the barrier simulation, give 1 to 1e15 ns");
+    return makeError(ErrorCode::InvalidInput, "the barrier simulation cannot have a duration of ", durationNs,
+                     " ns, give 1 to 1e15 ns");
   if (!(stragglers >= 0 && stragglers <= 1))
-    return makeError(ErrorCode::InvalidInput, "a share of stragglers of ", stragglers,
-                     " is out of range, in the barrier simulation, give 0 to 1");
+    return makeError(ErrorCode::InvalidInput,
+                     "the share of slow workers (stragglers) in the barrier simulation cannot be ", stragglers,
+                     ", give 0 to 1");
   if (!(slowness >= 1 && slowness <= 1e6))
-    return makeError(ErrorCode::InvalidInput, "a slowness of ", slowness,
-                     " is out of range, in the barrier simulation, give 1 to 1e6");
+    return makeError(ErrorCode::InvalidInput, "slow workers of the barrier simulation cannot be slowed by a factor of ",
+                     slowness, ", give 1 to 1e6");
   if (retestNs < 0 || retestNs > kLongestNs)
-    return makeError(
-        ErrorCode::InvalidInput, "a time of ", retestNs,
-        " ns between two tests of a barrier is out of range, in the barrier simulation, give 0 to 1e15 ns");
+    return makeError(ErrorCode::InvalidInput, "the time between two tests of a barrier cannot be ", retestNs,
+                     " ns in the barrier simulation, give 0 to 1e15 ns");
   if (!recorded.empty() && (static_cast<int64_t>(recorded.size()) != workers || stragglers != 0))
-    return makeError(ErrorCode::InvalidInput, recorded.size(), " workers are recorded, ", workers,
-                     " are simulated and a share of ", stragglers,
-                     " is slower, in the barrier simulation, simulate the recorded workers without stragglers");
+    return makeError(ErrorCode::InvalidInput, "the times of ", recorded.size(),
+                     " workers are recorded, and the barrier simulation has ", workers,
+                     " workers, of which a share of ", stragglers,
+                     " is slowed, simulate only the recorded workers, and slow none");
   for (const RecordedWorker &worker : recorded) {
     auto isTime = [](int64_t timeNs) { return timeNs >= 1 && timeNs <= kLongestNs; };
     if (worker.startNs < 0 || worker.startNs > kLongestNs || worker.stepsNs.empty() ||
         !std::all_of(worker.stepsNs.begin(), worker.stepsNs.end(), isTime))
-      return makeError(ErrorCode::InvalidInput, "worker ", &worker - recorded.data(),
-                       " has no steps, or times out of range, in the barrier simulation, give a start from 0 to 1e15 "
-                       "ns and steps of 1 to 1e15 ns");
+      return makeError(
+          ErrorCode::InvalidInput, "recorded worker ", &worker - recorded.data(),
+          " has no steps, or times that are out of range, give a start from 0 to 1e15 ns and steps of 1 to 1e15 ns");
   }
   SLUICE_RETURN_IF_ERROR(barrier.check());
   SLUICE_RETURN_IF_ERROR(stepTime.check());

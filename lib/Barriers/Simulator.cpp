@@ -121,10 +121,10 @@ private:
            numEvents > kMostEvents;
   }
   tl::unexpected<Error> tooLarge() const {
-    return makeError(ErrorCode::Infeasible, "a run of ", numWorkers, " workers for ",
+    return makeError(ErrorCode::Infeasible, "a barrier simulation of ", numWorkers, " workers for ",
                      formatDuration(problem.durationNs), " has more than ", kMostSteps, " steps, ", kMostSampled,
                      " sampled workers or ", kMostEvents,
-                     " events, in the barrier simulation, give a shorter duration, fewer workers or a smaller sample");
+                     " events, give a shorter duration, fewer workers or a smaller sample");
   }
 
   /// Drops events after the end of the run.

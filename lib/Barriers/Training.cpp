@@ -74,7 +74,7 @@ private:
         return {};
       for (int64_t leftNs = training.retestNs; leftNs > 0; leftNs -= kMostNapNs) {
         if (training.isStopped && training.isStopped())
-          return makeError(ErrorCode::Interrupted, "the run was interrupted, at the barrier of rank ", windows.rank(),
+          return makeError(ErrorCode::Interrupted, "the run was interrupted at the barrier of rank ", windows.rank(),
                            ", run the command again");
         std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(leftNs, kMostNapNs)));
       }
@@ -228,8 +228,9 @@ int64_t BarrierTraining::windowDoubles(int64_t numRanks) const {
 Status BarrierTraining::check(int64_t numRanks) const {
   SLUICE_RETURN_IF_ERROR(barrier.check());
   if (numRanks < 1 || steps < 1)
-    return makeError(ErrorCode::InvalidInput, numRanks, " ranks and ", steps, " steps are out of range, barrier '",
-                     barrierText(barrier), "', give at least one of each");
+    return makeError(ErrorCode::InvalidInput, "barrier '", barrierText(barrier),
+                     "' needs at least one rank and one step, and the run has ", numRanks, " ranks and ", steps,
+                     " steps, give at least one of each");
   if (retestNs < 1)
     return makeError(ErrorCode::InvalidInput, "the time between two tests of the barrier is ", retestNs,
                      " ns, barrier '", barrierText(barrier), "', give at least 1 ns");

@@ -204,17 +204,17 @@ const std::vector<std::string> &packageFormNames() {
 Status checkPackage(const PackageOptions &options, const TargetSpec &target, int64_t numRanks) {
   const bool isWasm = llvm::Triple(target.triple).isWasm();
   if (isWasm && options.form != PackageForm::Wasm)
-    return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' supports only the form 'wasm', option '",
+    return makeError(ErrorCode::Unsupported, "target 'cpu:", target.name, "' needs '--emit wasm', option '",
                      formOption(options), "', give --emit wasm");
   if (!isWasm && options.form == PackageForm::Wasm)
-    return makeError(ErrorCode::Unsupported, "form 'wasm' is for WebAssembly and the target is 'cpu:", target.name,
+    return makeError(ErrorCode::Unsupported, "'--emit wasm' makes WebAssembly, and the target is 'cpu:", target.name,
                      "', option '--target', give cpu:wasm32+simd128");
   if (options.form == PackageForm::Shared)
     return {};
   const std::string option = formOption(options);
   if (numRanks > 1)
     return makeError(ErrorCode::Unsupported, "'", option,
-                     "' makes a program for models of one rank, and the model is split over ", numRanks,
+                     "' makes a program that runs on one rank, and the model is split over ", numRanks,
                      " ranks, leave this option out or compile for one device");
   if (!target.architectures.empty() || target.emulatesGrids)
     return makeError(ErrorCode::Unsupported, "'", option,

@@ -153,15 +153,15 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     }
     if (name.starts_with('+')) {
       if (cpu.empty())
-        return makeError(ErrorCode::InvalidInput, "no CPU before CPU feature '", name,
+        return makeError(ErrorCode::InvalidInput, "no CPU is named before CPU feature '", name,
                          "', option '--target', write a CPU first, such as cpu:x86-64-v3+f16c or "
                          "cpu:aarch64+dotprod");
       cpu += name;
       continue;
     }
     if (!cpu.empty())
-      return makeError(ErrorCode::InvalidInput, "targets '", cpu, "' and '", name,
-                       "' are both CPUs, option '--target', give one CPU, and GPUs as cuda:sm_80");
+      return makeError(ErrorCode::InvalidInput, "both '", cpu, "' and '", name,
+                       "' name a CPU, option '--target', give one CPU, and GPUs as cuda:sm_80");
     cpu = name.empty() ? std::string_view("cpu:") : name;
   }
   Expected<TargetSpec> spec = resolveCpu(cpu.empty() ? "native" : cpu);

@@ -17,9 +17,9 @@ namespace sluice {
 
 Status requireDevices(const Stage &program, const Machine &machine, std::string_view option) {
   if (machine.computeDevices().size() < 2)
-    return makeError(ErrorCode::InvalidInput, "operators can be split only over several devices, and machine '",
-                     machine.name, "' has one, option '", option,
-                     "', give a --machine with several devices or leave the option out");
+    return makeError(ErrorCode::InvalidInput, "option '", option,
+                     "' needs several devices over which to split operators, and machine '", machine.name,
+                     "' has one device, give a --machine with several devices or leave the option out");
   if (const int64_t ranks = numRanksOf(program.main()); ranks > 1)
     return makeError(ErrorCode::Unsupported, "'", program.origin->modelPath, "' is already split over ", ranks,
                      " ranks, option '", option, "', leave it out");

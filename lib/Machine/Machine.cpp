@@ -191,9 +191,10 @@ Status Machine::checkCompilable() const {
   for (const Device &device : devices)
     for (size_t m = 0; m < memories.size(); ++m)
       if (device.kind == DeviceKind::Cuda && isFile(MemoryId(m)) && findLink(device.memory, MemoryId(m)).valid())
-        return makeError(ErrorCode::Unsupported, "programs cannot copy between a GPU's memory and a file, link '",
-                         memory(device.memory).name, "' - '", memories[m].name, "' of machine '", name,
-                         "', link the file to the host's memory, or use 'sluice plan'");
+        return makeError(
+            ErrorCode::Unsupported, "programs cannot copy between a GPU's memory and a file, link '",
+            memory(device.memory).name, "' - '", memories[m].name, "' of machine '", name,
+            "', connect the file to the host's memory instead, or only plan the model, with 'sluice plan'");
   return {};
 }
 

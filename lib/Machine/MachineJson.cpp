@@ -223,7 +223,7 @@ static Expected<Link> readLink(const Machine &machine, const JsonReader &reader)
     return propagate(status);
   if (reader.has("reverseBytesPerSec") && link.reverseBytesPerSec == 0)
     return makeError(ErrorCode::InvalidInput, "the rate is 0, at '", reader.where(),
-                     ".reverseBytesPerSec', write a rate of at least 1 per second");
+                     ".reverseBytesPerSec', write at least 1 byte per second");
   return link;
 }
 
@@ -256,8 +256,8 @@ static Status readList(std::vector<T> &target, const JsonReader &reader, std::st
   // Links alone could be quadratic in a file's devices; no machine nears this.
   constexpr size_t kMaxEntries = 4096;
   if (entries.size() > kMaxEntries)
-    return makeError(ErrorCode::InvalidInput, "more than ", kMaxEntries, " entries, at '", reader.where(), "' key '",
-                     key, "', describe a smaller machine");
+    return makeError(ErrorCode::InvalidInput, "the list '", key, "' has more than ", kMaxEntries, " entries, at '",
+                     reader.where(), "', describe a smaller machine");
   for (const JsonReader &entry : entries) {
     SLUICE_ASSIGN_OR_RETURN(T item, read(entry));
     target.push_back(std::move(item));

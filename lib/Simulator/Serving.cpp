@@ -16,15 +16,15 @@ namespace sluice {
 Status ServingProblem::check() const {
   constexpr int64_t kLongestNs = 1'000'000'000'000;
   if (models.empty())
-    return makeError(ErrorCode::InvalidInput, "no model is served, in the serving problem, give at least one");
+    return makeError(ErrorCode::InvalidInput, "the serving problem has no models, give at least one");
   for (size_t i = 0; i < models.size(); ++i)
     for (int64_t ns : {models[i].warmNs, models[i].coldNs})
       if (ns < 1 || ns > kLongestNs)
-        return makeError(ErrorCode::InvalidInput, "a request of ", ns, " ns is out of range, model ", i,
-                         ", give 1 ns to 1000 s");
+        return makeError(ErrorCode::InvalidInput, "a request to model ", i, " takes ", ns,
+                         " ns, which is out of range, give 1 ns to 1000 s");
   if (!(requestsPerSec >= 1e-3 && requestsPerSec <= 1e9))
-    return makeError(ErrorCode::InvalidInput, "a rate of ", requestsPerSec,
-                     " requests a second is out of range, in the serving problem, give 0.001 to 1e9");
+    return makeError(ErrorCode::InvalidInput, "the serving problem has a rate of ", requestsPerSec,
+                     " requests per second, which is out of range, give 0.001 to 1e9");
   return {};
 }
 
@@ -32,9 +32,9 @@ Expected<ServingStats> simulateServing(const ServingProblem &problem, const Serv
   SLUICE_RETURN_IF_ERROR(problem.check());
   constexpr int64_t kMostRequests = 100'000'000;
   if (params.requests < 1 || params.requests > kMostRequests || params.warmup < 0 || params.warmup > kMostRequests)
-    return makeError(ErrorCode::InvalidInput, params.requests, " requests after ", params.warmup,
-                     " requests of warm-up are out of range, in the serving parameters, give at most ", kMostRequests,
-                     " of each and at least one request");
+    return makeError(ErrorCode::InvalidInput, "a simulation of ", params.requests, " requests after ", params.warmup,
+                     " requests of warm-up is out of range, give at least one request, and at most ", kMostRequests,
+                     " of each");
 
   // Times are relative to the present arrival, as in Lindley's recursion, so that
   // they stay exact however long the run is.

@@ -103,8 +103,9 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
     runs.emplace_back(group, machine.group);
   const int64_t ranks = machine.group.mesh.numDevices();
   if (machine.links.size() != groups.size() * groups.size())
-    return makeError(ErrorCode::InvalidInput, groups.size(), " groups of ranks have ", machine.links.size(),
-                     " links, give one from each group to each group");
+    return makeError(ErrorCode::InvalidInput, groups.size(), " groups of ranks need ", groups.size() * groups.size(),
+                     " links and have ", machine.links.size(),
+                     ", give one link from each group to each group, also to itself");
   auto fail = [](const ProgramOperator &op, const auto &...what) {
     return makeError(ErrorCode::InvalidInput, "message '", op.name, "' ", what...,
                      ", in the programs of groups of ranks, let both ends issue their messages in one order");

@@ -69,9 +69,9 @@ Expected<std::vector<std::string>> chooseFiles(const StandaloneOptions &options,
     if (file.empty())
       file = given;
     if (next >= model.num_inputs)
-      return makeError(ErrorCode::InvalidInput, "the model has only ", model.num_inputs,
-                       " inputs and more are given, option '--input ", given, "', leave this one out, the inputs are ",
-                       nameList(model.inputs, model.num_inputs));
+      return makeError(ErrorCode::InvalidInput, "more inputs are given than the model has (",
+                       nameList(model.inputs, model.num_inputs), "), option '--input ", given,
+                       "', leave this option out");
     files[next++] = std::move(file);
   }
   for (uint32_t i = 0; i < model.num_inputs; ++i) {

@@ -81,16 +81,16 @@ Expected<PackageOptions> packageOf(const CompileCommandOptions &options) {
   const auto form = static_cast<PackageForm>(std::find(names.begin(), names.end(), options.emit) - names.begin());
   if (options.runtime == kNoRuntime) {
     if (options.isFormGiven && form != PackageForm::Object && form != PackageForm::Wasm)
-      return makeError(ErrorCode::InvalidInput, "form '", options.emit,
-                       "' contains the runtime, which '--runtime none' excludes, option '--emit', give object or wasm, "
-                       "or leave '--runtime' out");
+      return makeError(ErrorCode::InvalidInput, "'--emit ", options.emit,
+                       "' includes the runtime, and '--runtime none' excludes it, give --emit object or wasm, or leave "
+                       "--runtime out");
     return PackageOptions{options.isFormGiven ? form : PackageForm::Object, /*isFreestanding=*/true, ""};
   }
   const PackageOptions package{form, /*isFreestanding=*/form == PackageForm::Wasm, options.runtime};
   if (!options.runtime.empty() && !package.linksRuntime())
-    return makeError(ErrorCode::InvalidInput, "form '", options.emit,
-                     "' does not contain the runtime, option '--runtime ", excerpt(options.runtime),
-                     "', leave the option out, or give --emit executable or oci");
+    return makeError(ErrorCode::InvalidInput, "'--emit ", options.emit,
+                     "' does not include the runtime, so '--runtime ", excerpt(options.runtime),
+                     "' has no effect, leave --runtime out, or give --emit executable or oci");
   return package;
 }
 

@@ -215,10 +215,10 @@ Status runElastic(const ElasticRun &run) {
     if (end.status == 0)
       return {};
     if (interrupted)
-      return makeError(ErrorCode::Interrupted, "stopped, option '--elastic', continue with --from-states");
+      return makeError(ErrorCode::Interrupted, "the run with '--elastic' was stopped, continue it with --from-states");
     if (end.status <= 2)
-      return makeError(ErrorCode::InvalidInput, "the ranks ended with an error, option '--elastic', ",
-                       "correct the cause that the message above names and continue with --from-states");
+      return makeError(ErrorCode::InvalidInput, "the ranks that '--elastic' started ended with an error, ",
+                       "correct the cause that the message above names, and continue with --from-states");
     // States that were there before are those of another run.
     int64_t now = -1;
     if (identityOfStates(run.states) != before) {

@@ -26,14 +26,14 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
   std::error_code error;
   std::filesystem::directory_iterator entries(directory, error);
   if (error)
-    return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "', ", error.message(),
+    return makeError(ErrorCode::NotFound, "cannot open directory '", directory, "': ", error.message(),
                      ", give a directory with ", prefix, "0.pb");
   std::vector<std::string> paths;
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
     if (entries->path().filename().string().starts_with(prefix) && entries->path().extension() == ".pb")
       paths.push_back(entries->path().string());
   if (error)
-    return makeError(ErrorCode::Io, "cannot read directory '", directory, "', ", error.message(),
+    return makeError(ErrorCode::Io, "cannot read directory '", directory, "': ", error.message(),
                      ", check the path and its permissions");
   std::sort(paths.begin(), paths.end());
 
@@ -44,7 +44,8 @@ static Expected<std::map<size_t, HostTensor>> readTensors(const std::vector<std:
     if (port == ports.size()) {
       Expected<int64_t> number = parseInteger(std::filesystem::path(path).stem().string().substr(prefix.size()));
       if (!number || *number < 0 || static_cast<size_t>(*number) >= ports.size())
-        return makeError(ErrorCode::NotFound, "the model has no tensor '", tensor.name, "', in '", path, "', ",
+        return makeError(ErrorCode::NotFound, "the model has no tensor '", tensor.name, "', which '", path,
+                         "' contains, ",
                          ports.empty() ? "remove the file"
                                        : concat("rename the tensor to ", alternatives(ports),
                                                 ", or end the file's name in a number"));
@@ -121,8 +122,8 @@ Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string>
       input = position++;
     }
     if (input >= inputs.size())
-      return makeError(ErrorCode::InvalidInput, "the model has only ", inputs.size(),
-                       " inputs and more are given, option '--input ", text, "', leave this one out");
+      return makeError(ErrorCode::InvalidInput, "more inputs are given than the ", inputs.size(),
+                       " that the model has, option '--input ", text, "', leave this option out");
     if (found[input])
       return makeError(ErrorCode::InvalidInput, "input '", inputs[input], "' is given twice, option '--input ", text,
                        "', keep one");
@@ -163,8 +164,8 @@ Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::strin
                                                     const std::string &directory) {
   Expected<std::map<size_t, HostTensor>> tensors = readTensors(outputs, directory, "output_");
   if (tensors && tensors->empty())
-    return makeError(ErrorCode::NotFound, "no reference output_*.pb, directory '", directory,
-                     "', give reference outputs");
+    return makeError(ErrorCode::NotFound, "directory '", directory,
+                     "' has no reference outputs, give a directory with files output_*.pb");
   return tensors;
 }
 

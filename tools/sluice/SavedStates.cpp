@@ -173,8 +173,8 @@ Expected<StatesList> readList(const std::string &given) {
   const JsonReader reader(json, concat("'", path, "'"));
   SLUICE_ASSIGN_OR_RETURN(const int64_t schema, reader.integer("schema"));
   if (schema != 1)
-    return makeError(ErrorCode::Unsupported, "schema ", schema, " is not supported, in '", path,
-                     "', this version reads schema 1, write the states again with this release");
+    return makeError(ErrorCode::Unsupported, "the states have schema ", schema, ", in '", path,
+                     "', and this version reads only schema 1, write the states again with this release");
   SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"schema", "model", "digest", "steps", "batches", "states"}));
   SLUICE_ASSIGN_OR_RETURN(list.model.name, reader.string("model"));
   SLUICE_ASSIGN_OR_RETURN(list.model.digest, reader.string("digest"));
@@ -216,8 +216,9 @@ Expected<HostTensor> readState(const StatesList &list, const ListedState &listed
     most *= extent;
   SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, (most + kMostHeaderBytes).value()));
   if (runtime::sha256Hex(text.data(), text.size()) != listed.digest)
-    return makeError(ErrorCode::InvalidInput, "'", path, "' is truncated or changed: its SHA-256 is not that of ",
-                     kStatesFile, ", option '--from-states', give an undamaged copy");
+    return makeError(ErrorCode::InvalidInput, "'", path,
+                     "' is truncated or changed, because its SHA-256 differs from the one in ", kStatesFile,
+                     ", option '--from-states', give an undamaged copy");
   SLUICE_ASSIGN_OR_RETURN(HostTensor tensor, parseNpy(text, path));
   if (tensor.type != wanted.type || tensor.shape != wanted.shape)
     return makeError(ErrorCode::InvalidInput, "state '", wanted.name, "' is ", elementTypeName(tensor.type), " ",
@@ -280,9 +281,9 @@ Status checkReplaceable(const std::string &given) {
     const std::string name = it->path().filename().string();
     if (!it->is_regular_file(error) || known.count(name) == 0)
       return makeError(
-          ErrorCode::InvalidInput, "folder '", given, "' would be replaced by the states, and it contains '",
+          ErrorCode::InvalidInput, "the states would replace folder '", given, "', which also contains '",
           excerpt(name),
-          "', which is not a file of saved states, option '--output-dir', move this file or choose another directory");
+          "', a file that is not of saved states, option '--output-dir', move this file or choose another directory");
   }
   return error ? Status(refused("read", folder, error.value())) : Status();
 }

@@ -30,8 +30,8 @@ Expected<Pins> readPins(const std::string &lock) {
   SLUICE_RETURN_IF_ERROR(root.onlyKeys({"schema", "services"}));
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, root.integer("schema"));
   if (schema != kSchema)
-    return makeError(ErrorCode::Unsupported, "lock files of schema ", schema, " are not known, in '", lock,
-                     "', this version reads schema ", kSchema, ", use a newer version of Sluice");
+    return makeError(ErrorCode::Unsupported, "the lock file has schema ", schema, ", in '", lock,
+                     "', and this version reads only schema ", kSchema, ", use a newer version of Sluice");
   SLUICE_ASSIGN_OR_RETURN(JsonReader services, root.member("services"));
   Pins pins;
   for (const auto &[id, value] : services.json().items()) {
@@ -77,8 +77,8 @@ Status checkPins(const std::string &lock, const std::string &pipeline, const Pin
   SLUICE_ASSIGN_OR_RETURN(Pins locked, readPins(lock));
   const std::string accept = concat("'sluice compose ", pipeline, " --update'");
   auto changed = [&](const std::string &what, const std::string &is, const std::string &was) {
-    return makeError(ErrorCode::InvalidInput, what, " has changed: its SHA-256 is ", is, " and that in '", lock,
-                     "' is ", excerpt(was), ", restore the old file, or accept the change with ", accept);
+    return makeError(ErrorCode::InvalidInput, what, " has changed: its SHA-256 is ", is, ", and '", lock, "' has ",
+                     excerpt(was), ", restore the old file, or accept the change with ", accept);
   };
   for (const auto &[id, pin] : pins) {
     auto known = locked.find(id);

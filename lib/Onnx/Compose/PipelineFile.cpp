@@ -144,8 +144,8 @@ Status PipelineReader::checkName(const std::string &name, const JsonReader &read
     return makeError(ErrorCode::InvalidInput, "a name is empty, at '", reader.where(), "', give a name");
   if (findService(std::string_view(name).substr(0, name.find('.'))) && name.find('.') != std::string::npos)
     return makeError(ErrorCode::InvalidInput, "the name '", excerpt(name),
-                     "' begins with the id of a service and a dot, as ports do, at '", reader.where(),
-                     "', give another name");
+                     "' is reserved for ports, because it begins with the id of a service and a dot, at '",
+                     reader.where(), "', give another name");
   if (!names.insert(name).second)
     return makeError(ErrorCode::InvalidInput, "'", excerpt(name),
                      "' names both an input and an output of the pipeline, at '", reader.where(),
@@ -194,8 +194,8 @@ Status PipelineReader::read(const JsonReader &root) {
   SLUICE_RETURN_IF_ERROR(root.onlyKeys({"schema", "name", "services", "links", "inputs", "outputs"}));
   SLUICE_ASSIGN_OR_RETURN(int64_t schema, root.integer("schema"));
   if (schema != kSchema)
-    return makeError(ErrorCode::Unsupported, "pipelines of schema ", schema, " are not known, in '", pipeline.path,
-                     "', this version reads schema ", kSchema, ", use a newer version of Sluice");
+    return makeError(ErrorCode::Unsupported, "the pipeline has schema ", schema, ", in '", pipeline.path,
+                     "', and this version reads only schema ", kSchema, ", use a newer version of Sluice");
   SLUICE_ASSIGN_OR_RETURN(pipeline.name, root.string("name", pipeline.name));
   auto elementsOf = [&](std::string_view key, size_t most) -> Expected<std::vector<JsonReader>> {
     SLUICE_ASSIGN_OR_RETURN(JsonReader member, root.member(key));

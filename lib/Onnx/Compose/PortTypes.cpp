@@ -65,8 +65,8 @@ std::string PortTypes::describe(const End &end, size_t axis) const {
 
 Status PortTypes::joinDims(const End &a, const End &b, size_t axis) {
   auto differ = [&] {
-    return makeError(ErrorCode::InvalidInput, a.text, " and ", b.text, " differ in dimension ", axis, ", ",
-                     describe(a, axis), " against ", describe(b, axis), ", in '", pipeline,
+    return makeError(ErrorCode::InvalidInput, "dimension ", axis, " of ", a.text, " has size ", describe(a, axis),
+                     " and that of ", b.text, " has size ", describe(b, axis), ", in '", pipeline,
                      "', link ports of the same shape, or put nodes between them");
   };
   const DeclaredDim &left = (*a.port->declared.dims)[axis], &right = (*b.port->declared.dims)[axis];
@@ -103,8 +103,8 @@ Status PortTypes::joinDenotations(const End &a, const End &b) const {
   auto check = [&](const std::string &left, const std::string &right, const std::string &what) {
     if (left.empty() || right.empty() || left == right)
       return Status();
-    return Status(makeError(ErrorCode::InvalidInput, a.text, " and ", b.text, " differ in the denotation", what, ", '",
-                            excerpt(left), "' against '", excerpt(right), "', in '", pipeline,
+    return Status(makeError(ErrorCode::InvalidInput, "the denotation", what, " of ", a.text, " is '", excerpt(left),
+                            "' and that of ", b.text, " is '", excerpt(right), "', in '", pipeline,
                             "', link ports of the same meaning"));
   };
   const ::onnx::TypeProto &left = a.port->type, &right = b.port->type;
@@ -121,13 +121,13 @@ Status PortTypes::join(PortIndex a, bool aIsInput, PortIndex b, bool bIsInput) {
   const End left = endOf(a, aIsInput), right = endOf(b, bIsInput);
   const std::string of = elementText(left.port->type), to = elementText(right.port->type);
   if (!of.empty() && !to.empty() && of != to)
-    return makeError(ErrorCode::InvalidInput, left.text, " and ", right.text, " differ in type, ", of, " against ", to,
+    return makeError(ErrorCode::InvalidInput, left.text, " has type ", of, " and ", right.text, " has type ", to,
                      ", in '", pipeline, "', link ports of the same type, or put a Cast between them");
   const auto &leftDims = left.port->declared.dims, &rightDims = right.port->declared.dims;
   if (leftDims && rightDims) {
     if (leftDims->size() != rightDims->size())
-      return makeError(ErrorCode::InvalidInput, left.text, " and ", right.text, " differ in rank, ", leftDims->size(),
-                       " against ", rightDims->size(), ", in '", pipeline,
+      return makeError(ErrorCode::InvalidInput, left.text, " has rank ", leftDims->size(), " and ", right.text,
+                       " has rank ", rightDims->size(), ", in '", pipeline,
                        "', link ports of the same rank, or put a Reshape between them");
     for (size_t axis = 0; axis < leftDims->size(); ++axis)
       SLUICE_RETURN_IF_ERROR(joinDims(left, right, axis));

@@ -54,10 +54,11 @@ Status denote(Port &port, const Denotation &denotation, const std::string &where
   auto *shape = port.type.mutable_tensor_type()->mutable_shape();
   if (!port.declared.dims || port.declared.kind != "tensor" ||
       static_cast<size_t>(shape->dim_size()) != denotation.dims.size())
-    return makeError(ErrorCode::InvalidInput, "the number of denotations is ", denotation.dims.size(),
-                     " and the number of dimensions is ",
-                     port.declared.dims ? concat(port.declared.dims->size()) : std::string("unknown"), ", for port ",
-                     where, ", give one denotation for each dimension, and an empty text for a dimension without one");
+    return makeError(
+        ErrorCode::InvalidInput, "port ", where, " has ", denotation.dims.size(),
+        denotation.dims.size() == 1 ? " denotation" : " denotations", " for ",
+        port.declared.dims ? concat(port.declared.dims->size()) : std::string("an unknown number of"),
+        " dimensions, give one denotation for each dimension, and an empty text for a dimension without one");
   for (size_t axis = 0; axis < denotation.dims.size(); ++axis)
     if (!denotation.dims[axis].empty())
       shape->mutable_dim(static_cast<int>(axis))->set_denotation(denotation.dims[axis]);

@@ -97,8 +97,8 @@ static Value convertForest(NodeContext &node, Value x, const Forest &forest, Red
                    ", and the features of its input are numbered from 0 to " + Twine(width - 1));
   TreeOrder numbered(forest);
   if (!numbered.run())
-    return wrong("the node of entry " + Twine(forest.nodes[numbered.inCycle].entry) + " of its " + features +
-                 " is its own descendant, trees must have no cycles");
+    return wrong("its trees have a cycle: the tree node of entry " + Twine(forest.nodes[numbered.inCycle].entry) +
+                 " of its " + features + " is among its own descendants");
   std::vector<int64_t> numbers(forest.nodes.size(), 0);
   for (auto [number, original] : llvm::enumerate(numbered.order))
     numbers[original] = static_cast<int64_t>(number);

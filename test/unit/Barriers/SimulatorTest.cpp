@@ -377,7 +377,7 @@ TEST_CASE("hostile problems are refused", "[barriers]") {
     return run.error().message;
   };
   CHECK(refused([](BarrierProblem &p) { p.workers = 0; }) ==
-        "0 workers are out of range, in the barrier simulation, give 1 to 1000000");
+        "the barrier simulation cannot have 0 workers, give 1 to 1000000");
   refused([](BarrierProblem &p) { p.workers = -5; });
   refused([](BarrierProblem &p) { p.workers = std::numeric_limits<int64_t>::max(); });
   refused([](BarrierProblem &p) { p.durationNs = 0; });

@@ -312,8 +312,10 @@ TEST_CASE("a training that cannot be is refused", "[barriers]") {
   CHECK(fault("pssp:1,2", 1, 3).empty());
   CHECK(fault("pbsp:3", 1, 3) ==
         "a sample of 3 ranks is larger than the 2 other ranks, barrier 'pbsp:3', give a smaller sample");
-  CHECK(fault("bsp", 0, 3) == "3 ranks and 0 steps are out of range, barrier 'bsp', give at least one of each");
-  CHECK(fault("bsp", 1, 0) == "0 ranks and 1 steps are out of range, barrier 'bsp', give at least one of each");
+  CHECK(fault("bsp", 0, 3) == "barrier 'bsp' needs at least one rank and one step, and the run has 3 ranks and 0 "
+                              "steps, give at least one of each");
+  CHECK(fault("bsp", 1, 0) == "barrier 'bsp' needs at least one rank and one step, and the run has 0 ranks and 1 "
+                              "steps, give at least one of each");
   BarrierTraining busy = trainingOf("bsp", 1);
   busy.retestNs = 0;
   CHECK_FALSE(busy.check(2));

@@ -159,8 +159,8 @@ TEST_CASE("Denotations of the models must agree where both have one", "[onnx]") 
   CHECK(files.compose(kTwo));
   second.mutable_graph()->mutable_input(0)->mutable_type()->set_denotation("TEXT");
   files.model("b.onnx", second);
-  CHECK_THAT(messageOf(files.compose(kTwo)), Contains("'a.y' and 'b.x' differ in the denotation, 'IMAGE' against "
-                                                      "'TEXT'"));
+  CHECK_THAT(messageOf(files.compose(kTwo)),
+             Contains("the denotation of 'a.y' is 'IMAGE' and that of 'b.x' is 'TEXT'"));
 }
 
 TEST_CASE("Functions of two services may have one name", "[onnx]") {
@@ -242,5 +242,5 @@ TEST_CASE("A model that the lock file does not name is refused", "[onnx]") {
   CHECK_THAT(messageOf(files.compose(R"("services": [{"id": "a", "model": "b.onnx"}])")),
              Contains("model 'b.onnx' of service 'a' is not pinned"));
   writeFile(lockPath(files.directory / "pipeline.json"), "{\"schema\": 2, \"services\": {}}");
-  CHECK_THAT(messageOf(files.compose(kTwo)), Contains("lock files of schema 2 are not known"));
+  CHECK_THAT(messageOf(files.compose(kTwo)), Contains("the lock file has schema 2"));
 }

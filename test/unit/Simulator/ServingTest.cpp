@@ -133,6 +133,6 @@ TEST_CASE("serving problems that mean nothing are refused", "[simulator][serving
   CHECK_FALSE(simulateServing({one, 10}, {10, -1, 0}));
   CHECK_FALSE(simulateServing({one, 10}, {std::numeric_limits<int64_t>::max(), 0, 0}));
   Expected<ServingStats> refused = simulateServing({{}, 10});
-  CHECK(refused.error().message == "no model is served, in the serving problem, give at least one");
+  CHECK(refused.error().message == "the serving problem has no models, give at least one");
   CHECK(simulateServing({one, 1e9}, {1, 0, 0})); // A single request.
 }

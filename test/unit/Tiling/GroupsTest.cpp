@@ -178,7 +178,8 @@ TEST_CASE("a message takes the time of the link between its groups", "[tiling]")
   CHECK(chainNs().error().message.find("goes from group 0 to group 1, between which two devices have no link") !=
         std::string::npos);
   machine.links.pop_back();
-  CHECK(chainNs().error().message == "3 groups of ranks have 8 links, give one from each group to each group");
+  CHECK(chainNs().error().message ==
+        "3 groups of ranks need 9 links and have 8, give one link from each group to each group, also to itself");
 }
 
 TEST_CASE("groups of a machine's devices have the links between their ranks", "[tiling]") {
