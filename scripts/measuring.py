@@ -53,7 +53,7 @@ def keep_settings(folder, settings, option):
             fail(f"'{folder}' has results with other settings: {', '.join(sorted(others))}, option '{option}', give "
                  "another folder")
     elif os.listdir(folder):
-        fail(f"'{folder}' has files of which settings.json says nothing, option '{option}', give an empty folder")
+        fail(f"'{folder}' has files that settings.json does not list, option '{option}', give an empty folder")
     else:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(settings, file)

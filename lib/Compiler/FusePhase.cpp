@@ -41,9 +41,9 @@ static Expected<std::shared_ptr<const Tuning>> readTuningFor(const Partitioned &
   auto found =
       llvm::find_if(devices, [&](DeviceId id) { return deviceKey(program.ofRank.device(id)) == tuning.device; });
   if (found == devices.end() && program.ofRank.device(devices.front()).kind != DeviceKind::Cpu)
-    return makeError(ErrorCode::InvalidInput, "the tuning was measured on device '", tuning.device.substr(0, 80),
-                     "', and no device of this kind computes in machine '", program.ofRank.name, "', '",
-                     options.tuningFile, "', give --machine host or leave --tuning out");
+    return makeError(ErrorCode::InvalidInput, "the tuning in '", options.tuningFile, "' was measured on device '",
+                     tuning.device.substr(0, 80), "', and no device of this kind computes in machine '",
+                     program.ofRank.name, "', give --machine host or leave --tuning out");
   const Device &device = program.ofRank.device(found == devices.end() ? devices.front() : *found);
   SLUICE_RETURN_IF_ERROR(checkTuning(tuning, measurementOrigin(program.origin->target, options.matmulPrecision),
                                      deviceKey(device), options.tuningFile));

@@ -113,7 +113,7 @@ static Status checkExpressions(ModuleOp module) {
       wrong = ("regular expression '" + pattern.take_front(kMost) + (pattern.size() > kMost ? "...' " : "' ")).str();
       if (auto name = dyn_cast<NameLoc>(op.getLoc()))
         wrong += ("of node '" + name.getName().getValue() + "' ").str();
-      wrong += "is wrong, " + std::string(error) + ", correct the model";
+      wrong += "is invalid (RE2 reports \"" + std::string(error) + "\"), correct the model";
       return WalkResult::interrupt();
     }
     (*library)->release(regex);

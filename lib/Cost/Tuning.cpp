@@ -167,8 +167,8 @@ std::string tuningDifference(const Tuning &tuning, const std::string &origin, co
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,
                    const std::string &where) {
   if (const std::string difference = tuningDifference(tuning, origin, device); !difference.empty())
-    return makeError(ErrorCode::InvalidInput, "the tuning was measured ", difference, ", '", where,
-                     "', run 'sluice tune' here or leave the file out");
+    return makeError(ErrorCode::InvalidInput, "the tuning in '", where, "' was measured ", difference,
+                     ", run 'sluice tune' here or leave the file out");
   return {};
 }
 

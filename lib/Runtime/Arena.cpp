@@ -41,7 +41,7 @@ Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, c
   const int64_t usable = roundUp(bytes, page), mapped = usable + 2 * page;
   void *mapping = mmap(nullptr, static_cast<size_t>(mapped), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+    return failure("cannot allocate an arena of ", bytes, " bytes for memory '", memoryName,
                    "': ", std::strerror(errno), ", compile for less memory");
   char *inside = static_cast<char *>(mapping) + page;
   char *start = inside + usable - roundUp(bytes, kAlignment);
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Arena>> mapArena(int64_t bytes, const char *memoryName, c
     return arena;
   if (!directory) {
     if (mprotect(inside, static_cast<size_t>(usable), PROT_READ | PROT_WRITE))
-      return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+      return failure("cannot allocate an arena of ", bytes, " bytes for memory '", memoryName,
                      "': ", std::strerror(errno), ", compile for less memory");
 #ifdef MADV_HUGEPAGE
     // Only advice: fewer address translations for large arenas.

@@ -43,7 +43,7 @@ bool makeDirect(int fd) {
 void BackingFile::Free::operator()(char *memory) const { std::free(memory); }
 
 auto BackingFile::cannot(const char *what, int64_t offset, int64_t bytes, const std::string &why) const {
-  return failure("cannot ", what, " ", bytes, " bytes at ", offset, " of '", name, "', ", why);
+  return failure("cannot ", what, " ", bytes, " bytes at offset ", offset, " of '", name, "', ", why);
 }
 
 Result<std::unique_ptr<BackingFile>> BackingFile::open(const std::string &path) {

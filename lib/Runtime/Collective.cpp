@@ -433,8 +433,9 @@ Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t ran
   for (int64_t a = 0; a < what.num_axes; ++a) {
     const auto &axis = what.axes[a];
     if (axis.count < 1 || axis.stride < 1 || axis.count > numRanks || axis.stride > numRanks)
-      return failure("a collective's axis has ", axis.count, " ranks at a stride of ", axis.stride,
-                     ", and both must be from 1 to ", numRanks, ", the number of ranks, compile the model again");
+      return failure("an axis of a collective has ", axis.count, " ranks at a stride of ", axis.stride,
+                     ", and both numbers must be from 1 to the number of ranks, ", numRanks,
+                     ", compile the model again");
     base -= rank / axis.stride % axis.count * axis.stride;
     members *= axis.count;
     if (members > numRanks)
@@ -448,7 +449,8 @@ Result<Group> groupOf(uint32_t kind, const sluice_collective &what, uint32_t ran
       left /= what.axes[a].count;
     }
     if (member < 0 || member >= numRanks)
-      return failure("a collective of rank ", rank, " has rank ", member, " as a member, and there are ", numRanks,
+      return failure("a collective of rank ", rank, " has rank ", member,
+                     " as a member, which does not exist, because there are ", numRanks,
                      " ranks, compile the model again");
     if (member == rank)
       group.position = static_cast<uint32_t>(i);
@@ -685,7 +687,8 @@ Status Ranks::runIn(CollectiveSpace *space, uint32_t kind, void *const *args, co
   if (kind != SLUICE_COLLECTIVE_SHARD)
     exchanging.lock();
   if (!communicator)
-    status = failure("the model has several ranks and was opened without a communicator, open it with one");
+    status = failure(
+        "the model has several ranks and was opened without a communicator, open the model with a communicator");
   else if (bytes != sizeof(sluice_collective) && bytes != kSettingsOfEqualParts && bytes != kSettingsWithoutPeer)
     status = failure("a collective has ", bytes, " bytes of settings, compile the model again");
   else {

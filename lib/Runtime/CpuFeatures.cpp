@@ -37,18 +37,19 @@ Status checkCpuFeatures(std::string_view features) {
       const std::string_view name = item.substr(1);
       const Presence presence = presenceOf(name);
       if (presence == Presence::Unknown)
-        return failure("model needs CPU feature '", name,
-                       "', which this runtime cannot check, compile it with --target ", cpu.fallback);
+        return failure("the model needs CPU feature '", name,
+                       "', which this runtime cannot check, compile the model with --target ", cpu.fallback);
       if (presence == Presence::Absent && !isAssumed(name))
-        return failure("model needs CPU feature '", name, "', which this machine lacks, compile it with --target ",
-                       cpu.fallback, " or for this machine");
+        return failure("the model needs CPU feature '", name,
+                       "', which this machine lacks, compile the model with --target ", cpu.fallback,
+                       " or for this machine");
       continue;
     }
     const auto level =
         std::find_if(cpu.levels.begin(), cpu.levels.end(), [&](const CpuLevel &each) { return each.name == item; });
     if (level == cpu.levels.end())
-      return failure("model was compiled for CPU '", item, "' and this machine has a CPU ", cpu.name,
-                     ", run the model on a machine with CPU '", item, "' or compile it with --target ", cpu.fallback);
+      return failure("the model was compiled for CPU '", item, "', and this machine has CPU '", cpu.name,
+                     "', run the model on a machine with CPU '", item, "' or compile it with --target ", cpu.fallback);
     for (auto each = cpu.levels.begin(); each <= level; ++each)
       if (Status status = checkCpuFeatures(each->features); !status)
         return status;

@@ -296,7 +296,7 @@ void Executor::tryToRecord() {
   try {
     recorded = recordStep();
   } catch (const std::exception &error) {
-    recorded = failure("the system gave no more memory: ", error.what());
+    recorded = failure("the system gave no more memory: ", error.what(), ", free memory or end other programs");
   }
   if (recorded)
     recordedSymbols.emplace(current.symbols(), current.symbols() + tables.symbols.size());
@@ -385,7 +385,7 @@ Status Executor::recordStep() {
   if (stepState.failed.load(std::memory_order_acquire))
     return failure(stepState.message());
   if (result != 0)
-    return failure("model's step failed with code ", result);
+    return failure("the step of the model failed with code ", result, ", check the values of the model's inputs");
   for (const KeptCommand &each : toRecord)
     if (Status added = recording->add(each.command, each.waits, each.numWaits); !added)
       return failure(describe(each.command), ": ", added.error());
@@ -538,7 +538,7 @@ int32_t Executor::guarded(uint32_t command, const Body &body) {
     return 1;
   try {
     if (Status status = body(); !status)
-      stepState.fail(command, status.error() + ", in command " + std::to_string(command));
+      stepState.fail(command, "command " + std::to_string(command) + ": " + status.error());
   } catch (const std::exception &error) {
     stepState.fail(
         command,
@@ -555,7 +555,7 @@ Status Executor::checkIssue(uint32_t command, uint32_t stream, const uint32_t *w
     return failure("stream ", stream, " does not exist, compile the model again");
   for (uint32_t i = 0; i < numWaits; ++i)
     if (waits[i] >= command)
-      return failure("wait for command ", waits[i], ", which is not issued yet");
+      return failure("the command waits for command ", waits[i], ", which is not issued yet, compile the model again");
   return {};
 }
 
@@ -601,16 +601,16 @@ std::string Executor::whyUnresolved(const sluice_slot &slot) const {
   if (slot.memory >= arenas.size())
     return said("uses memory ", slot.memory, ", which does not exist");
   if (isFile(slot.memory))
-    return said("uses ", slot.bytes, " bytes at ", slot.offset, " of ",
+    return said("uses ", slot.bytes, " bytes at offset ", slot.offset, " of ",
                 slot.segment == SLUICE_SEGMENT_PARAMETER ? "the parameters in" : "the arena of", " the file '",
-                tables.memories[slot.memory].name, "', which has ",
+                tables.memories[slot.memory].name, "', which has only ",
                 slot.segment == SLUICE_SEGMENT_PARAMETER ? tables.source->parameter_bytes
                 : files[slot.memory]                     ? files[slot.memory]->bytes()
                                                          : 0);
   const std::optional<Space> space = spaceOf(slot);
   const auto outside = [&](const char *what, const char *name) {
-    return said("uses ", slot.bytes, " bytes at ", slot.offset, " of ", what, " '", name, "', which has ", space->bytes,
-                " bytes");
+    return said("uses ", slot.bytes, " bytes at offset ", slot.offset, " of ", what, " '", name, "', which has only ",
+                space->bytes, " bytes");
   };
   if (slot.segment == SLUICE_SEGMENT_ARENA)
     return outside("the arena of memory", tables.memories[slot.memory].name);
@@ -696,7 +696,7 @@ void Executor::issue(const Command &command, const uint32_t *waits, uint32_t num
 int32_t Executor::launch(const LaunchCall &call) {
   return guarded(call.command, [&]() -> Status {
     if (call.op >= tables.source->num_ops || !call.kernel)
-      return failure("launch of operator ", call.op, ", which does not exist or has no kernel");
+      return failure("operator ", call.op, " does not exist or has no kernel, compile the model again");
     auto named = [&](const std::string &what) {
       return failure("operator '", tables.opName(call.op), "' ", what, ", compile the model again");
     };
@@ -736,7 +736,7 @@ int32_t Executor::launch(const LaunchCall &call) {
 int32_t Executor::copy(const CopyCall &call) {
   return guarded(call.command, [&]() -> Status {
     if (call.tensor >= tables.source->num_tensors)
-      return failure("copy of tensor ", call.tensor, ", which does not exist");
+      return failure("tensor ", call.tensor, ", which is to be copied, does not exist, compile the model again");
     auto named = [&](const std::string &what) {
       return failure("copy of tensor '", tables.tensorName(call.tensor), "' ", what, ", compile the model again");
     };

@@ -210,7 +210,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &origi
                    ", compile the model again with this release");
   integer("abi_major", abiMajor);
   if (problem.empty() && abiMajor != SLUICE_ABI_MAJOR)
-    return failure("'", origin, "' has ABI version ", abiMajor, " and this runtime ", SLUICE_ABI_MAJOR,
+    return failure("'", origin, "' has ABI version ", abiMajor, ", and this runtime has ABI version ", SLUICE_ABI_MAJOR,
                    ", compile the model again with this release");
   string("name", manifest.name);
   string("compiler", manifest.compiler);
@@ -274,7 +274,7 @@ Status LoadedArtifact::map(const Manifest &manifest, const std::string &path, bo
     return cannotRead(path);
   if (bytes != manifest.parameterBytes)
     return failure("'", path, "' has ", bytes, " bytes and the manifest lists ", manifest.parameterBytes,
-                   ", compile the model again");
+                   " bytes, compile the model again");
   const int64_t own = manifest.rankBytes();
   const bool isPieces = !manifest.sections.empty();
   auto at = [&](int64_t offset) { return static_cast<char *>(mapping) + offset; };

@@ -225,8 +225,8 @@ Result<Model> readModel(const sluice_model *source) {
   if (source->size < offsetof(sluice_model, name))
     return failure("model has no ABI version, compile the model again");
   if (source->abi_major != SLUICE_ABI_MAJOR)
-    return failure("model has ABI version ", source->abi_major, " and this runtime ", SLUICE_ABI_MAJOR,
-                   ", compile the model again with this release");
+    return failure("the model has ABI version ", source->abi_major, ", and this runtime has ABI version ",
+                   SLUICE_ABI_MAJOR, ", compile the model again with this release");
   if (source->abi_minor > SLUICE_ABI_MINOR)
     return failure("model needs ABI version ", SLUICE_ABI_MAJOR, ".", source->abi_minor, " and this runtime has ",
                    SLUICE_ABI_MAJOR, ".", SLUICE_ABI_MINOR,

@@ -61,10 +61,11 @@ Status start(sluice_session &session, const sluice_model *model, const sluice_gr
 Status checkState(const sluice_session &session, uint32_t index, int64_t bytes) {
   const std::vector<sluice_tensor_desc> &states = session.executor->states();
   if (index >= states.size())
-    return failure("state ", index, " does not exist, the model has ", states.size(), " states",
+    return failure("state ", index, " does not exist, because the model has ", states.size(),
+                   states.size() == 1 ? " state" : " states", " and the first has number 0",
                    states.empty() ? "" : ", give a smaller number");
   if (states[index].bytes != bytes)
-    return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes and the buffer ", bytes,
+    return failure("state '", states[index].name, "' has ", states[index].bytes, " bytes and the buffer has ", bytes,
                    ", give a buffer of the size of the state");
   return {};
 }
@@ -106,7 +107,7 @@ sluice_session *sluice_open_model(const sluice_model *model, const void *paramet
     if (model && model->size >= kLeastModelBytes &&
         (model->parameter_bytes != parameter_bytes || (parameter_bytes > 0 && !parameters)))
       return failure("model has ", model->parameter_bytes, " bytes of parameters and ", parameter_bytes,
-                     " are given, give the parameters of this model");
+                     " bytes are given, give the parameters of this model");
     return start(session, model, nullptr, {parameters, {}}, readOptions(options));
   });
 }

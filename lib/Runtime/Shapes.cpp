@@ -175,11 +175,12 @@ std::string Shapes::describeMismatch(size_t input, uint32_t dimension, int64_t g
         symbol.input == kKept
             ? "the length of state '" + std::string(model.states[symbol.dimension].name) + "'"
             : "dimension " + std::to_string(symbol.dimension) + " of input '" + model.inputs[symbol.input].name + "'";
-    origins += (origins.empty() ? ", because " : " and ") + describe(symbol) + " is " + std::to_string(symbols[s]) +
-               " (" + origin + ")";
+    origins += (origins.empty() ? ", which follows from " : " and ") + describe(symbol) + " = " +
+               std::to_string(symbols[s]) + " (" + origin + ")";
   }
   return failure("input '", model.inputs[input].name, "' has extent ", given, " in dimension ", dimension,
-                 " and needs ", wanted, origins, ", give inputs that agree")
+                 " and needs extent ", wanted, origins,
+                 origins.empty() ? ", give data of this extent" : ", give inputs that agree")
       .value();
 }
 
@@ -249,8 +250,9 @@ Status Shapes::get(uint32_t port, uint32_t index, int64_t *shape, int64_t *bytes
     return failure("port ", port, " is neither an input nor an output, give SLUICE_PORT_INPUT or SLUICE_PORT_OUTPUT");
   const std::vector<sluice_tensor_desc> &tensors = port == SLUICE_PORT_INPUT ? model.inputs : model.outputs;
   if (index >= tensors.size())
-    return failure(port == SLUICE_PORT_INPUT ? "input " : "output ", index, " does not exist, the model has ",
-                   tensors.size(), tensors.empty() ? "" : ", give a smaller number");
+    return failure(port == SLUICE_PORT_INPUT ? "input " : "output ", index, " does not exist, because the model has ",
+                   tensors.size(), port == SLUICE_PORT_INPUT ? " input" : " output", tensors.size() == 1 ? "" : "s",
+                   " and the first has number 0, give a smaller number");
   const Place &place = places(port)[index];
   if (shape)
     std::copy_n(extents.data() + place.first, tensors[index].rank, shape);

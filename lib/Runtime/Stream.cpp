@@ -123,7 +123,7 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
     if (result) {
       const std::string said = device.failureText();
       state.fail(command.number, failure("copy of tensor '", names.tensors[command.tensor], "' failed with code ",
-                                         result, ", in command ", command.number, said.empty() ? "" : ", ", said)
+                                         result, ", in command ", command.number, said.empty() ? "" : ": ", said)
                                      .value());
     }
   }

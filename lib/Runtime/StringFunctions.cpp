@@ -278,7 +278,8 @@ void match(int64_t count, std::string_view pattern, void *const *args) {
   const std::unique_ptr<void, void (*)(void *)> regex(
       library.compile(pattern.data(), static_cast<int64_t>(pattern.size()), error, sizeof error), library.release);
   if (!regex)
-    throw WrongValue("regular expression " + quoted(pattern) + " is invalid, " + error + ", correct the model");
+    throw WrongValue("regular expression " + quoted(pattern) + " is invalid (RE2 reports \"" + error +
+                     "\"), correct the model");
   const auto *in = static_cast<const sluice_string *>(args[0]);
   auto *out = static_cast<uint8_t *>(args[1]);
   for (int64_t i = 0; i < count; ++i) {

@@ -28,7 +28,8 @@ Status PruneProblem::check() const {
     return refuse(parts, " partitions are out of range, use 2 to ", kMostParts);
   if (parts > std::min(rows, columns))
     return refuse(parts, " partitions of a layer of ", rows, " by ", columns,
-                  " nodes would leave some partitions empty, use ", std::min(rows, columns), " or fewer");
+                  " nodes are too many, because each partition needs a node on both sides, use ",
+                  std::min(rows, columns), " or fewer");
   if (std::any_of(weights.begin(), weights.end(), [](float weight) { return !std::isfinite(weight); }))
     return refuse("a weight of the layer is not finite, correct the weight or leave the layer out");
   return {};

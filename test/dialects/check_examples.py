@@ -35,7 +35,8 @@ def main(page, tests):
             # An example may leave lines out.
             lines = example.splitlines() if "..." in example else [example]
             if not all(normalized(line) in parsed for line in lines if "..." not in line):
-                wrong.append(f"error: no test parses the example, '{name}', add it to a test of the dialect")
+                wrong.append(f"error: no test parses the example of operation '{name}', add the example to a test of "
+                             "the dialect")
     print("\n".join(wrong + [f"{len(sections)} operators, {len(wrong)} violations"]))
     return 1 if wrong else 0
 

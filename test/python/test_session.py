@@ -61,7 +61,7 @@ def test_results_are_new_arrays(plus):
     ({"x": np.ones((3, 4))}, "input 'x' needs float32 [3x4] and the array is float64 [3x4], convert the array"),
     ({"x": np.ones((3, 4), ">f4")}, "input 'x' needs float32 [3x4] and the array is >f4 [3x4], convert the array"),
     ({"x": np.ones((3, 4), np.int32)}, "input 'x' needs float32 [3x4] and the array is int32 [3x4], convert the array"),
-    ({"x": np.ones((2, 4), np.float32)}, "input 'x' has extent 2 in dimension 0 and needs 3, give inputs that agree"),
+    ({"x": np.ones((2, 4), np.float32)}, "input 'x' has extent 2 in dimension 0 and needs extent 3, give data of this extent"),
     ({"x": np.ones(12, np.float32)},
      "input 'x' needs float32 [3x4] and the array has shape [12], give an array of 2 dimensions"),
     ({"x": np.ones((3, 4), np.float32), "z": 1}, "the model has no input 'z', use 'x'"),

@@ -28,11 +28,11 @@ namespace sluice::driver {
 static constexpr char kNoMemory[] =
     "error: out of memory, in this process, free memory or give a smaller model, problem or limit\n";
 static constexpr char kNoThreads[] =
-    "error: the system starts no more threads, for this process, end other programs or raise 'ulimit -u'\n";
+    "error: the system starts no more threads for this process, end other programs or raise 'ulimit -u'\n";
 static constexpr char kNotPrinted[] =
-    "error: not all of the output could be written, on standard output, make room on its disk and free memory\n";
-static constexpr char kNoStack[] = "error: the stack is exhausted because the input is nested too deeply, in this "
-                                   "process, give an input with less nesting or raise 'ulimit -s'\n";
+    "error: not all of the output could be written to the standard output, make room on its disk and free memory\n";
+static constexpr char kNoStack[] = "error: the stack is exhausted because the input is nested too deeply, give an "
+                                   "input with less nesting or raise 'ulimit -s'\n";
 
 constexpr unsigned kSecondsToEnd = 5;
 

@@ -221,13 +221,14 @@ Expected<BarrierProblem> recordedProblem(const std::string &path) {
       for (const JsonReader &value : values) {
         SLUICE_ASSIGN_OR_RETURN(const int64_t number, value.asInteger());
         if (number < 0 || number > kMost)
-          return makeError(ErrorCode::InvalidInput, number, " is out of range, ", value.where(),
+          return makeError(ErrorCode::InvalidInput, "the number ", number, " is out of range, ", value.where(),
                            ", give a number from 0 to 1e15");
         lists[k].push_back(number);
       }
       if (lists[k].empty() || lists[k].size() != lists[0].size())
-        return makeError(ErrorCode::InvalidInput, "the rank has ", lists[0].size(), " steps and ", lists[k].size(),
-                         " entries in '", keys[k], "', ", rank.where(), ", give one entry for each of its steps");
+        return makeError(ErrorCode::InvalidInput, "the list '", keys[k], "' has ", lists[k].size(),
+                         lists[k].size() == 1 ? " entry" : " entries", " for the ", lists[0].size(),
+                         " steps of a rank, ", rank.where(), ", give one entry for each step");
     }
     const auto &[passNs, pushNs, waitNs, tests] = lists;
     RecordedWorker worker;

@@ -23,7 +23,7 @@ Expected<CompiledModel> CompiledModel::open(const std::string &directory, int th
     auto given = inputs.find(port.name);
     if (given == inputs.end())
       return makeError(ErrorCode::InvalidInput, "the test has no data for input '", port.name,
-                       "', add it to the model's test_data_set_0");
+                       "', add the data to the model's test_data_set_0");
     if (static_cast<int32_t>(given->second.type) != port.element_type ||
         static_cast<int64_t>(given->second.bytes.size()) != port.bytes)
       return makeError(ErrorCode::InvalidInput, "the test's data for input '", port.name, "' has ",

@@ -57,7 +57,7 @@ Expected<DataSet> readDataSet(const std::string &folder, const ModelFile &model)
   }
   const std::vector<std::string> outputs = filesLike(folder, "output_", ".pb");
   if (outputs.empty())
-    return makeError(ErrorCode::NotFound, "no reference output_*.pb, in '", folder, "', add the reference outputs");
+    return makeError(ErrorCode::NotFound, "folder '", folder, "' has no reference outputs, add files output_*.pb");
   for (size_t i = 0; i < outputs.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(HostValue value,
                             readValueFile(outputs[i], i < model.outputs().size() ? model.outputs()[i].kind : "tensor"));

@@ -216,8 +216,8 @@ Status compare(const HostTensor &actual, const HostTensor &reference, bool onlyS
   if (wrong == 0)
     return {};
   return makeError(ErrorCode::InvalidInput, "output '", actual.name, "' differs in ", wrong, " of ",
-                   reference.numElements(), " elements, the first ", first, ": ", actual.valueAt(first), " for ",
-                   reference.valueAt(first));
+                   reference.numElements(), " elements, of which the first is element ", first, ": ",
+                   actual.valueAt(first), " instead of ", reference.valueAt(first));
 }
 
 Expected<OnnxTestOutcome> runDataSet(const OnnxTest &test, const ModelFile &file, const DataSet &set,
@@ -230,7 +230,7 @@ Expected<OnnxTestOutcome> runDataSet(const OnnxTest &test, const ModelFile &file
   SLUICE_RETURN_IF_ERROR(model.run());
   SLUICE_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, model.takeOutputs());
   if (outputs.size() < set.outputs.size())
-    return makeError(ErrorCode::InvalidInput, "the model has ", outputs.size(), " outputs, expected ",
+    return makeError(ErrorCode::InvalidInput, "the model has ", outputs.size(), " outputs, and the test data has ",
                      set.outputs.size());
   outcome.onlyShapes = isRandom(file.graph(), set);
   for (size_t i = 0; i < set.outputs.size(); ++i)

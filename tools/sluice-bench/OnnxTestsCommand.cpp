@@ -53,8 +53,9 @@ Expected<std::vector<ExpectedFailure>> readExpectedFailures(const std::vector<st
         continue;
       const size_t colon = line.find(": ");
       if (colon == std::string::npos || colon == 0 || colon + 2 >= line.size())
-        return makeError(ErrorCode::InvalidInput, "'", line, "' does not have the form 'name: reason', '", path,
-                         "' line ", number, ", write why the test fails");
+        return makeError(ErrorCode::InvalidInput, "line ", number, " of '", path,
+                         "' does not have the form 'name: reason': '", line,
+                         "', write the name of a test and why it fails");
       failures.push_back({line.substr(0, colon), line.substr(colon + 2)});
     }
   }
@@ -231,7 +232,7 @@ Status runTests(const OnnxTestsOptions &options) {
     report.print(std::cout);
   std::cout << std::flush;
   if (size_t count = report.surprises())
-    return makeError(ErrorCode::InvalidInput, count, " tests do not end as expected, ",
+    return makeError(ErrorCode::InvalidInput, count, count == 1 ? " test does" : " tests do", " not end as expected, ",
                      options.expectedFailures.empty() ? "see --expected-failures"
                                                       : concat("see '", options.expectedFailures.front(), "'"));
   return {};

@@ -166,7 +166,7 @@ private:
 Status runModels(const PartitionOptions &options, Json &rows) {
   if (!options.models.empty() && options.batches.empty())
     return makeError(ErrorCode::InvalidInput,
-                     "the batch size of the models is missing, option '--models', give one with '--batch'");
+                     "option '--models' needs the batch size of the models, give a batch size by '--batch'");
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<ModelBuilders> builders, ModelBuilders::create(options.scripts));
   const bool isText = options.format == "text", isMegatron = options.suite == "megatron";
   if (isText)

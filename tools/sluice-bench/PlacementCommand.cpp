@@ -318,15 +318,16 @@ Status runMnist(const PlacementOptions &options, Json &rows) {
 
 Status runInstances(const PlacementOptions &options, Json &rows) {
   if (options.instances.empty())
-    return makeError(ErrorCode::InvalidInput, "no directory of published instances given, name one with --instances");
+    return makeError(ErrorCode::InvalidInput,
+                     "the directory of the published instances is missing, give this directory by --instances");
   std::error_code code;
   std::vector<std::string> paths;
   for (const auto &entry : std::filesystem::directory_iterator(options.instances, code))
     if (entry.path().extension() == ".json")
       paths.push_back(entry.path().string());
   if (code)
-    return makeError(ErrorCode::NotFound, "cannot read directory '", options.instances, "', ", code.message(),
-                     ", give that of the published instances");
+    return makeError(ErrorCode::NotFound, "cannot read directory '", options.instances, "': ", code.message(),
+                     ", give the directory of the published instances");
   std::sort(paths.begin(), paths.end());
   const std::vector<std::string> solvers = offloadSolverNames();
   if (options.text()) {
@@ -375,8 +376,8 @@ Status runInstances(const PlacementOptions &options, Json &rows) {
     rows.push_back(std::move(row));
   }
   if (found == 0)
-    return makeError(ErrorCode::NotFound, "no instance in directory '", options.instances,
-                     "', give that of the published instances");
+    return makeError(ErrorCode::NotFound, "directory '", options.instances,
+                     "' has no instances, give the directory of the published instances");
   return {};
 }
 

@@ -85,7 +85,7 @@ private:
       auto found = traced.find(id);
       if (found == traced.end())
         return makeError(ErrorCode::NotFound, "tensor ", id, " is not in the trace, at '", entry.where(),
-                         "', list it in 'tensors'");
+                         "', list the tensor in 'tensors'");
       tensors.push_back(&found->second);
     }
     return tensors;

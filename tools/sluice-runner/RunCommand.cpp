@@ -333,7 +333,7 @@ Status generate(const std::string &folder) {
   SLUICE_ASSIGN_OR_RETURN(KeptRun kept, readKeptRun(weights, model));
   const std::string path = folder + "/model/parameters.bin";
   auto wrong = [&](const auto &...what) {
-    return makeError(ErrorCode::InvalidInput, what..., ", '", weights,
+    return makeError(ErrorCode::InvalidInput, what..., ", according to '", weights,
                      "/run.json', write the folder again with 'sluice run --keep'");
   };
   SLUICE_ASSIGN_OR_RETURN(std::string hash, parameterHash(folder + "/model"));

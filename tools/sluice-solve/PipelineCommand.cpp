@@ -73,10 +73,9 @@ Status checkRows(const std::vector<PipelineRow> &rows) {
 
 Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
   if (options.forwardNs.size() != options.backwardNs.size() || options.forwardNs.size() == 1)
-    return makeError(
-        ErrorCode::InvalidInput, options.forwardNs.size(), " forward times and ", options.backwardNs.size(),
-        " backward times are given, options '--forward' and '--backward', give as many forward as backward times, two "
-        "or more");
+    return makeError(ErrorCode::InvalidInput, "option '--forward' has a list of ", options.forwardNs.size(),
+                     " times, and option '--backward' has a list of ", options.backwardNs.size(),
+                     ", give as many backward as forward times, two or more of each");
   const std::vector<PipelineRow> all = rowsOf(options);
   SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";

@@ -54,9 +54,9 @@ Status runValidate(const SwapOptions &options, const ProblemFile &file) {
   const std::vector<int64_t> used = plan.bytesUsed(file.graph, file.machine);
   for (size_t m = 0; m < file.capacities.size(); ++m)
     if (used[m] > file.capacities[m])
-      return makeError(ErrorCode::Infeasible, "the plan uses ", used[m], " bytes of memory '",
-                       file.machine.memories[m].name, "' and the limit is ", file.capacities[m], " bytes, '",
-                       options.planFile, "', make a plan for this limit");
+      return makeError(ErrorCode::Infeasible, "the plan in '", options.planFile, "' uses ", used[m],
+                       " bytes of memory '", file.machine.memories[m].name, "', and the limit is ", file.capacities[m],
+                       " bytes, make a plan for this limit");
   const int64_t makespan = simulate(file.graph, file.machine, file.costs, plan).makespanNs;
   const int64_t bound =
       planLowerBounds(file.graph, file.machine, file.costs, file.capacities, plan.placement).always().ns;

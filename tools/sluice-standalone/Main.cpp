@@ -155,8 +155,9 @@ Status compare(const StandaloneOptions &options, const std::vector<HostTensor> &
     printLine(comparison.matches ? "matches" : "differs", concat(outputs[i].name, ": ", describe(comparison)));
   }
   if (!isFound)
-    return makeError(ErrorCode::NotFound, "no reference output_0.npy, option '--expect ", options.expect,
-                     "', give a directory that 'sluice run --keep' wrote");
+    return makeError(ErrorCode::NotFound, "directory '", options.expect,
+                     "' has no reference outputs (output_0.npy), option '--expect', give a directory that 'sluice run "
+                     "--keep' wrote");
   if (!passes)
     return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, in '", options.expect,
                      "', raise --tolerance if the differences above are acceptable");

@@ -88,7 +88,7 @@ public:
     SLUICE_ASSIGN_OR_RETURN(RunSession session, RunSession::openAlone(directory, threads, options.spill));
     std::optional<ExchangedStates> states = exchangedStatesOf(session.model());
     if (!states)
-      return makeError(ErrorCode::InvalidInput, "'", directory,
+      return makeError(ErrorCode::InvalidInput, "model '", directory,
                        "' does not exchange gradients, option '--barrier', compile the model with "
                        "'--train loss=LOSS,accumulate=ranks'");
     return std::unique_ptr<SessionReplica>(new SessionReplica(std::move(session), std::move(*states), options, rank));

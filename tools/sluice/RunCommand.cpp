@@ -836,7 +836,8 @@ Expected<int64_t> ranksForElastic(const RunOptions &options, bool isCompiled) {
     return makeError(ErrorCode::InvalidInput, "option '--elastic' needs a compiled model, and '", options.model,
                      "' is not compiled, ", "run 'sluice compile' on the model first");
   if (isMpiProcess())
-    return makeError(ErrorCode::InvalidInput, "--elastic starts mpirun itself, option '--elastic', ",
+    return makeError(ErrorCode::InvalidInput,
+                     "mpirun started this process, and option '--elastic' starts mpirun itself, ",
                      "run the command without mpirun, and give options of mpirun with --launcher");
   if (!options.barrier.empty()) {
     if (options.compile.devices() < 2)

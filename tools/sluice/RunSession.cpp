@@ -159,8 +159,8 @@ Expected<RunSession> RunSession::open(RankGroup ranks, const std::string &direct
     const uint32_t rank = ranks.member(i) ? ranks.member(i)->rank : 0;
     if (stages && (!ranks.member(i) || rank >= stages->numRanks()))
       return makeError(ErrorCode::InvalidInput, "pipeline '", directory, "' needs ", stages->numRanks(),
-                       " ranks and runs on ", ranks.member(i) ? ranks.member(i)->num_ranks : 1, ", start ",
-                       stages->numRanks(), " ranks");
+                       " ranks, and the number of running ranks is ", ranks.member(i) ? ranks.member(i)->num_ranks : 1,
+                       ", start ", stages->numRanks(), " ranks");
     sluice_options options = {};
     options.size = sizeof options;
     options.threads = static_cast<uint32_t>(threads);

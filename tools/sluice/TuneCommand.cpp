@@ -34,8 +34,8 @@ struct TuneOptions {
 
 /// Options of compilation that change no measurement, and why.
 constexpr std::pair<const char *, const char *> kWithoutEffect[] = {
-    {"--tuning", "'sluice tune' reads and keeps earlier measurements of the file that -o names"},
-    {"--threads", "'sluice tune' measures kernels with all threads of the CPU that '--machine' describes"},
+    {"--tuning", "'sluice tune' reads earlier measurements from the file that -o names"},
+    {"--threads", "'sluice tune' uses all threads of the CPU that '--machine' describes"},
     {"--least-gain", nullptr},
     {"--memory", nullptr},
     {"--search-time", nullptr},
@@ -97,9 +97,9 @@ Expected<Device> findCpu(const CompilerOptions &resolved) {
 Status checkOptions(const CLI::App &command) {
   for (const auto &[name, reason] : kWithoutEffect)
     if (command.get_option(name)->count() > 0)
-      return makeError(ErrorCode::InvalidInput,
-                       reason ? reason : "'sluice tune' measures kernels of one CPU, on which the plan has no effect",
-                       ", option '", name, "', leave it out");
+      return makeError(ErrorCode::InvalidInput, "option '", name, "' has no effect, because ",
+                       reason ? reason : "'sluice tune' measures single kernels of a CPU and makes no plan",
+                       ", leave the option out");
   return {};
 }
 

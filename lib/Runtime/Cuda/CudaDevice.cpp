@@ -112,7 +112,7 @@ public:
 
   Result<std::unique_ptr<Arena>> allocate(int64_t bytes, const char *memoryName) override {
     auto fail = [&](CuResult result) {
-      return failure("cannot allocate an arena of ", bytes, " bytes, for memory '", memoryName,
+      return failure("cannot allocate an arena of ", bytes, " bytes for memory '", memoryName,
                      "': ", cu.explain(result), result == kCuOutOfMemory ? ", compile for less memory" : "");
     };
     CuPointer pointer = 0;

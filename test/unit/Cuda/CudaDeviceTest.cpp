@@ -96,7 +96,7 @@ TEST_CASE("a GPU that is not there, or too small, is an error when the model is 
   CudaModel model;
   fakeCudaReset(80, 2047);
   CHECK_FALSE(model.open());
-  CHECK_THAT(sluice_last_error(), Contains("arena of 2048 bytes, for memory 'accel0': CUDA_ERROR_OUT_OF_MEMORY (2)") &&
+  CHECK_THAT(sluice_last_error(), Contains("arena of 2048 bytes for memory 'accel0': CUDA_ERROR_OUT_OF_MEMORY (2)") &&
                                       Contains("compile for less memory"));
   CHECK(fakeCudaHeld() == 0);
   fakeCudaReset(80, kMemory);

@@ -132,7 +132,8 @@ TEST_CASE("threads that the system refuses are no bug", "[driver]") {
   Ended ended = runGuarded(
       []() -> int { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); });
   CHECK(ended.exitCode() == 1);
-  CHECK_THAT(ended.errors, StartsWith("error: the system starts no more threads, ") && !Contains("report"));
+  CHECK_THAT(ended.errors,
+             StartsWith("error: the system starts no more threads for this process, ") && !Contains("report"));
 }
 
 TEST_CASE("text that cannot be printed is an error", "[driver]") {
@@ -142,7 +143,7 @@ TEST_CASE("text that cannot be printed is an error", "[driver]") {
     return 0;
   });
   CHECK(ended.exitCode() == 1);
-  CHECK_THAT(ended.errors, StartsWith("error: not all of the output could be written, "));
+  CHECK_THAT(ended.errors, StartsWith("error: not all of the output could be written to the standard output, "));
 }
 
 TEST_CASE("memory that was refused on the way is an error", "[driver]") {

@@ -119,9 +119,10 @@ TEST_CASE("a session keeps how long states are, and shapes follow", "[runtime]")
   CHECK(extentOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
   CHECK(extentOf(session.get(), SLUICE_PORT_OUTPUT, 0) == 2);
   CHECK(setShapes(session.get(), 1, 4) != 0);
-  CHECK(std::string(sluice_last_error()) ==
-        "input 'attention_mask' has extent 4 in dimension 1 and needs 3, because symbol 'past' is 2 (the length of "
-        "state 'cache') and symbol 'new' is 1 (dimension 1 of input 'input_ids'), give inputs that agree");
+  CHECK(
+      std::string(sluice_last_error()) ==
+      "input 'attention_mask' has extent 4 in dimension 1 and needs extent 3, which follows from symbol 'past' = 2 "
+      "(the length of state 'cache') and symbol 'new' = 1 (dimension 1 of input 'input_ids'), give inputs that agree");
   REQUIRE(setShapes(session.get(), 1, 3) == 0);
   REQUIRE(runStep(session.get(), {5}) == 0);
   CHECK(extentOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);

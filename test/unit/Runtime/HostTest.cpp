@@ -140,8 +140,9 @@ TEST_CASE("slots outside their segment are refused", "[runtime]") {
   CHECK(errorOf(arenaSlot(0, 4095, 1)) == "");
   CHECK(errorOf(arenaSlot(0, 4096, 0)) == "");
   std::string message = errorOf(arenaSlot(0, 4095, 2));
-  CHECK(message == "operator 'first' uses 2 bytes at 4095 of the arena of memory 'host', which has 4096 bytes, compile "
-                   "the model again, in command 0");
+  CHECK(message == "command 0: operator 'first' uses 2 bytes at offset 4095 of the arena of memory 'host', which has "
+                   "only 4096 bytes, compile "
+                   "the model again");
   const sluice_slot others[] = {arenaSlot(0, -1, 1),
                                 arenaSlot(0, 0, -1),
                                 arenaSlot(0, INT64_MAX, INT64_MAX),
@@ -154,7 +155,7 @@ TEST_CASE("slots outside their segment are refused", "[runtime]") {
                                 slot(0, 9, 0, 1)};
   for (const sluice_slot &other : others) {
     INFO("segment " << other.segment << " offset " << other.offset << " bytes " << other.bytes);
-    CHECK(errorOf(other).find("operator 'first' uses") == 0);
+    CHECK(errorOf(other).find("command 0: operator 'first' uses") == 0);
   }
   CHECK(errorOf(arenaSlot(0, 0, 64)) == "");
 }
@@ -179,7 +180,7 @@ TEST_CASE("commands out of order, on no stream or waiting ahead are refused", "[
   CHECK(errorOf(0, 0, 0).find("issued out of order") != std::string::npos);
   CHECK(errorOf(1, 99, 0).find("stream 99 does not exist") != std::string::npos);
   CHECK(errorOf(1, SLUICE_STREAM_IN, 0).find("only copies") != std::string::npos);
-  CHECK(errorOf(1, 0, 1).find("wait for command 1, which is not issued yet") != std::string::npos);
+  CHECK(errorOf(1, 0, 1).find("the command waits for command 1, which is not issued yet") != std::string::npos);
 }
 
 TEST_CASE("missing buffers and a program that gives up are errors", "[runtime]") {

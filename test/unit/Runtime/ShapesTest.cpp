@@ -204,11 +204,12 @@ TEST_CASE("shapes that do not fit leave a session as it was", "[runtime]") {
   CHECK(errorOf({4, 0}, {0}, {4}) == "input 'x' has extent 0 in dimension 1, which is symbol 'columns', give 1 to 8");
   CHECK(errorOf({-1, 3}, {3}, {2}) == "input 'x' has extent -1 in dimension 0, which is symbol 'rows', give 0 to 4");
   CHECK(errorOf({INT64_MAX, 3}, {3}, {2}).find("input 'x' has extent 9223372036854775807 in dimension 0") == 0);
-  CHECK(errorOf({2, 5}, {4}, {7}) == "input 'row' has extent 4 in dimension 0 and needs 5, because symbol 'columns' "
-                                     "is 5 (dimension 1 of input 'x'), give inputs that agree");
+  CHECK(errorOf({2, 5}, {4}, {7}) == "input 'row' has extent 4 in dimension 0 and needs extent 5, which follows from "
+                                     "symbol 'columns' = 5 (dimension 1 of input 'x'), give inputs that agree");
   CHECK(errorOf({2, 5}, {5}, {8}) ==
-        "input 'more' has extent 8 in dimension 0 and needs 7, because symbol 'rows' is 2 (dimension 0 of input 'x') "
-        "and symbol 'columns' is 5 (dimension 1 of input 'x'), give inputs that agree");
+        "input 'more' has extent 8 in dimension 0 and needs extent 7, which follows from symbol 'rows' = 2 (dimension "
+        "0 of "
+        "input 'x') and symbol 'columns' = 5 (dimension 1 of input 'x'), give inputs that agree");
   checkStep(session.get(), 2, 3);
   const int64_t x[] = {1, 1};
   const int64_t *shapes[] = {x, nullptr, nullptr};
@@ -249,13 +250,14 @@ TEST_CASE("a model without symbols takes its own shapes alone", "[runtime]") {
   shapes[0] = bad;
   CHECK(sluice_set_shapes(session.get(), shapes) != 0);
   CHECK(std::string(sluice_last_error()) ==
-        "input 'x' has extent 5 in dimension 0 and needs 4, give inputs that agree");
+        "input 'x' has extent 5 in dimension 0 and needs extent 4, give data of this extent");
   CHECK(shapeOf(session.get(), SLUICE_PORT_INPUT, 0, 1) == Shape{4});
   CHECK(bytesOf(session.get(), SLUICE_PORT_OUTPUT, 0) == 16);
   CHECK(bytesOf(session.get(), SLUICE_PORT_INPUT, 1) == 4);
   int64_t shape = -1;
   CHECK(sluice_get_shape(session.get(), SLUICE_PORT_OUTPUT, 1, &shape, nullptr) != 0);
-  CHECK(std::string(sluice_last_error()) == "output 1 does not exist, the model has 1, give a smaller number");
+  CHECK(std::string(sluice_last_error()) ==
+        "output 1 does not exist, because the model has 1 output and the first has number 0, give a smaller number");
   CHECK(sluice_get_shape(session.get(), SLUICE_PORT_INPUT, 2, &shape, nullptr) != 0);
   CHECK(sluice_get_shape(session.get(), 2, 0, &shape, nullptr) != 0);
   CHECK(std::string(sluice_last_error()).find("port 2 is neither an input nor an output") == 0);
@@ -411,7 +413,7 @@ TEST_CASE("an arena has the bytes of the program in use", "[runtime]") {
   const void *inputs[] = {x.data, row.data, more.data};
   void *outputs[] = {y.data};
   CHECK(sluice_run(session.get(), inputs, outputs) != 0);
-  CHECK(std::string(sluice_last_error()).find("uses 16 bytes at 0 of the arena") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("uses 16 bytes at offset 0 of the arena") != std::string::npos);
   REQUIRE(setShapes(session.get(), 2, 4) == 0);
   checkStep(session.get(), 2, 4);
 }

@@ -194,7 +194,8 @@ TEST_CASE("a state of another number or size is refused", "[runtime]") {
   REQUIRE(session);
   Values values(8, 7);
   CHECK(sluice_read_state(session.get(), 2, values.data(), 16) != 0);
-  CHECK(std::string(sluice_last_error()) == "state 2 does not exist, the model has 2 states, give a smaller number");
+  CHECK(std::string(sluice_last_error()) ==
+        "state 2 does not exist, because the model has 2 states and the first has number 0, give a smaller number");
   CHECK(sluice_write_state(session.get(), UINT32_MAX, values.data(), 16) != 0);
   for (int64_t bytes : {int64_t(-16), int64_t(0), int64_t(15), int64_t(32), INT64_MAX}) {
     CHECK(sluice_read_state(session.get(), 1, values.data(), bytes) != 0);
