@@ -425,41 +425,42 @@ struct AssignLayout : sluice::impl::AssignLayoutPassBase<AssignLayout> {
   LogicalResult initialize(MLIRContext *context) override {
     constexpr int64_t kMost = 1024;
     if (lanes < 1 || lanes > kMost || !llvm::isPowerOf2_64(lanes))
-      return emitError(UnknownLoc::get(context))
-             << "lanes = " << lanes.getValue() << " of dataflow-assign-layout must be a power of two from 1 to "
-             << kMost;
+      return emitError(UnknownLoc::get(context)) << "option 'lanes' of dataflow-assign-layout is " << lanes.getValue()
+                                                 << " and must be a power of two from 1 to " << kMost;
     if (registers < 1 || registers > kMost)
-      return emitError(UnknownLoc::get(context))
-             << "registers = " << registers.getValue() << " of dataflow-assign-layout must be from 1 to " << kMost;
+      return emitError(UnknownLoc::get(context)) << "option 'registers' of dataflow-assign-layout is "
+                                                 << registers.getValue() << " and must be from 1 to " << kMost;
     constexpr int64_t kLeastCache = 1 << 12, kMostCache = 1 << 30;
     if (l2 < kLeastCache || l2 > kMostCache)
-      return emitError(UnknownLoc::get(context))
-             << "l2 = " << l2.getValue() << " of dataflow-assign-layout must be from " << kLeastCache << " to "
-             << kMostCache;
+      return emitError(UnknownLoc::get(context)) << "option 'l2' of dataflow-assign-layout is " << l2.getValue()
+                                                 << " and must be from " << kLeastCache << " to " << kMostCache;
     if (dot != "none" && !symbolizeIntegerDot(dot))
       return emitError(UnknownLoc::get(context))
-             << "dot = " << dot.getValue()
-             << " of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles";
+             << "'" << dot.getValue()
+             << "' is unknown, option 'dot' of dataflow-assign-layout, use none, plain, pairs, quads or tiles";
     if (conv != "direct" && conv != "auto" && conv != "winograd")
       return emitError(UnknownLoc::get(context))
-             << "conv = " << conv.getValue() << " of dataflow-assign-layout is unknown, use direct, auto or winograd";
+             << "'" << conv.getValue()
+             << "' is unknown, option 'conv' of dataflow-assign-layout, use direct, auto or winograd";
     if (!(tolerance >= 0))
       return emitError(UnknownLoc::get(context))
-             << "tolerance = " << tolerance.getValue() << " of dataflow-assign-layout must be 0 or more";
+             << "option 'tolerance' of dataflow-assign-layout is " << tolerance.getValue() << " and must be 0 or more";
     if (half != "none" && !symbolizeHalfDot(half))
       return emitError(UnknownLoc::get(context))
-             << "half = " << half.getValue() << " of dataflow-assign-layout is unknown, use none, pairs or tiles";
+             << "'" << half.getValue()
+             << "' is unknown, option 'half' of dataflow-assign-layout, use none, pairs or tiles";
     if ((dot == "tiles" || half == "tiles") && !emit::supportsDot(emit::IntegerDot::Tiles, lanes))
       return emitError(UnknownLoc::get(context))
-             << "lanes = " << lanes.getValue()
-             << " of dataflow-assign-layout allows no tiles, which option dot or half "
-             << "requests, give lanes = " << emit::kTileColumns;
+             << "option 'lanes' of dataflow-assign-layout is " << lanes.getValue()
+             << ", which allows no tiles, and option 'dot' or 'half' requests tiles, give lanes = "
+             << emit::kTileColumns;
     if (roundedBits != 0 && roundedBits != 4 && roundedBits != 8)
       return emitError(UnknownLoc::get(context))
-             << "rounded-bits = " << roundedBits.getValue() << " of dataflow-assign-layout is unknown, use 0, 4 or 8";
+             << "'" << roundedBits.getValue()
+             << "' is unknown, option 'rounded-bits' of dataflow-assign-layout, use 0, 4 or 8";
     if (round && half == "none")
-      return emitError(UnknownLoc::get(context))
-             << "round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles";
+      return emitError(UnknownLoc::get(context)) << "option 'round' of dataflow-assign-layout needs half-precision "
+                                                    "instructions, give half = pairs or tiles";
     return success();
   }
 

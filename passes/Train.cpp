@@ -156,12 +156,12 @@ FailureOr<Value> Train::buildLoss(func::FuncOp function, TensorBuilder &build, V
   RankedTensorType type = typeOf(output);
   if (!isa<FloatType>(type.getElementType()))
     return refuse(function, ErrorCode::InvalidInput)
-           << "the output of the loss must have floating-point elements, got " << type.getElementType()
-           << ", option '--train of', name an output of floating-point elements";
+           << "the output of the loss must have floating-point elements and has elements of type "
+           << type.getElementType() << ", option '--train of', name an output of floating-point elements";
   if (loss == "output") {
     if (elementCount(type) != 1)
       return refuse(function, ErrorCode::InvalidInput)
-             << "the output that is the loss must have one element, got " << elementCount(type).value()
+             << "the output that is the loss must have one element and has " << elementCount(type).value()
              << ", option '--train loss', name an output of one element";
     return build.reshape(output, {});
   }

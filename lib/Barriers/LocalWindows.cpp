@@ -115,8 +115,8 @@ Expected<std::unique_ptr<LocalWindows>> LocalWindows::create(int64_t numRanks, i
   try {
     return std::make_unique<Group>(numRanks, doubles);
   } catch (const std::exception &) {
-    return makeError(ErrorCode::Io, "cannot allocate ", numRanks, " windows of ", doubles,
-                     " doubles, use fewer devices or a smaller model");
+    return makeError(ErrorCode::Io, "cannot allocate the memory that ranks share, ", doubles, " numbers for each of ",
+                     numRanks, " ranks, use fewer devices or a smaller model");
   }
 }
 

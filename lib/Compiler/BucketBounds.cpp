@@ -44,8 +44,9 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
   if (found.size() == 1)
     return found.front();
   if (known.empty())
-    return makeError(ErrorCode::InvalidInput,
-                     "no dimension of the model has a range, option '--buckets', give one by --dim NAME=LEAST..MOST");
+    return makeError(
+        ErrorCode::InvalidInput,
+        "no dimension of the model has a range, option '--buckets', give a range by --dim NAME=LEAST..MOST");
   return makeError(ErrorCode::InvalidInput,
                    wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
                                   : concat("dimension '", wanted, "' has no range"),

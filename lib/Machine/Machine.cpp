@@ -16,7 +16,7 @@ namespace sluice {
 
 /// Of a peak rate or a full speed.
 static constexpr double kLeastFraction = 1e-6;
-static constexpr const char *kRateRange = "must be from 1 to 1e21 per second";
+static constexpr const char *kRateRange = "must be from 1 to 1e21";
 
 double efficiencyOf(const std::map<std::string, double> &efficiency, std::string_view kind) {
   for (;;) {
@@ -41,7 +41,7 @@ static Status checkDevice(const Machine &machine, const Device &device) {
   if (device.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), device.memory).valid())
     return bad("no link joins memory '", machine.memory(device.memory).name, "' with the memory of the host");
   if (!isRate(device.flopsPerSec) || !isRate(device.memoryBytesPerSec))
-    return bad("the device's rates ", kRateRange);
+    return bad("the device's rates ", kRateRange, " operations or bytes per second");
   if (device.launchOverheadNs < 0 || device.launchOverheadNs > kMaxOverheadNs)
     return bad("launch overhead must be from 0 to 1h");
   for (const auto &[kind, fraction] : device.efficiency)
@@ -68,7 +68,7 @@ static Status checkLink(const Machine &machine, const Link &link) {
     return bad("the link joins two files");
   const double back = link.rateFrom(link.b);
   if (!isRate(link.bytesPerSec) || !isRate(back))
-    return bad("the rate ", kRateRange);
+    return bad("the rate ", kRateRange, " bytes per second");
   if (back == link.bytesPerSec && !isDuplexRate(link.bytesPerSec, link.duplexBytesPerSec))
     return bad("duplex rate must be from ", link.bytesPerSec, " to ", 2 * link.bytesPerSec,
                " bytes/s (one to two times the rate of one direction)");

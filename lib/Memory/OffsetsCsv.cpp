@@ -72,8 +72,8 @@ Expected<OffsetProblem> sluice::offsetsFromCsv(std::string_view text, std::strin
       continue;
     }
     if (fields.size() != numFields)
-      return makeError(ErrorCode::InvalidInput, "the line has ", fields.size(), " fields and the header ", numFields,
-                       ", ", origin, ":", lineNumber, ", give one field for each column");
+      return makeError(ErrorCode::InvalidInput, "the line has ", fields.size(), " fields and the header has ",
+                       numFields, ", ", origin, ":", lineNumber, ", give one field for each column");
     Buffer buffer;
     int64_t offset = 0;
     for (auto [column, value] :

@@ -214,9 +214,9 @@ Status Binder::bindTies() {
       auto own = bound.find(name), its = bound.find(other);
       if (own != bound.end() && its != bound.end() && own->second.value != its->second.value)
         return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' has size ", own->second.value,
-                         " by ", own->second.from, ", and '", excerpt(other), "' has size ", its->second.value, " by ",
-                         its->second.from, ", option '--dim ", excerpt(name), "=", excerpt(other),
-                         "', give both the same size or leave this option out");
+                         " according to ", own->second.from, ", and '", excerpt(other), "' has size ",
+                         its->second.value, " according to ", its->second.from, ", option '--dim ", excerpt(name), "=",
+                         excerpt(other), "', give both the same size or leave this option out");
       if (its != bound.end())
         bound.emplace(name, Binding{its->second.value, concat("dimension '", excerpt(other), "'")});
       else if (own != bound.end())
@@ -252,7 +252,7 @@ Status Binder::bindSums() {
       auto [own, isNew] = bound.emplace(name, Binding{*sum, "the sum of others"});
       if (own->second.value != *sum)
         return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(name), "' has size ", own->second.value,
-                         " by ", own->second.from, ", and the sum in option '--dim' is ", *sum,
+                         " according to ", own->second.from, ", and the sum in option '--dim' is ", *sum,
                          ", change one of the summed sizes or leave the sum out");
     }
   return {};
@@ -272,12 +272,12 @@ Status Binder::bindFromOptions() {
   }
   for (const auto &[name, value] : named) {
     if (std::none_of(uses.begin(), uses.end(), [&name = name](const SymbolUse &use) { return use.symbol == name; })) {
-      std::string known;
+      std::vector<std::string> known;
       for (const SymbolUse &use : uses)
-        known += concat(known.empty() ? "" : ", ", "'", excerpt(use.symbol), "'");
+        known.push_back(use.symbol);
       return makeError(ErrorCode::NotFound, "no input of model '", model.path(), "' has the dimension '", name, "', ",
                        known.empty() ? std::string("all its dimensions are known, leave out this --dim")
-                                     : "the model has " + known + ", give one of these by --dim");
+                                     : concat("option '--dim', use ", alternatives(known)));
     }
     auto size = given.values.find(name);
     if (size == given.values.end())
@@ -294,23 +294,23 @@ Status Binder::bindFromShape(const DeclaredTensor &input, const std::vector<int6
   if (!input.dims)
     return {};
   if (input.dims->size() != shape.size())
-    return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has ", shape.size(),
-                     " dimensions, the model declares ", input.dims->size(), ", give data of the declared shape");
+    return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has rank ", shape.size(),
+                     ", and the model declares rank ", input.dims->size(), ", give data of the declared shape");
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const DeclaredDim &dim = (*input.dims)[axis];
     if (dim.value >= 0) {
       if (dim.value != shape[axis])
-        return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has size ",
-                         shape[axis], " in dimension ", axis, ", the model declares ", dim.value,
+        return makeError(ErrorCode::InvalidInput, "the data of input '", excerpt(input.name), "' has extent ",
+                         shape[axis], " in dimension ", axis, ", and the model declares extent ", dim.value,
                          ", give data of the declared shape");
       continue;
     }
     auto [binding, added] =
         bound.emplace(dim.symbol, Binding{shape[axis], concat("input '", excerpt(input.name), "'")});
     if (!added && binding->second.value != shape[axis])
-      return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(dim.symbol), "' is ", binding->second.value,
-                       " by ", binding->second.from, " and ", shape[axis], " by the data of input '",
-                       excerpt(input.name), "', give sizes that agree");
+      return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(dim.symbol), "' has size ",
+                       binding->second.value, " according to ", binding->second.from, ", and size ", shape[axis],
+                       " according to the data of input '", excerpt(input.name), "', give sizes that agree");
   }
   return {};
 }

@@ -58,7 +58,7 @@ Status ModelFile::State::parse(std::span<const std::byte> serialized, const std:
   size_t size = small ? small->model.size() : serialized.size();
   if (size > INT_MAX)
     return makeError(ErrorCode::Unsupported, "model '", path, "' has ", formatBytes(static_cast<int64_t>(size)),
-                     " besides its initializers, protobuf reads 2 GiB at most: store the weights as external data");
+                     " besides its initializers, and protobuf reads at most 2 GiB, store the weights as external data");
   const void *from = small ? static_cast<const void *>(small->model.data()) : serialized.data();
   google::protobuf::io::CodedInputStream stream(static_cast<const uint8_t *>(from), static_cast<int>(size));
   stream.SetTotalBytesLimit(INT_MAX);
@@ -244,8 +244,8 @@ Expected<TensorData> ModelFile::State::external(const ::onnx::TensorProto &tenso
     return checkedTensorShape(tensor, needed);
   auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || needed > size - offset)
-    return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' lies at ", offset,
-                     " and has ", needed, " bytes, and file '", location, "' has only ", size);
+    return makeError(ErrorCode::InvalidInput, "external data of tensor '", excerpt(tensor.name()), "' begins at byte ",
+                     offset, " and has ", needed, " bytes, and file '", location, "' has only ", size, " bytes");
   return checkedTensorData(tensor, file->bytes().subspan(offset, needed), file);
 }
 

@@ -34,8 +34,8 @@ public:
 
   Expected<LeastMemoryResult> run() {
     if (!(slowdown >= 1 && std::isfinite(slowdown)))
-      return makeError(ErrorCode::InvalidInput, "a slowdown of ", slowdown,
-                       " is out of range, in the search for the least memory, give a number of at least 1");
+      return makeError(ErrorCode::InvalidInput, "the search for the least memory cannot allow a slowdown of ", slowdown,
+                       ", give a number of at least 1");
     if (memories.empty())
       return makeError(ErrorCode::InvalidInput, "machine '", machine.name,
                        "' has no accelerator whose memory could be reduced, option '--inference', name a machine with "

@@ -275,7 +275,7 @@ static Expected<Plan> readPlan(const Graph &graph, const Machine &machine, const
   for (size_t m = 0; m < capacities.size(); ++m)
     if (used[m] > capacities[m])
       return makeError(ErrorCode::Infeasible, "the plan uses ", used[m], " bytes of memory '", machine.memories[m].name,
-                       "', which has ", capacities[m], ", in '", reader.where(),
+                       "', which has ", capacities[m], " bytes, in '", reader.where(),
                        "', give more memory or make a new plan");
   return plan;
 }

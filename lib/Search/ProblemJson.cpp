@@ -43,7 +43,7 @@ static Expected<std::vector<JsonReader>> elementsOf(const JsonReader &reader, si
   Expected<std::vector<JsonReader>> elements = reader.elements();
   if (elements && elements->size() != count)
     return makeError(ErrorCode::InvalidInput, "'", reader.where(), "' has ", elements->size(),
-                     " elements, and must have one for each ", what, ", as many as ", count);
+                     " elements, and must have one element for each ", what, ", that is ", count, ", correct the list");
   return elements;
 }
 

@@ -283,8 +283,8 @@ Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchPar
                      alternatives(names));
   }
   if (!(params.leastGain >= 0 && params.leastGain < 1))
-    return makeError(ErrorCode::InvalidInput, "a least gain of ", params.leastGain,
-                     " is out of range, in the search parameters, give one of at least 0 and less than 1");
+    return makeError(ErrorCode::InvalidInput, "the least gain of the search is ", params.leastGain,
+                     ", which is out of range, give a number of at least 0 and less than 1");
   if (problem.capacityBytes.size() != problem.machine->memories.size())
     return makeError(ErrorCode::InvalidInput, problem.capacityBytes.size(), " capacities are given and machine '",
                      problem.machine->name, "' has ", problem.machine->memories.size(),

@@ -342,10 +342,9 @@ private:
 Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParams &params) {
   const size_t n = chain.stages.size();
   if (n == 0 || chain.memoryBytes < 0 || params.memoryParts < 1 || !(params.tolerance >= 0))
-    return makeError(
-        ErrorCode::InvalidInput, n, " stages, ", chain.memoryBytes, " bytes of memory, ", params.memoryParts,
-        " parts or a tolerance of ", params.tolerance,
-        " is out of range, in solver 'pofo', give at least 1 stage and 1 part, and no negative memory or tolerance");
+    return makeError(ErrorCode::InvalidInput, "solver 'pofo' cannot plan ", n, " stages in ", chain.memoryBytes,
+                     " bytes of memory that are divided into ", params.memoryParts, " parts, with a tolerance of ",
+                     params.tolerance, ", give at least 1 stage and 1 part, and no negative memory or tolerance");
   if (n > kMaxStages)
     return makeError(ErrorCode::Unsupported, "the chain has ", n, " stages, and POFO supports at most ", kMaxStages,
                      ", use --solver search=default");
@@ -354,6 +353,6 @@ Expected<PofoSchedule> sluice::solvePofo(const PofoChain &chain, const PofoParam
   const Rematerialization again(chain, parts);
   if (std::optional<PofoSchedule> schedule = BlockSearch(chain, params, again).run())
     return std::move(*schedule);
-  return makeError(ErrorCode::Infeasible, "no schedule of ", n, " stages fits ", formatBytes(chain.memoryBytes),
-                   " for activations, in solver 'pofo', raise --memory");
+  return makeError(ErrorCode::Infeasible, "solver 'pofo' finds no schedule of ", n, " stages whose activations fit ",
+                   formatBytes(chain.memoryBytes), ", raise --memory");
 }

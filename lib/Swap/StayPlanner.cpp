@@ -527,7 +527,7 @@ static Expected<Plan> planStays(const ProblemIndex &index, MemoryId memory, cons
 Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParams &params) {
   SLUICE_RETURN_IF_ERROR(check(problem));
   if (!(params.presence > 0 && params.presence <= 1))
-    return makeError(ErrorCode::InvalidInput, "a plan by stays uses the fraction ", params.presence,
+    return makeError(ErrorCode::InvalidInput, "a plan by stays cannot use the fraction ", params.presence,
                      " of the memory, parameter 'presence', give a number above 0 and at most 1");
   std::vector<uint8_t> kept = statesToKeep(problem, params.keptStates, params.keptChoice);
   const ProblemIndex index(problem, kept);

@@ -398,8 +398,8 @@ Expected<Plan> sluice::planSwapOffsets(const SwapProblem &problem, const SwapPar
 Expected<Plan> sluice::planSwapPool(const SwapProblem &problem, const PoolLayout &pool, const PoolParams &params) {
   SLUICE_RETURN_IF_ERROR(check(problem));
   if (pool.size() != problem.machine.memories.size())
-    return makeError(ErrorCode::InvalidInput, "pools for ", pool.size(), " of ", problem.machine.memories.size(),
-                     " memories are given, give one pool for each memory");
+    return makeError(ErrorCode::InvalidInput, "the number of pools is ", pool.size(), " and the number of memories is ",
+                     problem.machine.memories.size(), ", give one pool for each memory");
   // The planner lists the objects one by one.
   constexpr int64_t kMaxObjects = int64_t(1) << 22;
   for (size_t m = 1; m < pool.size(); ++m) {

@@ -403,8 +403,9 @@ private:
     solution.baselines = std::move(baselines);
     if (solution.report.peakBytes > memoryBytes)
       return makeError(ErrorCode::Infeasible, "no tiling found of '", program.name, "' on ", machine.mesh.numDevices(),
-                       " devices keeps within ", formatBytes(memoryBytes), " per device, the smallest one found needs ",
-                       formatBytes(solution.report.peakBytes), ", use more devices or a smaller batch");
+                       " devices keeps within ", formatBytes(memoryBytes),
+                       " per device, and the smallest tiling found needs ", formatBytes(solution.report.peakBytes),
+                       " per device, use more devices or a smaller batch");
     solution.solver = "best";
     solution.gathering.clear(); // A baseline's.
     return solution;

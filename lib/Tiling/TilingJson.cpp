@@ -105,13 +105,14 @@ Expected<TilingProblem> tilingFromJson(const JsonReader &reader) {
   for (size_t e = 0; e < ends->size(); ++e) {
     const int64_t from = (*ends)[e][0], to = (*ends)[e][1], count = static_cast<int64_t>(problem.nodes.size());
     if (from >= count || to >= count)
-      return makeError(ErrorCode::InvalidInput, "edge ", e, " names node ", std::max(from, to), ", and there are only ",
-                       count, " nodes, ", edges->where(), ", correct the edge");
+      return makeError(ErrorCode::InvalidInput, "edge ", e, " names node ", std::max(from, to),
+                       ", and the nodes are numbered from 0 to ", count - 1, ", ", edges->where(),
+                       ", correct the edge");
     const size_t rows = problem.nodes[static_cast<size_t>(from)].costs.size();
     const size_t columns = problem.nodes[static_cast<size_t>(to)].costs.size();
     if ((*matrices)[e].size() != rows * columns)
-      return makeError(ErrorCode::InvalidInput, "edge ", e, " has ", (*matrices)[e].size(), " costs for ", rows, " x ",
-                       columns, " pairs of strategies, ", edges->where(), ", give one cost per pair");
+      return makeError(ErrorCode::InvalidInput, "edge ", e, " has a list of ", (*matrices)[e].size(), " costs, and ",
+                       rows, " x ", columns, " pairs of strategies, ", edges->where(), ", give one cost for each pair");
     auto [found, isNew] = matrixOf.emplace(
         std::tuple(static_cast<uint32_t>(rows), static_cast<uint32_t>(columns), std::move((*matrices)[e])),
         static_cast<uint32_t>(matrixOf.size()));

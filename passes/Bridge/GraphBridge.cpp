@@ -419,14 +419,14 @@ Expected<BridgedGraph> buildGraph(func::FuncOp function) {
 static Status checkPoint(SymbolsAttr symbols, ArrayRef<int64_t> point) {
   const size_t count = symbols ? symbols.size() : 0;
   if (point.size() != count)
-    return makeError(ErrorCode::InvalidInput, "a bucket has ", point.size(), " bounds, and the model has ", count,
-                     " symbols, give one bound for each symbol");
+    return makeError(ErrorCode::InvalidInput, "the number of bounds of a bucket is ", point.size(),
+                     ", and the number of symbols of the model is ", count, ", give one bound for each symbol");
   for (size_t s = 0; s < count; ++s)
     if (point[s] < symbols.getLeast()[s] || point[s] > symbols.getMost()[s] ||
         (point[s] - symbols.getLeast()[s]) % symbols.getSteps()[s] != 0)
       return makeError(ErrorCode::InvalidInput, "a bucket's bound ", point[s], " is not a value of symbol '",
-                       symbols.getNames()[s].str(), "', give one of ", symbols.getLeast()[s], " to ",
-                       symbols.getMost()[s], " by ", symbols.getSteps()[s]);
+                       symbols.getNames()[s].str(), "', give a value from ", symbols.getLeast()[s], " to ",
+                       symbols.getMost()[s], " in steps of ", symbols.getSteps()[s]);
   return {};
 }
 

@@ -6,8 +6,8 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='round=true' 2>&1 | FileCheck %s --check-prefix=ALONE
 
 // NONE-NOT: half_
-// WRONG: half = triples of dataflow-assign-layout is unknown, use none, pairs or tiles
-// ALONE: round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
+// WRONG: 'triples' is unknown, option 'half' of dataflow-assign-layout, use none, pairs or tiles
+// ALONE: option 'round' of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
 
 // An f16 is two numbers of bf16, which only tiles make up for; bf16 is one.
 // CHECK-LABEL: func.func @products

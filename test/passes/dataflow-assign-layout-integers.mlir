@@ -5,7 +5,7 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='dot=triples' 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // NONE-NOT: panels
-// WRONG: dot = triples of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles
+// WRONG: 'triples' is unknown, option 'dot' of dataflow-assign-layout, use none, plain, pairs, quads or tiles
 
 // Weights are packed with their columns' sums. Signed ones whose zero points are 0 need no sums of rows.
 // CHECK-LABEL: func.func @signed

@@ -14,18 +14,18 @@
 // RUN: not sluice-opt %s --dataflow-assign-layout='l2=100' 2>&1 | FileCheck %s --check-prefix=CACHE
 // RUN: not sluice-opt %s --dataflow-assign-layout='rounded-bits=5' 2>&1 | FileCheck %s --check-prefix=ROUNDED
 // WORD: for the --lanes option: 'many' value invalid
-// NONE: lanes = 0 of dataflow-assign-layout must be a power of two from 1 to 1024
-// POWER: lanes = 12 of dataflow-assign-layout must be a power of two
-// NEGATIVE: lanes = -8 of dataflow-assign-layout must be a power of two
-// REGISTERS: registers = 0 of dataflow-assign-layout must be from 1 to 1024
-// DOT: dot = octets of dataflow-assign-layout is unknown, use none, plain, pairs, quads or tiles
-// HALF: half = quads of dataflow-assign-layout is unknown, use none, pairs or tiles
-// TILES: lanes = {{4|8}} of dataflow-assign-layout allows no tiles, which option dot or half requests, give lanes = 16
-// ROUND: round of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
-// CONV: conv = fft of dataflow-assign-layout is unknown, use direct, auto or winograd
-// TOLERANCE: tolerance = {{.*}} of dataflow-assign-layout must be 0 or more
-// CACHE: l2 = 100 of dataflow-assign-layout must be from 4096 to 1073741824
-// ROUNDED: rounded-bits = 5 of dataflow-assign-layout is unknown, use 0, 4 or 8
+// NONE: option 'lanes' of dataflow-assign-layout is 0 and must be a power of two from 1 to 1024
+// POWER: option 'lanes' of dataflow-assign-layout is 12 and must be a power of two
+// NEGATIVE: option 'lanes' of dataflow-assign-layout is -8 and must be a power of two
+// REGISTERS: option 'registers' of dataflow-assign-layout is 0 and must be from 1 to 1024
+// DOT: 'octets' is unknown, option 'dot' of dataflow-assign-layout, use none, plain, pairs, quads or tiles
+// HALF: 'quads' is unknown, option 'half' of dataflow-assign-layout, use none, pairs or tiles
+// TILES: option 'lanes' of dataflow-assign-layout is {{4|8}}, which allows no tiles, and option 'dot' or 'half' requests tiles, give lanes = 16
+// ROUND: option 'round' of dataflow-assign-layout needs half-precision instructions, give half = pairs or tiles
+// CONV: 'fft' is unknown, option 'conv' of dataflow-assign-layout, use direct, auto or winograd
+// TOLERANCE: option 'tolerance' of dataflow-assign-layout is {{.*}} and must be 0 or more
+// CACHE: option 'l2' of dataflow-assign-layout is 100 and must be from 4096 to 1073741824
+// ROUNDED: '5' is unknown, option 'rounded-bits' of dataflow-assign-layout, use 0, 4 or 8
 
 func.func @weights(%x: tensor<4x8xf32>) -> tensor<4x40xf32> {
   %w = dataflow.constant dense<1.0> : tensor<8x40xf32>

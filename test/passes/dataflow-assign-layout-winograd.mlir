@@ -6,8 +6,8 @@
 // RUN: sluice-opt %s --dataflow-assign-layout='conv=winograd half=tiles lanes=16' | FileCheck %s --check-prefix=TILES
 // RUN: not sluice-opt %s --dataflow-assign-layout='conv=fast' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not sluice-opt %s --dataflow-assign-layout='tolerance=-1' 2>&1 | FileCheck %s --check-prefix=NUMBER
-// NAME: error: conv = fast of dataflow-assign-layout is unknown, use direct, auto or winograd
-// NUMBER: error: tolerance = {{-1.*}} of dataflow-assign-layout must be 0 or more
+// NAME: error: 'fast' is unknown, option 'conv' of dataflow-assign-layout, use direct, auto or winograd
+// NUMBER: error: option 'tolerance' of dataflow-assign-layout is {{-1.*}} and must be 0 or more
 // DIRECT-NOT: winograd
 
 // Many channels and pixels: the error bound is beside the choice.

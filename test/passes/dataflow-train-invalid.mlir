@@ -26,7 +26,7 @@ func.func @several(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"
 
 // -----
 
-// expected-error @+1 {{the output of the loss must have floating-point elements, got 'i64', option '--train of', name an output of floating-point elements}}
+// expected-error @+1 {{the output of the loss must have floating-point elements and has elements of type 'i64', option '--train of', name an output of floating-point elements}}
 func.func @integers(%x: tensor<8xf32>) -> (tensor<8xi64> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<8xf32>
   %0 = dataflow.cast %w : tensor<8xf32> -> tensor<8xi64>

@@ -13,7 +13,7 @@
 // TOOMANY: error: accumulate=2147483648 is out of range, option 'accumulate' of dataflow-train, give 0 to {{.*}}
 // OUTPUT: error: the model has no output 'z' for the loss, option '--train of', give 'y'
 // AXIS: error: class axis 2 is out of range for an output of rank 2, option '--train axis', give 0 to 1
-// ELEMENTS: error: the output that is the loss must have one element, got 32, option '--train loss', name an output of one element
+// ELEMENTS: error: the output that is the loss must have one element and has 32, option '--train loss', name an output of one element
 func.func @classifier(%x: tensor<8x4xf32> {dataflow.name = "x"}) -> (tensor<8x4xf32> {dataflow.name = "y"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<4xf32>
   %0 = dataflow.binary mul %x, %w : tensor<8x4xf32>, tensor<4xf32>

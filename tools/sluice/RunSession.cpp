@@ -135,8 +135,9 @@ static Status checkStates(const sluice_model &model, const StagesFile &stages, c
     for (uint32_t c = 0; c < state.num_cuts; ++c)
       if (const sluice_cut &cut = state.cuts[c]; cut.stride > stages.groupRanks || cut.count > stages.groupRanks ||
                                                  stages.groupRanks % (cut.stride * cut.count) != 0)
-        return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is divided over more ranks than the ",
-                         stages.groupRanks, " of a group, '", stagesFileOf(directory), "', compile the model again");
+        return makeError(ErrorCode::InvalidInput, "state '", state.name,
+                         "' is divided over more ranks than a group has (", stages.groupRanks, "), '",
+                         stagesFileOf(directory), "', compile the model again");
   }
   if (areEqual)
     return {};

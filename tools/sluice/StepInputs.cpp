@@ -171,7 +171,7 @@ Expected<StepInputs> StepInputs::create(RunSession &session, std::vector<GivenIn
                        ", run several steps with --steps");
     if (inputs.batches > 1 && count != inputs.batches)
       return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches and '", first,
-                       "' holds ", inputs.batches, ", give as many batches in each file");
+                       "' holds ", inputs.batches, ", give files with equal numbers of batches");
     inputs.batches = count;
     first = given[i].origin;
     HostTensor batch = *given[i].tensor;

@@ -23,8 +23,8 @@ public:
     std::string why;
     // First checks the text alone, because its surplus brackets could close the ones added here.
     if (!llvm::Regex(text).isValid(why))
-      return makeError(ErrorCode::InvalidInput, "'", text, "' is not a regular expression of ", whose, ", ", why,
-                       ", correct the expression");
+      return makeError(ErrorCode::InvalidInput, "'", text, "' is not a valid regular expression for ", whose,
+                       ", because of the error \"", why, "\", correct the expression");
     pattern.regex = llvm::Regex("^(" + text + ")$");
     return pattern;
   }

@@ -117,7 +117,7 @@ Expected<size_t> findPort(const Service &service, const PortName &name, bool isI
   }
   return makeError(ErrorCode::NotFound, "service '", service.id, "' has no ", isInput ? "input '" : "output '",
                    excerpt(name.port), "'", suggestion(name.port, known), ", at '", name.where,
-                   "', 'sluice info' lists what its model has");
+                   "', see the inputs and outputs that 'sluice info' lists for the model of the service");
 }
 
 } // namespace sluice::compose

@@ -301,8 +301,8 @@ LogicalResult imputer(NodeContext &node) {
   const Dims integers = node.integersAt("imputed_value_int64s").value_or(Dims());
   const auto count = static_cast<int64_t>(areFloats ? numbers.size() : integers.size());
   if (count != 1 && count != shapeOf(x).back())
-    return node.invalid("it has " + Twine(count) + " imputed values for " + Twine(shapeOf(x).back()) +
-                        " features, give one for each or one for all");
+    return node.invalid("it has " + Twine(count) + " imputed values, and the number of features is " +
+                        Twine(shapeOf(x).back()) + ", give one value for each feature or one for all");
   Value values, isMissing;
   if (areFloats) {
     const double replaced = node.numberOr("replaced_value_float", 0);

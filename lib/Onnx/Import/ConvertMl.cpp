@@ -64,9 +64,9 @@ LogicalResult scaler(NodeContext &node) {
     const SmallVector<double> values = node.numbersAt(name).value_or(SmallVector<double>());
     const auto count = static_cast<int64_t>(values.size());
     if (count > 1 && count != features)
-      return node.invalid("its " + Twine(name) + " has " + Twine(count) + " entries for " + Twine(features) +
-                              " features",
-                          "give one for each or one for all");
+      return node.invalid("its " + Twine(name) + " has " + Twine(count) + " entries, and the number of features is " +
+                              Twine(features),
+                          "give one entry for each feature or one for all");
     if (count > 0)
       x = node.binary(kind, x, numberConstant(node, values, type, {count}));
   }

@@ -113,9 +113,9 @@ private:
         return node.invalid("entry " + Twine(i) + " of its " + kind + "_nodeids is " + text({trees[i], nodes[i]}) +
                             ", which is not a leaf of the tree");
       if (targets[i] < 0 || targets[i] >= forest.targets)
-        return node.invalid("its " + kind + "_ids have the value " + Twine(targets[i]) + ", and must be from 0 to " +
-                            Twine(forest.targets - 1) + " for its " + Twine(forest.targets) +
-                            (kind == "class" ? " classes" : " targets"));
+        return node.invalid("its " + kind + "_ids contain " + Twine(targets[i]) + ", and its " +
+                            (kind == "class" ? "classes" : "targets") + " are numbered from 0 to " +
+                            Twine(forest.targets - 1));
       forest.leaves[place->second.index].push_back({targets[i], values[i]});
     }
     return success();

@@ -57,15 +57,16 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     return node.invalid("its n_targets is " + Twine(forest.targets) + " and must be at least 1");
   for (auto [target, weight] : llvm::zip(targets, weights)) {
     if (target < 0 || target >= forest.targets)
-      return node.invalid("its leaf_targetids have the value " + Twine(target) + ", and must be from 0 to " +
-                          Twine(forest.targets - 1) + " for its " + Twine(forest.targets) + " targets");
+      return node.invalid("its leaf_targetids contain target " + Twine(target) +
+                          ", and its targets are numbered from 0 to " + Twine(forest.targets - 1));
     forest.leaves.push_back({Weight{target, weight}});
   }
   auto branch = [&](int64_t index, int64_t isLeaf, StringRef name) -> FailureOr<Branch> {
     const size_t count = isLeaf ? targets.size() : features.size();
     if (index < 0 || static_cast<size_t>(index) >= count)
-      return node.invalid("its " + name + " refer to " + (isLeaf ? "leaf " : "node ") + Twine(index) + ", and it has " +
-                          Twine(count) + (isLeaf ? " leaves" : " nodes") + ", numbered from 0");
+      return node.invalid("its " + name + " refer to " + (isLeaf ? "leaf " : "node ") + Twine(index) + ", and its " +
+                          (isLeaf ? "leaves" : "nodes") + " are numbered from 0 to " +
+                          Twine(static_cast<int64_t>(count) - 1));
     return Branch{isLeaf != 0, index};
   };
   std::vector<Numbers> sets(features.size());
@@ -76,8 +77,8 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     if (failed(onTrue) || failed(onFalse))
       return failure();
     if (!(modes[i] >= 0 && modes[i] <= kMember))
-      return node.invalid("its nodes_modes have the value " + llvm::formatv("{0}", modes[i]).str() +
-                          ", ONNX defines 0 to " + Twine(kMember));
+      return node.invalid("its nodes_modes contain the value " + llvm::formatv("{0}", modes[i]).str() +
+                          ", and ONNX defines 0 to " + Twine(kMember));
     const auto mode = static_cast<int64_t>(modes[i]);
     const uint8_t nan = !missing.empty() && missing[i] != 0 ? IsNan : 0;
     const uint8_t test = mode == kMember ? 0 : *testOf(kModes[mode]);
@@ -87,7 +88,7 @@ LogicalResult readForest(NodeContext &node, Forest &forest) {
     while (member < members.size() && !std::isnan(members[member]))
       sets[i].push_back(members[member++]);
     if (member++ >= members.size())
-      return node.invalid("its membership_values end before the set of node " + Twine(i));
+      return node.invalid("its membership_values end before the values of node " + Twine(i));
   }
   for (int64_t root : node.integersAt("tree_roots").value_or(Dims())) {
     FailureOr<Branch> tree = branch(root, false, "tree_roots");
@@ -114,9 +115,9 @@ LogicalResult treeEnsemble(NodeContext &node) {
   const int64_t aggregate = node.integerOr("aggregate_function", 1), transform = node.integerOr("post_transform", 0);
   if (aggregate < 0 || aggregate >= int64_t(std::size(kAggregates)) || transform < 0 ||
       transform >= int64_t(std::size(kTransforms)))
-    return node.invalid("its aggregate_function is " + Twine(aggregate) + ", ONNX defines 0 to " +
+    return node.invalid("its aggregate_function is " + Twine(aggregate) + ", for which ONNX defines 0 to " +
                         Twine(std::size(kAggregates) - 1) + ", and its post_transform is " + Twine(transform) +
-                        ", ONNX defines 0 to " + Twine(std::size(kTransforms) - 1));
+                        ", for which ONNX defines 0 to " + Twine(std::size(kTransforms) - 1));
   Forest forest;
   if (failed(readForest(node, forest)))
     return failure();

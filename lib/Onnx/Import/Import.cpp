@@ -61,9 +61,9 @@ Status GraphImporter::fixInputs(const BoundInputs &bound, const ImportOptions &o
       continue;
     auto data = std::make_shared<HostTensor>(fixed->second);
     if (static_cast<int32_t>(data->type) != input.elementType || data->shape != bound.shapes[i])
-      return makeError(ErrorCode::InvalidInput, "the data given for input '", input.name, "' is ",
-                       elementTypeName(data->type), " ", formatShape(data->shape), ", the model declares ",
-                       onnxtype::name(input.elementType), " ", formatShape(bound.shapes[i]), ", convert the data");
+      return makeError(ErrorCode::InvalidInput, "the data of input '", input.name, "' is ", elementTypeName(data->type),
+                       " ", formatShape(data->shape), ", and the model declares ", onnxtype::name(input.elementType),
+                       " ", formatShape(bound.shapes[i]), ", convert the data");
     if (data->type == ElementType::String)
       return makeError(
           ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(),
@@ -605,9 +605,10 @@ static Status releaseRanges(const ModelFile &model, const std::map<std::string, 
       continue;
     for (const auto &[symbol, size] : bound)
       if (auto [known, added] = dims.values.emplace(symbol, size); !added && known->second != size)
-        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(symbol), "' is ", known->second,
-                         " by option '--dim' or another input, and ", size, " by the data of input '",
-                         excerpt(input.name), "', give the same size in both places");
+        return makeError(ErrorCode::InvalidInput, "dimension '", excerpt(symbol), "' has size ", known->second,
+                         " according to option '--dim' or another input, and size ", size,
+                         " according to the data of input '", excerpt(input.name),
+                         "', give the same size in both places");
     dims.inputShapes.erase(shape);
   }
   return {};
@@ -628,8 +629,8 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
     }
   if (names.size() > SymbolsAttr::kMostSymbols)
     return makeError(ErrorCode::Unsupported, names.size(), " dimensions of model '", model.path(),
-                     "' have ranges, at most ", SymbolsAttr::kMostSymbols,
-                     " are supported, give sizes to the others by --dim");
+                     "' have ranges, and at most ", SymbolsAttr::kMostSymbols,
+                     " are supported, give a single size to each of the other dimensions by --dim");
   ImportOptions at = options;
   at.dims.ranges.clear();
   for (const auto &[name, range] : options.dims.ranges)
@@ -662,7 +663,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   }
   if (names.size() > SymbolsAttr::kMostSymbols)
     return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
-                     " extents that change between steps, at most ", SymbolsAttr::kMostSymbols,
+                     " extents that change between steps, and at most ", SymbolsAttr::kMostSymbols,
                      " are supported, give sizes to dimensions by --dim or values to inputs by --fix");
   if (options.training)
     return makeError(ErrorCode::Unsupported, "a training step cannot have ranges of sizes, model '", model.path(),

@@ -258,7 +258,7 @@ FailureOr<SmallVector<double>> NodeContext::constantNumbers(size_t index, String
     return unsupported("its " + what + " is not known before the model runs" + originOf(inputs[index]));
   if (std::optional<SmallVector<double>> values = numbersOf(constant))
     return *values;
-  return unsupported("the data of its " + what + " is not there");
+  return unsupported("the data of its " + what + " is missing");
 }
 
 std::optional<SmallVector<double>> NodeContext::numbersOf(ElementsAttr constant) {
@@ -357,8 +357,9 @@ LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed
     const auto &[low, high, other] = wrong->allowed;
     return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
                        " of its indices",
-                   "give " + (other ? std::to_string(*other) + " or " : std::string()) + "values from " +
-                       std::to_string(low) + " to " + std::to_string(high));
+                   "give " + (other ? std::to_string(*other) + " or " : std::string()) +
+                       (low == high ? "the value " + std::to_string(low)
+                                    : "values from " + std::to_string(low) + " to " + std::to_string(high)));
   }
   // One range is all that an input has: what is wrong for every entry of a tuple.
   AllowedIndices all = allowed.front();

@@ -145,11 +145,11 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("rate of zero") {
     machine.devices[1].flopsPerSec = 0;
-    message = "must be from 1 to 1e21 per second";
+    message = "must be from 1 to 1e21";
   }
   SECTION("rate not a number") {
     machine.devices[1].memoryBytesPerSec = std::numeric_limits<double>::quiet_NaN();
-    message = "must be from 1 to 1e21 per second";
+    message = "must be from 1 to 1e21";
   }
   SECTION("efficiency") {
     machine.devices[1].efficiency["conv"] = 0;
@@ -177,7 +177,7 @@ TEST_CASE("check names what is wrong", "[machine]") {
   }
   SECTION("link rate") {
     machine.links[0].bytesPerSec = std::numeric_limits<double>::infinity();
-    message = "must be from 1 to 1e21 per second";
+    message = "must be from 1 to 1e21";
   }
   SECTION("duplex below one direction") {
     machine.links[0].duplexBytesPerSec = machine.links[0].bytesPerSec / 2;

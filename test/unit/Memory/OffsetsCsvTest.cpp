@@ -46,7 +46,7 @@ TEST_CASE("malformed instances are refused by line", "[memory]") {
   CHECK(contains(message("a,b\n"), "unknown column 'a', x.csv:1"));
   CHECK(contains(message("id,lower,upper\n"), "column 'size' is missing"));
   CHECK(contains(message("id,id,lower,upper,size\n"), "column 'id' appears twice"));
-  CHECK(contains(message("id,lower,upper,size\na,1,2\n"), "the line has 3 fields and the header 4, x.csv:2"));
+  CHECK(contains(message("id,lower,upper,size\na,1,2\n"), "the line has 3 fields and the header has 4, x.csv:2"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,x\n"), "'x' is not an integer, x.csv:2, column 'size'"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,99999999999999999999\n"), "is not an integer"));
   CHECK(contains(message("id,lower,upper,size\na,1,2,-3\n"), "negative size"));

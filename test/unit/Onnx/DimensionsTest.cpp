@@ -62,11 +62,11 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
              Contains("'batch' (dimension 0 of input 'a'), 'length' (dimension 1 of input 'b'), 'c.0'"));
   bindings.values = {{"bath", 8}};
   CHECK_THAT(messageOf(bindDims(model, bindings)),
-             Contains("has the dimension 'bath', the model has 'batch', 'length'"));
+             Contains("has the dimension 'bath', option '--dim', use 'batch' or 'length'"));
   bindings.values = {{"batch", 8}};
   bindings.ties = {{"length", "btach"}};
   CHECK_THAT(messageOf(bindDims(model, bindings)),
-             Contains("has the dimension 'btach', the model has 'batch', 'length'"));
+             Contains("has the dimension 'btach', option '--dim', use 'batch' or 'length'"));
   bindings.ties = {{"length", "c.0"}, {"c.0", "batch"}};
   REQUIRE(bindDims(model, bindings));
   CHECK(bindDims(model, bindings)->symbols.at("length") == 8);
@@ -77,9 +77,10 @@ TEST_CASE("Bindings that do not fit are named", "[onnx]") {
   bindings.inputShapes["b"] = {4, 7};
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("'batch' is 8 by the option and 4 by"));
   bindings.inputShapes = {{"a", {8, 4}}};
-  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("size 4 in dimension 1, the model declares 3"));
+  CHECK_THAT(messageOf(bindDims(model, bindings)),
+             Contains("extent 4 in dimension 1, and the model declares extent 3"));
   bindings.inputShapes = {{"a", {8}}};
-  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has 1 dimensions, the model declares 2"));
+  CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has rank 1, and the model declares rank 2"));
   bindings.inputShapes = {{"e", {8}}};
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("no input 'e'"));
   bindings = {};
@@ -99,7 +100,7 @@ TEST_CASE("A dimension may be a sum of others", "[onnx]") {
   CHECK(bindDims(model, bindings)->symbols.at("length") == 15);
   bindings.values["length"] = 14;
   CHECK_THAT(messageOf(bindDims(model, bindings)),
-             Contains("dimension 'length' has size 14 by the option, and the sum in option '--dim' is 15"));
+             Contains("dimension 'length' has size 14 according to the option, and the sum in option '--dim' is 15"));
   bindings.values.erase("length");
   bindings.sums = {{"length", {"batch", "depth"}}};
   CHECK_THAT(messageOf(bindDims(model, bindings)), Contains("has the dimension 'depth'"));

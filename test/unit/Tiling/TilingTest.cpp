@@ -362,9 +362,10 @@ TEST_CASE("hostile instances are refused", "[tiling]") {
   CHECK(message(kExample, "[85, 75]", "7").find("expected an array but found number") == 0);
   CHECK(message(kExample, "[110, 150]", "[110]").find("interval 4 has 1 numbers") == 0);
   CHECK(message(kExample, "[110, 150]]", "[110, 150], [1, 2]]").find("6 intervals, 5 lists of costs") == 0);
-  CHECK(message(kExample, "[3, 4]]", "[3, 5]]").find("edge 4 names node 5, and there are only 5 nodes") == 0);
+  CHECK(message(kExample, "[3, 4]]", "[3, 5]]").find("edge 4 names node 5, and the nodes are numbered from 0 to 4") ==
+        0);
   CHECK(message(kExample, "[3, 4]]", "[3, 18446744073709551615]]").find("edge 4 names node") == 0);
-  CHECK(message(kExample, "[70, 60]", "[70]").find("edge 4 has 1 costs for 2 x 1 pairs") == 0);
+  CHECK(message(kExample, "[70, 60]", "[70]").find("edge 4 has a list of 1 costs, and 2 x 1 pairs") == 0);
   CHECK(message(kExample, "\"usages\"", "\"use\"").find("key 'usages' is missing") == 0);
   TilingParams params;
   params.solver = "magic";
