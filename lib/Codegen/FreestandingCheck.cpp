@@ -119,11 +119,11 @@ Status checkFreestanding(std::string_view object, std::span<const std::pair<std:
     if ((user == each.first || user.starts_with(each.first + "_")) &&
         (!kernel || each.first.size() > kernel->first.size()))
       kernel = &each;
-  return makeError(ErrorCode::Unsupported,
-                   kernel ? concat("operator '", kernel->second, "'") : concat("function '", user, "'"),
-                   " calls library function '", symbol,
-                   "', which programs without a runtime do not contain, leave the operator out of the model, or give a "
-                   "--target with instructions for the operator");
+  return makeError(
+      ErrorCode::Unsupported, kernel ? concat("operator '", kernel->second, "'") : concat("function '", user, "'"),
+      " calls library function '", symbol,
+      "', which programs without the runtime do not contain, leave the operator out of the model, or give a "
+      "--target with instructions for the operator");
 }
 
 } // namespace sluice

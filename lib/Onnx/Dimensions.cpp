@@ -320,8 +320,8 @@ Expected<std::vector<int64_t>> Binder::shapeOf(const DeclaredTensor &input) cons
   if (shape != given.inputShapes.end())
     return shape->second;
   if (!input.dims && input.kind != "tensor")
-    return makeError(ErrorCode::Unsupported, "input '", excerpt(input.name), "' is of type '", input.kind,
-                     "', only tensors are supported, change the model");
+    return makeError(ErrorCode::Unsupported, "input '", excerpt(input.name), "' has type '", input.kind,
+                     "', and only tensors are supported, change the model");
   if (!input.dims)
     return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' declares no shape, give its data");
   std::vector<int64_t> result;

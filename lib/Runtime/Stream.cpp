@@ -105,7 +105,7 @@ static void tryCommand(Command &command, Device &device, StepState &state, const
         said = "it computed an invalid shape from the data (a repeated axis, a negative size, sizes whose sum differs "
                "from the extent of the operand, or a changed rank), check the values of the model's inputs";
       if (said.empty() && result == SLUICE_KERNEL_STOPPED)
-        said = "its loop was stopped by the caller";
+        said = "its loop was stopped by the caller, run the step again";
       state.fail(command.number,
                  said.empty() ? failure("operator '", names.ops[command.op], "' failed with code ", result,
                                         ", in command ", command.number, ", check the values of the model's inputs")

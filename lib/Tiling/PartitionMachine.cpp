@@ -36,8 +36,8 @@ public:
     const auto have = static_cast<int64_t>(computing.size());
     constexpr int64_t kMostShares = 64;
     if (count < 1 || count > (have == 1 ? kMostShares : have))
-      return makeError(ErrorCode::InvalidInput, count, " devices are out of range, machine '", machine.name, "' has ",
-                       have, " computing device", have == 1 ? "" : "s", ", option '--devices', give 1 to ",
+      return makeError(ErrorCode::InvalidInput, "cannot use ", count, " devices, because machine '", machine.name,
+                       "' has ", have, " computing device", have == 1 ? "" : "s", ", option '--devices', give 1 to ",
                        have == 1 ? kMostShares : have, have == 1 ? " shares of this device" : "");
     const Device &first = machine.device(computing[0]);
     PartitionMachine result;

@@ -151,7 +151,7 @@ LogicalResult FreestandingLowering::checkLaunch(LaunchOp launch) {
       continue;
     if (const char *service = serviceOf(function))
       return refuse(launch, "operator '", launch.getOp().str(), "' needs the runtime for ", service,
-                    ", leave the operator out of the model or compile with a runtime");
+                    ", leave the operator out of the model, or compile with another --emit, or without --runtime none");
     if (usesTiles(function))
       return refuse(launch, "operator '", launch.getOp().str(),
                     "' uses tile registers (AMX), which a program without the runtime cannot enable, option "
@@ -181,7 +181,7 @@ LogicalResult FreestandingLowering::check() {
   auto checkPort = [&](auto port) -> LogicalResult {
     if (dataflow::isString(cast<RankedTensorType>(port.getType()).getElementType()))
       return refuse(port, "tensor '", port.getTensor().str(),
-                    "' holds text, which needs the runtime, compile with a runtime");
+                    "' holds text, which needs the runtime, compile with another --emit, or without --runtime none");
     return success();
   };
   for (InputOp input : program.getBody().getOps<InputOp>())

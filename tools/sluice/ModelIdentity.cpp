@@ -25,9 +25,8 @@ static Expected<ModelIdentity> identityOfPipeline(const std::string &directory) 
   for (uint32_t rank = 0; rank < stages.numRanks(); ++rank) {
     SLUICE_ASSIGN_OR_RETURN(ModelIdentity own, identityOf(folderOfRank(directory, rank)));
     if (own.digest != stages.digests[rank])
-      return makeError(ErrorCode::InvalidInput, "'", folderOfRank(directory, rank),
-                       "' holds a model other than the one that '", stagesFileOf(directory),
-                       "' lists, compile the model again");
+      return makeError(ErrorCode::InvalidInput, "'", folderOfRank(directory, rank), "' holds another model than '",
+                       stagesFileOf(directory), "' lists for this rank, compile the model again");
     identity.name = std::move(own.name);
     all += own.digest;
   }

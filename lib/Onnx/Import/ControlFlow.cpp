@@ -62,9 +62,9 @@ Status GraphImporter::importIf(const ::onnx::NodeProto &node, ArrayRef<Value> in
   auto ifFalse = ifTrue ? importProgram(*elseBranch, {}, noArguments, locationOf(node), /*mayNotRun=*/true)
                         : Expected<Program>(propagate(ifTrue));
   if (!ifFalse) {
-    reportUnsupported(node,
-                      concat("its condition is not known before the model runs, and a branch cannot be imported: ",
-                             ifFalse.error().message));
+    reportUnsupported(
+        node, concat("its condition is not known before the model runs, and one of its branches cannot be imported: ",
+                     ifFalse.error().message));
     return {};
   }
   for (int i = 0; i < node.output_size(); ++i) {

@@ -645,7 +645,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   {
     Expected<OwningOpRef<ModuleOp>> whole = GraphImporter(context, model, finding, &initializers).run(at);
     if (!whole && !names.empty())
-      whole = makeError(whole.error().code, "at ",
+      whole = makeError(whole.error().code, "with ",
                         describePoint(SymbolsAttr::get(&context, names, least, most, steps, /*found=*/0),
                                       Point(most.begin(), most.end())),
                         ": ", whole.error().message);
@@ -681,7 +681,7 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
       found.values.assign(point.begin() + static_cast<ptrdiff_t>(found.firstSymbol), point.end());
       Expected<OwningOpRef<ModuleOp>> program = GraphImporter(context, model, finding, &initializers).run(at);
       if (!program)
-        return makeError(program.error().code, "at ", describePoint(symbols, point), ": ", program.error().message);
+        return makeError(program.error().code, "with ", describePoint(symbols, point), ": ", program.error().message);
       programs.push_back(std::move(*program));
       folds.replay();
     }

@@ -77,7 +77,8 @@ int32_t sluice_image_decode(const sluice_encoded_image *encoded, uint8_t *pixels
   using namespace sluice::images;
   const char *name = "encoded";
   auto fail = [&](const char *why) {
-    std::snprintf(error, static_cast<size_t>(capacity), "the %s image cannot be decoded, %s", name, why);
+    std::snprintf(error, static_cast<size_t>(capacity), "the %s image cannot be decoded because %s, give another image",
+                  name, why);
     return 1;
   };
   try {
@@ -85,7 +86,7 @@ int32_t sluice_image_decode(const sluice_encoded_image *encoded, uint8_t *pixels
     const Bytes source(static_cast<const uint8_t *>(encoded->data), size);
     const Format *found = formatOf(source);
     if (!found)
-      return fail("the format is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
+      return fail("its format is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
     name = found->name;
     Image image{encoded->height, encoded->width};
     found->decode(source, image);

@@ -132,7 +132,7 @@ TEST_CASE("Inputs that are no tensors are refused", "[onnx]") {
   input->set_name("s");
   input->mutable_type()->mutable_sequence_type();
   CHECK_THAT(messageOf(bindDims(*openProto(proto), DimBindings{{{"N", 1}}, {}, {}})),
-             Contains("input 's' is of type 'sequence', only tensors"));
+             Contains("input 's' has type 'sequence', and only tensors"));
 }
 
 TEST_CASE("Bindings on the command line parse", "[onnx]") {

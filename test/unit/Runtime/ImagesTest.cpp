@@ -158,8 +158,8 @@ TEST_CASE("images of other extents and no images are errors", "[runtime][images]
     CHECK_THAT(decode(bytes, Rgb, kHeight, kWidth + 1).error,
                Contains("it has 5 x 7 pixels and the model declares 5 x 8"));
   }
-  CHECK(decode({}).error ==
-        "the encoded image cannot be decoded, the format is none of JPEG, JPEG 2000, PNG, WebP, TIFF, BMP and PNM");
+  CHECK(decode({}).error == "the encoded image cannot be decoded because its format is none of JPEG, JPEG 2000, PNG, "
+                            "WebP, TIFF, BMP and PNM, give another image");
   CHECK_THAT(decode({'G', 'I', 'F', '8'}).error, Contains("the format is none of"));
 }
 
