@@ -232,11 +232,11 @@ Status BarrierTraining::check(int64_t numRanks) const {
                      "' needs at least one rank and one step, and the run has ", numRanks, " ranks and ", steps,
                      " steps, give at least one of each");
   if (retestNs < 1)
-    return makeError(ErrorCode::InvalidInput, "the time between two tests of the barrier is ", retestNs,
-                     " ns, barrier '", barrierText(barrier), "', give at least 1 ns");
+    return makeError(ErrorCode::InvalidInput, "barrier '", barrierText(barrier), "' cannot be tested every ", retestNs,
+                     " ns, give at least 1 ns");
   if (barrier.sample && *barrier.sample > numRanks - 1)
-    return makeError(ErrorCode::InvalidInput, "a sample of ", *barrier.sample, " ranks is larger than the ",
-                     numRanks - 1, " other ranks, barrier '", barrierText(barrier), "', give a smaller sample");
+    return makeError(ErrorCode::InvalidInput, "barrier '", barrierText(barrier), "' has a sample of ", *barrier.sample,
+                     " ranks, and each rank has only ", numRanks - 1, " other ranks, give a smaller sample");
   return {};
 }
 

@@ -132,9 +132,9 @@ Expected<gpu::GPUModuleOp> checkedGrids(ModuleOp module) {
   if (devices.empty())
     return gpu::GPUModuleOp();
   if (devices.size() > 1)
-    return makeError(ErrorCode::InvalidInput, "the module has ", devices.size(), " gpu.modules, '",
-                     devices[0].getName().str(), "' and '", devices[1].getName().str(),
-                     "', put the grids of all GPUs into one");
+    return makeError(ErrorCode::InvalidInput, "the module has ", devices.size(),
+                     " gpu.modules, of which the first two are '", devices[0].getName().str(), "' and '",
+                     devices[1].getName().str(), "', put the grids of all GPUs into one gpu.module");
   const SymbolTable symbols(module);
   for (Operation &op : devices.front().getBody()->getOperations()) {
     if (auto function = dyn_cast<gpu::GPUFuncOp>(op))

@@ -54,7 +54,7 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   std::string problem;
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!backend)
-    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "': ", problem,
+    return makeError(ErrorCode::Unsupported, "LLVM has no code generator for '", target.triple, "': ", problem,
                      ", give another --target");
   llvm::CodeGenOptLevel level = optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
                                 : optLevel == 2 ? llvm::CodeGenOptLevel::Default
@@ -68,8 +68,8 @@ Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const TargetSpec &t
   std::unique_ptr<llvm::TargetMachine> machine(
       backend->createTargetMachine(triple, target.cpu, target.features, options, relocation, std::nullopt, level));
   if (!machine)
-    return makeError(ErrorCode::Unsupported, "no code generator for '", target.triple, "' and CPU '", target.cpu,
-                     "', give another --target");
+    return makeError(ErrorCode::Unsupported, "LLVM has no code generator for '", target.triple, "' and CPU '",
+                     target.cpu, "', give another --target");
   return machine;
 }
 

@@ -163,8 +163,8 @@ Status writeOciLayout(const std::string &path, const std::string &name, const Ta
                       const std::string &program) {
   constexpr size_t kMostName = sizeof(TarHeader::name) - 1;
   if (name.size() > kMostName)
-    return makeError(ErrorCode::Unsupported, "the model's name has ", name.size(), " characters and may have at most ",
-                     kMostName, " in an image, '", excerpt(name), "', rename the model's file");
+    return makeError(ErrorCode::Unsupported, "the model's name '", excerpt(name), "' has ", name.size(),
+                     " characters, and in an image a name may have at most ", kMostName, ", rename the model's file");
   // Of this process only.
   const std::string made = concat(path, ".new.", llvm::sys::Process::getProcessId());
   auto create = [&](const char *folder) -> Expected<Temporary> {

@@ -42,8 +42,8 @@ Expected<Json> describeArrays(std::span<const PortInfo> ports) {
   for (const PortInfo &port : ports) {
     const std::string array = arrayOf(port.elementType);
     if (array.empty())
-      return makeError(ErrorCode::Unsupported, "JavaScript has no arrays of type '", port.elementType, "', tensor '",
-                       excerpt(port.name), "', cast this tensor in the model");
+      return makeError(ErrorCode::Unsupported, "tensor '", excerpt(port.name), "' has elements of type '",
+                       port.elementType, "', for which JavaScript has no arrays, cast this tensor in the model");
     Json entry;
     entry["name"] = port.name;
     entry["type"] = port.elementType;

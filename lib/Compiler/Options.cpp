@@ -112,8 +112,8 @@ Expected<BucketOptions> parseBuckets(std::string_view text) {
   Expected<int64_t> count = choice.starts_with(kAuto) ? parseInteger(choice.substr(kAuto.size())) : 0;
   if (!count || *count < 1 || *count > kMost || (equals != std::string_view::npos && options.dim.empty()))
     return makeError(ErrorCode::InvalidInput, "'", text,
-                     "' gives no number of buckets, option '--buckets', write auto:4 or ", "NAME=auto:4, with 1 to ",
-                     kMost);
+                     "' does not give a valid number of buckets, option '--buckets', write auto:4 or ",
+                     "NAME=auto:4, with 1 to ", kMost);
   options.count = *count;
   return options;
 }

@@ -106,7 +106,7 @@ static Expected<int64_t> latencyOf(const JsonReader &reader, std::string_view ke
   Expected<int64_t> value = atLeast(reader, key, 0);
   if (value && *value > kMaxOverheadNs)
     return makeError(ErrorCode::InvalidInput, key, " ", *value, " is out of range, at '", reader.where(),
-                     "', write at most one hour, ", kMaxOverheadNs);
+                     "', write at most ", kMaxOverheadNs, " (one hour)");
   return value;
 }
 
@@ -153,8 +153,8 @@ static Status readLink(Profile &profile, const JsonReader &reader) {
   SLUICE_ASSIGN_OR_RETURN(std::string setting, reader.string("setting", ""));
   SLUICE_ASSIGN_OR_RETURN(int64_t event, reader.has("eventLatencyNs") ? latencyOf(reader, "eventLatencyNs") : 0);
   if (latency + 2 * event > kMaxOverheadNs)
-    return makeError(ErrorCode::InvalidInput, "the sum of latencyNs, ", latency, ", and twice eventLatencyNs, ", event,
-                     ", is more than one hour, at '", reader.where(), "', give shorter latencies");
+    return makeError(ErrorCode::InvalidInput, "latencyNs (", latency, ") and twice eventLatencyNs (", event,
+                     ") are more than one hour together, at '", reader.where(), "', give shorter latencies");
   LinkMeasurement measured{latency, rate, duplex, 0, 0, event, setting};
   if (reader.has("spread") || reader.has("samples")) {
     SLUICE_ASSIGN_OR_RETURN(double spread, reader.number("spread"));

@@ -22,7 +22,8 @@ Status sluice::check(const OffsetProblem &problem) {
     return makeError(ErrorCode::InvalidInput, "there are ", problem.ids.size(), " ids for ", problem.buffers.size(),
                      " buffers, give each buffer one id");
   if (problem.capacityBytes && *problem.capacityBytes < 0)
-    return makeError(ErrorCode::InvalidInput, "the capacity is ", *problem.capacityBytes, " bytes, give at least 0");
+    return makeError(ErrorCode::InvalidInput, "the capacity is negative, ", *problem.capacityBytes,
+                     " bytes, give at least 0");
   int64_t total = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer &buffer = problem.buffers[i];
@@ -34,7 +35,7 @@ Status sluice::check(const OffsetProblem &problem) {
                        ", correct its size");
     if (buffer.alignment < 1)
       return makeError(ErrorCode::InvalidInput, "buffer '", idOf(problem, i), "' has alignment ", buffer.alignment,
-                       ", give an alignment of at least 1");
+                       ", which is not positive, give an alignment of at least 1");
     total = saturatingAdd(total, saturatingAdd(buffer.bytes, buffer.alignment));
   }
   if (total > int64_t(1) << 62)

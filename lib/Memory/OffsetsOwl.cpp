@@ -48,9 +48,8 @@ Expected<OffsetSolution> memory::packOwl(const OffsetProblem &problem) {
       int64_t step = problem.buffers[i].alignment / std::gcd(alignment, problem.buffers[i].alignment);
       alignment = saturatingMul(alignment, step);
       if (alignment > int64_t(1) << 40)
-        return makeError(
-            ErrorCode::Unsupported,
-            "the least common multiple of some alignments exceeds 2^40, buffers that share a block, use powers of two");
+        return makeError(ErrorCode::Unsupported, "the least common multiple of the alignments of buffers that share a "
+                                                 "block exceeds 2^40, use powers of two as alignments");
     }
   std::vector<int64_t> blockOffset(blockBytes.size(), 0);
   int64_t end = 0;

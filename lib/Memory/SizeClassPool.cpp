@@ -19,13 +19,12 @@ Status sluice::check(const PoolConfig &pool) {
   int32_t numClasses = pool.classes.empty() ? 0 : pool.classes.back();
   for (size_t i = 0; i < pool.sizes.size(); ++i) {
     if (pool.sizes[i] <= 0 || (i > 0 && pool.sizes[i] <= pool.sizes[i - 1]))
-      return makeError(ErrorCode::InvalidInput, "pool size ", pool.sizes[i],
-                       " is not positive or not above the previous size, position ", i,
-                       ", give positive ascending sizes");
+      return makeError(ErrorCode::InvalidInput, "pool size ", pool.sizes[i], " at position ", i,
+                       " is not positive or not above the previous size, give positive ascending sizes");
     int64_t step = i == 0 ? int64_t(pool.classes[0]) - 1 : int64_t(pool.classes[i]) - pool.classes[i - 1];
     if (step < 0 || step > (i == 0 ? 0 : 1))
-      return makeError(ErrorCode::InvalidInput, "pool class ", pool.classes[i], " is out of order, position ", i,
-                       ", give classes that start at 1 and rise by 0 or 1");
+      return makeError(ErrorCode::InvalidInput, "pool class ", pool.classes[i], " at position ", i,
+                       " is out of order, give classes that start at 1 and rise by 0 or 1");
   }
   if (pool.counts.size() != static_cast<size_t>(numClasses))
     return makeError(ErrorCode::InvalidInput, "the pool has ", pool.counts.size(), " counts for ", numClasses,

@@ -27,7 +27,7 @@ Expected<TensorData> denseData(const ModelFile &model, const ::onnx::SparseTenso
   const int64_t width = onnxtype::bits(result.elementType) / 8;
   if (width == 0 || *count > kMostBytes / width)
     return makeError(ErrorCode::Unsupported, what(), " takes more than ", kMostBytes,
-                     " bytes when dense, or has elements of less than a byte, store it as a dense tensor");
+                     " bytes when dense, or has elements of less than a byte, store the tensor as a dense one");
   Expected<std::vector<int64_t>> indices = integersOf(*positions);
   if (!indices)
     return propagate(indices);

@@ -61,7 +61,8 @@ Expected<PendingFile> storeBeside(const std::vector<PendingWeight> &weights, con
 
 Expected<std::string> serialize(const ::onnx::ModelProto &model) {
   if (model.ByteSizeLong() > INT_MAX)
-    return makeError(ErrorCode::Unsupported, "the model has ", formatBytes(static_cast<int64_t>(model.ByteSizeLong())),
+    return makeError(ErrorCode::Unsupported, "the model takes ",
+                     formatBytes(static_cast<int64_t>(model.ByteSizeLong())),
                      ", and one file holds at most 2 GiB, export the weights into a second file");
   return model.SerializeAsString();
 }
@@ -84,7 +85,7 @@ Status writeModelFiles(::onnx::ModelProto &model, const std::vector<PendingWeigh
   std::optional<PendingFile> beside;
   if (storage == WeightStorage::Inline) {
     if (total > INT_MAX)
-      return makeError(ErrorCode::Unsupported, "the model's weights have ", formatBytes(total),
+      return makeError(ErrorCode::Unsupported, "the model's weights take ", formatBytes(total),
                        ", and one file holds at most 2 GiB, export the weights into a second file");
     SLUICE_RETURN_IF_ERROR(storeInline(weights));
   } else if (storage == WeightStorage::External && !weights.empty()) {

@@ -96,9 +96,9 @@ int64_t CutProblem::transferNs(size_t before) const {
 Status CutProblem::check() const {
   constexpr size_t kMostOperators = 20'000;
   if (workNs.empty() || workNs.size() > kMostOperators || crossingBytes.size() != workNs.size())
-    return makeError(ErrorCode::InvalidInput, "a program of ", workNs.size(), " operators with ", crossingBytes.size(),
-                     " places for cuts cannot be cut, in the pipeline to cut, give 1 to ", kMostOperators,
-                     " operators and as many places");
+    return makeError(ErrorCode::InvalidInput, "a pipeline cannot be cut from a program of ", workNs.size(),
+                     " operators with ", crossingBytes.size(), " places for cuts, give 1 to ", kMostOperators,
+                     " operators, and as many places as operators");
   // Sums stay exact, and far below what means that there is no cut.
   constexpr int64_t kMostSum = int64_t(1) << 60;
   auto sumOf = [](const std::vector<int64_t> &numbers) {
@@ -109,24 +109,25 @@ Status CutProblem::check() const {
   if (std::any_of(workNs.begin(), workNs.end(), isNegative) ||
       std::any_of(crossingBytes.begin(), crossingBytes.end(), isNegative) || crossingBytes.front() != 0)
     return makeError(ErrorCode::InvalidInput,
-                     "a time or size of a program is negative, or the first place for a cut (before all operators) has "
-                     "bytes, in the pipeline to cut, give numbers from 0, and 0 bytes for the first place");
+                     "a time or size of the program to cut into a pipeline is negative, or its first place for a cut "
+                     "(before all operators) has bytes, give numbers from 0, and 0 bytes for the first place");
   if (sumOf(workNs) > kMostSum || sumOf(crossingBytes) > kMostSum)
-    return makeError(ErrorCode::InvalidInput, "the times or the bytes of a program add up to more than ", kMostSum,
-                     ", in the pipeline to cut, give smaller numbers");
+    return makeError(ErrorCode::InvalidInput,
+                     "the times or the bytes of the program to cut into a pipeline add up to more than ", kMostSum,
+                     ", give smaller numbers");
   if (!(bytesPerSec > 0) || latencyNs < 0 || latencyNs > kMostSum || !(slack >= 0) || slack > 1)
     return makeError(
         ErrorCode::InvalidInput, "a rate of ", bytesPerSec, " bytes per second, a latency of ", latencyNs,
         " ns or a slack of ", slack,
-        " is out of range, in the pipeline to cut, give a positive rate, a latency from 0 and a slack from 0 to 1");
+        " is out of range for cutting a pipeline, give a positive rate, a latency from 0 and a slack from 0 to 1");
   constexpr double kMostSteps = 1e11;
   const auto count = static_cast<double>(workNs.size());
   if (stages > 0 && static_cast<double>(stages) * count * count > kMostSteps)
-    return makeError(ErrorCode::Unsupported, "cutting ", workNs.size(), " operators into ", stages,
-                     " stages takes too long, in the pipeline to cut, give fewer stages or join operators into groups");
+    return makeError(ErrorCode::Unsupported, "cutting a pipeline of ", workNs.size(), " operators into ", stages,
+                     " stages takes too long, give fewer stages or join operators into groups");
   if (stages < 1 || static_cast<size_t>(stages) > workNs.size())
-    return makeError(ErrorCode::InvalidInput, "a program of ", workNs.size(), " operators cannot be cut into ", stages,
-                     " stages, in the pipeline to cut, give 1 to ", workNs.size(), " stages");
+    return makeError(ErrorCode::InvalidInput, "a pipeline of ", workNs.size(), " operators cannot be cut into ", stages,
+                     " stages, give 1 to ", workNs.size(), " stages");
   return {};
 }
 

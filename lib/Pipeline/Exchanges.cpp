@@ -48,7 +48,7 @@ static Status checkTransfers(const PipelineSchedule &schedule, const std::vector
     const PipelineTransfer &transfer = transfers[i];
     auto bad = [&](const char *what) {
       return makeError(ErrorCode::InvalidInput, "transfer ", i, " ", what,
-                       ", in the list of transfers, correct the transfer");
+                       ", correct this transfer in the list of transfers");
     };
     if (transfer.from >= schedule.groups || transfer.to >= schedule.groups || transfer.from == transfer.to)
       return bad("must be between two different groups of ranks");

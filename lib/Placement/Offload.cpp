@@ -260,10 +260,11 @@ Expected<OffloadProblem> offloadFromJson(const JsonReader &reader) {
     if (!*value)
       return propagate(*value);
   if (*cpus < 1)
-    return makeError(ErrorCode::Unsupported, "maxCPUs is ", *cpus, ", ", reader.where(), ", give at least 1");
+    return makeError(ErrorCode::Unsupported, "maxCPUs is ", *cpus, ", and at least one CPU is needed, ", reader.where(),
+                     ", give at least 1");
   if (!(*accelerators >= 0 && *accelerators <= kMostAccelerators) || *accelerators != std::floor(*accelerators))
-    return makeError(ErrorCode::InvalidInput, "maxFPGAs is ", *accelerators, ", ", reader.where(),
-                     ", give a whole number of at most ", kMostAccelerators);
+    return makeError(ErrorCode::InvalidInput, "maxFPGAs is ", *accelerators, ", which is out of range, ",
+                     reader.where(), ", give a whole number of at most ", kMostAccelerators);
   problem.accelBytes = *bytes;
   problem.accelerators = static_cast<uint32_t>(*accelerators);
 

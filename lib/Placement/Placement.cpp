@@ -35,7 +35,7 @@ Status PlacementProblem::check() const {
                      " memories, give one capacity for each memory or none");
   for (size_t m = 0; m < capacityBytes.size(); ++m)
     if (capacityBytes[m] < 0)
-      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine->memories[m].name, "' is ",
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine->memories[m].name, "' is negative, ",
                        capacityBytes[m], " bytes, give at least 0");
 
   const std::vector<DeviceId> devices = machine->computeDevices();

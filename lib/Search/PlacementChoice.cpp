@@ -33,13 +33,13 @@ static bool isOnOneDevice(const std::vector<DeviceId> &placement) {
 static Status takeStartPlacement(SearchState &state) {
   const Plan &start = *state.params.start;
   if (Status status = validatePlan(state.graph, state.machine, start); !status)
-    return makeError(ErrorCode::InvalidInput, "the given plan is not a plan of this problem, ", status.error().message,
+    return makeError(ErrorCode::InvalidInput, "the given plan is not a plan of this problem: ", status.error().message,
                      ", give another plan to start from");
   for (size_t i = 0; i < state.pinned.size(); ++i)
     if (state.pinned[i].valid() && state.pinned[i] != start.placement[i])
-      return makeError(
-          ErrorCode::InvalidInput, "operator '", state.graph.op(OperatorId(i)).name,
-          "' is not on the device to which it is pinned, in the given plan, give another plan to start from");
+      return makeError(ErrorCode::InvalidInput, "operator '", state.graph.op(OperatorId(i)).name,
+                       "' is on another device in the given plan than the device to which this operator is pinned, "
+                       "give another plan to start from");
   state.space = state.spaceFor(start.placement, firstLaunches(state.graph, start));
   return {};
 }

@@ -257,8 +257,8 @@ public:
         if (!isAlike(run, repetition.order[at], repetition.order[at + run.period]))
           return makeError(ErrorCode::InvalidInput, "operators '", graph.op(repetition.order[at]).name, "' and '",
                            graph.op(repetition.order[at + run.period]).name,
-                           "' are at the same position of two repeated blocks and differ, in the list of repetitions, "
-                           "leave out this run of blocks");
+                           "' are at the same position of two repeated blocks and differ, leave this run of blocks out "
+                           "of the list of repetitions");
     return {};
   }
 

@@ -49,8 +49,8 @@ Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, in
       const int code = inflate(&stream, Z_NO_FLUSH);
       ended = code == Z_STREAM_END;
       if (code != Z_OK && !ended)
-        return makeError(ErrorCode::InvalidInput, "the compressed data is damaged, in '", origin,
-                         "', make the file anew");
+        return makeError(ErrorCode::InvalidInput, "the compressed data in '", origin,
+                         "' is damaged, make the file anew");
       const size_t made = sizeof buffer - stream.avail_out;
       if (static_cast<int64_t>(text.size() + made) > maxBytes)
         return makeError(ErrorCode::InvalidInput, "'", origin, "' unpacks to more than ", maxBytes,
@@ -61,8 +61,7 @@ Expected<std::string> gunzip(std::string_view bytes, std::string_view origin, in
     return makeError(ErrorCode::Io, "not enough memory to unpack '", origin, "', give a smaller file");
   }
   if (!ended)
-    return makeError(ErrorCode::InvalidInput, "the compressed data is cut short, in '", origin,
-                     "', make the file anew");
+    return makeError(ErrorCode::InvalidInput, "the compressed data in '", origin, "' is cut short, make the file anew");
   return text;
 }
 #endif

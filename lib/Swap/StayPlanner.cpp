@@ -520,7 +520,7 @@ static Expected<Plan> planStays(const ProblemIndex &index, MemoryId memory, cons
   if (!best)
     return makeError(ErrorCode::Infeasible, "the intervals in which tensors of graph '", problem.graph.name,
                      "' stay on the accelerator cannot be packed into memory '", problem.machine.memory(memory).name,
-                     "', use planSwapOffsets");
+                     "', use a solver that places tensors at free offsets");
   return validated(problem, std::move(*best), "swap=stays");
 }
 
@@ -535,7 +535,8 @@ Expected<Plan> sluice::planSwapStays(const SwapProblem &problem, const SwapParam
   if (!memory.valid())
     return makeError(ErrorCode::Unsupported,
                      "intervals in which tensors stay in a memory are planned for a single accelerator only, graph '",
-                     problem.graph.name, "' on machine '", problem.machine.name, "', use planSwapOffsets");
+                     problem.graph.name, "' on machine '", problem.machine.name,
+                     "', use a solver that places tensors at free offsets");
   // If the states that rest leave too little room for the operators at both ends of the step, fewer rest.
   static constexpr double kLeastShare = 0.05, kLess = 0.75;
   for (double share = std::min(params.restingStates, 1.0); share > kLeastShare; share *= kLess) {

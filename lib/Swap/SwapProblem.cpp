@@ -24,7 +24,7 @@ Status sluice::check(const SwapProblem &problem) {
                      machine.memories.size(), " memories, give one capacity for each memory");
   for (size_t m = 0; m < machine.memories.size(); ++m)
     if (problem.capacityBytes[m] < 0)
-      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name, "' is ",
+      return makeError(ErrorCode::InvalidInput, "capacity of memory '", machine.memories[m].name, "' is negative, ",
                        problem.capacityBytes[m], " bytes, give at least 0");
   if (problem.costs.numDevices != machine.devices.size() ||
       problem.costs.operatorNs.size() != graph.numOperators() * machine.devices.size())
@@ -38,11 +38,11 @@ Status sluice::check(const SwapProblem &problem) {
     const std::string &name = graph.operators()[i].name;
     if (!device.valid() || device.index() >= machine.devices.size())
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is not placed on a device of machine '",
-                       machine.name, "', place the operator on one that computes");
+                       machine.name, "', place the operator on a device that computes");
     const Device &d = machine.device(device);
     if (!d.computes)
       return makeError(ErrorCode::InvalidInput, "operator '", name, "' is placed on device '", d.name,
-                       "', which does not compute, place the operator on one that computes");
+                       "', which does not compute, place the operator on a device that computes");
     if (d.memory != Machine::hostMemory() && !machine.findLink(Machine::hostMemory(), d.memory).valid())
       return makeError(ErrorCode::InvalidInput, "memory '", machine.memory(d.memory).name,
                        "' has no link to the host's memory, machine '", machine.name, "', add the link");

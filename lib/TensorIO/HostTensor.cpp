@@ -82,7 +82,7 @@ Expected<int64_t> tensorBytes(ElementType type, const std::vector<int64_t> &shap
   bool empty = false, tooLarge = false;
   for (int64_t dimension : shape) {
     if (dimension < 0)
-      return makeError(ErrorCode::InvalidInput, "a dimension is ", dimension, ", in shape ", formatShape(shape),
+      return makeError(ErrorCode::InvalidInput, "shape ", formatShape(shape), " has a dimension of ", dimension,
                        ", give dimensions of at least 0");
     if (dimension == 0)
       empty = true;
@@ -105,10 +105,10 @@ Expected<HostTensor> makeTensor(std::string name, ElementType type, std::vector<
   try {
     tensor.bytes.resize(static_cast<size_t>(bytes));
   } catch (const std::bad_alloc &) {
-    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes, tensor '", tensor.name,
+    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for tensor '", tensor.name,
                      "', free memory or give a smaller tensor");
   } catch (const std::length_error &) {
-    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes, tensor '", tensor.name,
+    return makeError(ErrorCode::Io, "cannot allocate ", bytes, " bytes for tensor '", tensor.name,
                      "', free memory or give a smaller tensor");
   }
   return tensor;

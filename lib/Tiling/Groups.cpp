@@ -107,8 +107,8 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
                      " links and have ", machine.links.size(),
                      ", give one link from each group to each group, also to itself");
   auto fail = [](const ProgramOperator &op, const auto &...what) {
-    return makeError(ErrorCode::InvalidInput, "message '", op.name, "' ", what...,
-                     ", in the programs of groups of ranks, let both ends issue their messages in one order");
+    return makeError(ErrorCode::InvalidInput, "message '", op.name, "' between two groups of ranks ", what...,
+                     ", let both groups issue their messages in one order");
   };
   for (bool isMoving = true; isMoving;) {
     isMoving = false;
@@ -126,7 +126,7 @@ Expected<GroupTimeline> simulateGroups(const std::vector<GroupProgram> &groups, 
         continue;
       if (sender.messageBytes() != receiver.messageBytes())
         return fail(sender.op(), "has ", sender.messageBytes(), " bytes, and its receiver waits for ",
-                    receiver.messageBytes());
+                    receiver.messageBytes(), " bytes");
       const GroupLink &link = machine.links[g * runs.size() + to];
       if (!(link.bytesPerSec > 0))
         return fail(sender.op(), "goes from group ", g, " to group ", to, ", between which two devices have no link");

@@ -430,11 +430,12 @@ Expected<PartitionSolution> solvePartition(const TensorProgram &program, const P
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' of partitions is unknown, use '", names.front(),
                      "'");
   if (params.duplicationBytes < 0)
-    return makeError(ErrorCode::InvalidInput, "the bytes for tensors that each device holds whole are ",
-                     params.duplicationBytes, ", in the partition parameters, give at least 0");
+    return makeError(ErrorCode::InvalidInput, "the partition cannot allow ", params.duplicationBytes,
+                     " bytes for tensors that each device holds as a whole, give at least 0");
   if (!(machine.flopsPerSec > 0) || !(machine.memoryBytesPerSec > 0) || machine.launchOverheadNs < 0)
-    return makeError(ErrorCode::InvalidInput,
-                     "a device has no rate or a negative time, in the machine of the partition, correct the machine");
+    return makeError(
+        ErrorCode::InvalidInput,
+        "the machine of the partition has a device without a rate or with a negative time, correct the machine");
   Expected<PartitionSolution> solution = Partitioner(program, machine, params).run();
   if (!solution)
     return solution;

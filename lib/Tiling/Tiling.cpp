@@ -130,8 +130,8 @@ std::vector<std::string> tilingSolverNames() { return {"best", "greedy"}; }
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params) {
   SLUICE_RETURN_IF_ERROR(problem.check());
   if (!(params.gap >= 0 && params.gap < 1))
-    return makeError(ErrorCode::InvalidInput, "a gap of ", params.gap,
-                     " is out of range, in the tiling parameters, give at least 0 and less than 1");
+    return makeError(ErrorCode::InvalidInput, "the solver of tilings cannot leave a gap of ", params.gap,
+                     ", give at least 0 and less than 1");
   const std::vector<std::string> names = tilingSolverNames();
   if (std::find(names.begin(), names.end(), params.solver) == names.end())
     return makeError(ErrorCode::NotFound, "solver '", params.solver, "' of tilings is unknown, use '", names.front(),

@@ -12,7 +12,7 @@
 // NONE: 0 microbatches is out of range
 // GROUPS: 4 ranks cannot be divided into groups of 3, options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple
 // RANK: rank 2 is out of range for 2 ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more ranks and a rank below their number
-// MANY: stages, in the pipeline to cut, give 1 to
+// MANY: stages, give 1 to
 // KIND: unknown schedule 'zero' of a pipeline, give gpipe, 1f1b or interleaved
 // ODD: needs a number of microbatches that is a multiple of 2, and 3 is not, give another number or use
 func.func @perceptron(%x: tensor<4x4xf32> {dataflow.name = "x"}) -> (tensor<4x3xf32> {dataflow.name = "y"}) {

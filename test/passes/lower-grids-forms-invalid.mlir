@@ -175,7 +175,7 @@ module attributes {exec.target = #target} {
 // Grids of two GPUs.
 #target = #exec.target<name = "x86-64-v3", triple = "x86_64-unknown-linux-gnu", cpu = "x86-64-v3", features = "", tune = "generic",
                        required = "x86-64-v3", vector_bits = 256, registers = 16, architectures = [90], emulated = true>
-// expected-error @+1 {{the module has 2 gpu.modules, 'first' and 'second', put the grids of all GPUs into one}}
+// expected-error @+1 {{the module has 2 gpu.modules, of which the first two are 'first' and 'second', put the grids of all GPUs into one gpu.module}}
 module attributes {exec.target = #target} {
   gpu.module @first {
   }

@@ -42,7 +42,7 @@ Status GraphImporter::declareInputs(const BoundInputs &bound, std::vector<Port> 
     Type elementType = elementTypeFromOnnx(builder.getContext(), number);
     if (!elementType)
       return makeError(ErrorCode::Unsupported, "input '", input.name, "' of model '", model.path(), "' holds ",
-                       onnxtype::name(number), " elements, which are not supported, cast it in the model");
+                       onnxtype::name(number), " elements, which are not supported, cast this input in the model");
     if (!bound.sequences[i]) {
       ports.push_back({input.name, RankedTensorType::get(bound.shapes[i], elementType), i});
       continue;

@@ -245,11 +245,11 @@ TEST_CASE("recorded workers take their own times", "[barriers]") {
   CHECK_THAT(refused(wrong), Catch::Contains("2 workers are recorded, 3 are simulated"));
   wrong = problem;
   wrong.stragglers = 0.5;
-  CHECK_THAT(refused(wrong), Catch::Contains("simulate the recorded workers without stragglers"));
+  CHECK_THAT(refused(wrong), Catch::Contains("simulate only the recorded workers, and slow none"));
   for (const RecordedWorker &worker : {RecordedWorker{0, {}}, RecordedWorker{-1, {1}}, RecordedWorker{0, {0}}}) {
     wrong = problem;
     wrong.recorded[1] = worker;
-    CHECK_THAT(refused(wrong), Catch::Contains("worker 1 has no steps, or times out of range"));
+    CHECK_THAT(refused(wrong), Catch::Contains("recorded worker 1 has no steps, or times that are out of range"));
   }
 }
 

@@ -311,7 +311,7 @@ TEST_CASE("a training that cannot be is refused", "[barriers]") {
   };
   CHECK(fault("pssp:1,2", 1, 3).empty());
   CHECK(fault("pbsp:3", 1, 3) ==
-        "a sample of 3 ranks is larger than the 2 other ranks, barrier 'pbsp:3', give a smaller sample");
+        "barrier 'pbsp:3' has a sample of 3 ranks, and each rank has only 2 other ranks, give a smaller sample");
   CHECK(fault("bsp", 0, 3) == "barrier 'bsp' needs at least one rank and one step, and the run has 3 ranks and 0 "
                               "steps, give at least one of each");
   CHECK(fault("bsp", 1, 0) == "barrier 'bsp' needs at least one rank and one step, and the run has 0 ranks and 1 "

@@ -151,7 +151,7 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
   CHECK(errorOf("stages=2") == "the number of microbatches is missing, option '--pipeline', give microbatches=N");
   CHECK(errorOf("stages=0,microbatches=2") ==
         "'0' is out of range, option '--pipeline stages', give a number from 1 to 1024, or best");
-  CHECK(errorOf("stages=1,microbatches=2").find("a single rank is no pipeline, option '--pipeline'") == 0);
+  CHECK(errorOf("stages=1,microbatches=2").find("one stage on one device is no pipeline, option '--pipeline'") == 0);
   CHECK(errorOf("stages=3,microbatches=2", 4).find("4 devices cannot be divided among 3 groups of ranks") == 0);
   CHECK(errorOf("stages=best,microbatches=2").find("stages cannot be divided over a single device") == 0);
   CHECK(errorOf("stages=best,microbatches=2,ranks=2", 4)

@@ -80,9 +80,9 @@ TEST_CASE("mutated pools stay valid", "[memory]") {
 
 TEST_CASE("malformed pools are refused by name", "[memory]") {
   CHECK(check(makePool({1, 1, 2}, {1, 1})).error().message.find("4 sizes and 3") != std::string::npos);
-  CHECK(check(makePool({1, 3, 3, 3}, {1, 1, 1})).error().message.find("pool class 3 is out of order, position 1") !=
+  CHECK(check(makePool({1, 3, 3, 3}, {1, 1, 1})).error().message.find("pool class 3 at position 1 is out of order") !=
         std::string::npos);
-  CHECK(check(makePool({2, 2, 2, 2}, {1, 1})).error().message.find("pool class 2 is out of order, position 0") !=
+  CHECK(check(makePool({2, 2, 2, 2}, {1, 1})).error().message.find("pool class 2 at position 0 is out of order") !=
         std::string::npos);
   CHECK(check(makePool({1, 1, 2, 2}, {1})).error().message.find("1 counts for 2") != std::string::npos);
   CHECK_FALSE(check(makePool({1, 1, 2, 2}, {1, -1})));

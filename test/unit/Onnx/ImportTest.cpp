@@ -86,7 +86,7 @@ TEST_CASE("Inputs with fixed data specialise the program", "[onnx][import]") {
   CHECK(mainOf(**module).getNumArguments() == 2);
 
   options.fixedInputs["shape"] = *makeTensor("shape", ElementType::Float32, {2});
-  CHECK_THAT(messageOf(importModel(context, *model, options)), Contains("data given for input 'shape' is"));
+  CHECK_THAT(messageOf(importModel(context, *model, options)), Contains("the data of input 'shape' is"));
 }
 
 TEST_CASE("Sparse initializers become dense", "[onnx][import]") {

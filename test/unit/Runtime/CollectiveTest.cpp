@@ -354,7 +354,7 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
   std::vector<float> x(kFloats), y(kFloats);
   CHECK(runOnce(alone.get(), x, y) != 0);
   CHECK(sluice_last_error() == std::string("operator 'first' failed: the model has several ranks and was opened "
-                                           "without a communicator, open it with one"));
+                                           "without a communicator, open the model with a communicator"));
 }
 
 TEST_CASE("a rank that leaves ends the others' waiting", "[runtime]") {

@@ -501,7 +501,7 @@ TEST_CASE("wrong search problems are named", "[search]") {
   }
   SECTION("a least gain of all the time") {
     params.leastGain = 1;
-    CHECK_THAT(message(), Catch::Contains("least gain of 1"));
+    CHECK_THAT(message(), Catch::Contains("the least gain of the search is 1"));
   }
   SECTION("capacities") {
     problem.capacityBytes.pop_back();
