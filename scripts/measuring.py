@@ -65,7 +65,7 @@ def add_program_option(parser):
 
 def require_program(options):
     if not shutil.which(options.sluice):
-        fail(f"no program '{options.sluice}', build it or give --sluice")
+        fail(f"program '{options.sluice}' does not exist, build this program or give --sluice")
 
 
 def add_machine_options(parser):

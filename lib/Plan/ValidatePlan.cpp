@@ -176,8 +176,8 @@ private:
     if (r.tensor.valid() && r.tensor.index() >= graph.numTensors())
       return bad("residency ", id.value, " is of a tensor that does not exist");
     if (r.bytes < 0 || (r.tensor.valid() && r.bytes < graph.tensor(r.tensor).bytes))
-      return bad(describe(id), " has fewer bytes than its data: ", r.bytes, " of ",
-                 r.tensor.valid() ? graph.tensor(r.tensor).bytes : 0);
+      return bad(describe(id), " has ", r.bytes, " bytes, and its data needs ",
+                 r.tensor.valid() ? graph.tensor(r.tensor).bytes : 0, " bytes");
     bool written = r.tensor.valid() && graph.tensor(r.tensor).producer.valid();
     if (r.segment == Segment::Home) {
       if (!r.tensor.valid())
@@ -210,8 +210,8 @@ private:
     if (r.offset < 0 || r.offset % kArenaAlignment != 0)
       return bad(describe(id), " has offset ", r.offset, ", not a multiple of ", kArenaAlignment);
     if (saturatingAdd(r.offset, r.bytes) > plan.arenaBytes[r.memory.index()])
-      return bad(describe(id), " ends outside its arena: at byte ", saturatingAdd(r.offset, r.bytes), " of ",
-                 plan.arenaBytes[r.memory.index()]);
+      return bad(describe(id), " ends at byte ", saturatingAdd(r.offset, r.bytes), ", outside its arena of ",
+                 plan.arenaBytes[r.memory.index()], " bytes");
     return {};
   }
 
@@ -225,13 +225,13 @@ private:
       CommandId id(i);
       const Command &command = plan.commands[i];
       if (command.stream.index() >= plan.streams.size())
-        return bad("command ", i, " is on a stream that does not exist: ", command.stream.value, " of ",
-                   plan.streams.size());
+        return bad("command ", i, " is on stream ", command.stream.value,
+                   ", which does not exist, because the plan has ", plan.streams.size(), " streams");
       for (const std::vector<ResidencyId> *list : {&command.reads, &command.writes})
         for (ResidencyId r : *list)
           if (r.index() >= plan.residencies.size())
-            return bad("command ", i, " touches a residency that does not exist: ", r.value, " of ",
-                       plan.residencies.size());
+            return bad("command ", i, " uses residency ", r.value, ", which does not exist, because the plan has ",
+                       plan.residencies.size(), " residencies");
       for (CommandId wait : command.waits)
         if (!(wait < id))
           return bad("command ", i, " waits for command ", wait.value, ", which must be issued before command ", i);
@@ -311,7 +311,8 @@ private:
       if (workspace.tensor.valid())
         return bad(describe(id), " has a tensor as its workspace");
       if (workspace.bytes < op.workspaceBytes)
-        return bad(describe(id), " has a workspace of ", workspace.bytes, " bytes and needs ", op.workspaceBytes);
+        return bad(describe(id), " has a workspace of ", workspace.bytes, " bytes and needs ", op.workspaceBytes,
+                   " bytes");
     }
     MemoryId memory = machine.device(stream.device).memory;
     for (const std::vector<ResidencyId> *list : {&command.reads, &command.writes})

@@ -213,7 +213,7 @@ class FileTest(unittest.TestCase):
     def test_wrong_usage(self) -> None:
         output = ("-o", str(self.folder / "x.onnx"))
         for arguments, status, words in (
-                (("nothing", *output), 1, "no model 'nothing', see --list"),
+                (("nothing", *output), 1, "model 'nothing' does not exist, give a name that --list prints"),
                 (("mlp-2-8", "--steps", "3", *output), 1, "has no option '--steps'"),
                 (("resnet-50", "--size", "0", *output), 1, "option '--size' is 0"),
                 (("inception-v4", "--size", "32", *output), 1, "image is too small"),

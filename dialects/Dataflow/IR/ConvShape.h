@@ -57,7 +57,7 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
     int64_t room = extent + pads[i] + pads[spatial + i] - reach;
     if (room < 0)
       return mlir::emitOptionalError(loc, "conv kernel reaches over ", reach, " elements of spatial dimension ", i,
-                                     ", and the padded input has ", room + reach);
+                                     ", and the padded input has only ", room + reach, " elements there");
     shape.push_back(room / strides[i] + 1);
   }
   if (window.last)

@@ -35,7 +35,7 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
                                   ArrayRef<int64_t> least, ArrayRef<int64_t> most, ArrayRef<int64_t> steps,
                                   uint64_t found) {
   if (names.empty() || names.size() > kMostSymbols || found > names.size())
-    return emitError() << "has " << names.size() << " symbols, from 1 to " << kMostSymbols << " are allowed";
+    return emitError() << "has " << names.size() << " symbols, and must have 1 to " << kMostSymbols;
   for (size_t i = 0; i < names.size(); ++i)
     if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)
       return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i] << " by "

@@ -142,4 +142,4 @@ def build(name: str, batch: Optional[Dim] = None, **given: Any) -> ModelWriter:
         writer = ModelWriter(name, batch or _BATCHES.get(name, "batch"))
         family.build(writer, match, options)
         return writer
-    raise ModelError(f"no model '{name}', see --list")
+    raise ModelError(f"model '{name}' does not exist, give a name that --list prints")

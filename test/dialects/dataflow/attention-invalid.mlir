@@ -9,7 +9,7 @@ func.func @ranks(%q: tensor<5x8xf32>, %k: tensor<1x7x8xf32>, %v: tensor<7x4xf32>
 // -----
 
 func.func @batch(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<3x7x4xf32>) {
-  // expected-error @+1 {{has keys and values of 2 and 3 elements in dimension 0, and the query has 2}}
+  // expected-error @+1 {{has keys and values of 2 and 3 elements in dimension 0, in which the query has 2 elements}}
   %0 = dataflow.attention %q, %k, %v : (tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<3x7x4xf32>) -> tensor<2x5x4xf32>
   return
 }

@@ -129,7 +129,7 @@ func.func @wide(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @integers(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
-  // expected-error @+1 {{scales of type 'i32', use f32, f16 or bf16}}
+  // expected-error @+1 {{scales cannot have type 'i32', use f32, f16 or bf16}}
   %0 = dataflow.pack_blocks %w scales %s panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = i32, zeros = none> : (tensor<6x2x16xui8>, tensor<6x2xf32>) -> tensor<320xi8>
   return
 }
@@ -137,7 +137,7 @@ func.func @integers(%w: tensor<6x2x16xui8>, %s: tensor<6x2xf32>) {
 // -----
 
 func.func @contracts(%a: tensor<3x41xf32>, %p: tensor<320xi8>) {
-  // expected-error @+1 {{contracts 41 elements with 40}}
+  // expected-error @+1 {{contracts 41 elements of the left-hand side with panels of 40 elements, and both numbers must be equal}}
   %0 = dataflow.packed_block_matmul %a, %p panels <bits = 4, block = 32, columns = 6, depth = 40, panel = 8, scale = f32, zeros = none> : (tensor<3x41xf32>, tensor<320xi8>) -> tensor<3x6xf32>
   return
 }
@@ -201,7 +201,7 @@ func.func @rounded_rows(%a: tensor<3x72xi8>, %p: tensor<320xi8>) {
 // -----
 
 func.func @rounded_sums(%a: tensor<3x40xf32>) {
-  // expected-error @+1 {{rounded rows in blocks of 65536 elements, use up to 32768}}
+  // expected-error @+1 {{rounded rows cannot have blocks of 65536 elements, use up to 32768}}
   %0 = dataflow.quantize_blocks %a bits 4 block 65536 : (tensor<3x40xf32>) -> tensor<3x65544xi8>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
 func.func @one(%x: tensor<8xf32>) {
-  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, got 1:1}}
+  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, and has count 1 and stride 1}}
   %y = dataflow.all_reduce sum %x over [1:1] : tensor<8xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @one(%x: tensor<8xf32>) {
 // -----
 
 func.func @stride(%x: tensor<8xf32>) {
-  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, got 2:0}}
+  // expected-error @+1 {{an axis must have at least two ranks and a stride of at least one, and has count 2 and stride 0}}
   %y = dataflow.all_reduce sum %x over [2:0] : tensor<8xf32>
   return
 }
@@ -145,7 +145,7 @@ func.func @itself(%x: tensor<4x6xf32>) {
 // -----
 
 func.func @empty(%x: tensor<4xf32>) {
-  // expected-error @+1 {{an uneven dimension must have at least one element, got 0}}
+  // expected-error @+1 {{an uneven dimension must have at least one element, and has 0}}
   %y = dataflow.all_gather %x dim 0 over [3:1] {uneven = #dataflow.uneven<0>} : tensor<4xf32> -> tensor<0xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @depth(%a: tensor<4x8xf32>, %b: tensor<7x6xf32>) {
-  // expected-error @+1 {{matmul contracts 8 elements with 7}}
+  // expected-error @+1 {{matmul contracts 8 elements of the left-hand side with 7 of the right-hand side, and both numbers must be equal}}
   %0 = dataflow.matmul %a, %b : tensor<4x8xf32>, tensor<7x6xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @depth(%a: tensor<4x8xf16>, %p: tensor<2048xi8>) {
-  // expected-error @+1 {{half_matmul contracts 8 with 1 x 7}}
+  // expected-error @+1 {{half_matmul contracts 8 elements of the left-hand side with panels of 1 x 7 elements, and both numbers must be equal}}
   %0 = dataflow.half_matmul %a, %p panels <dot = tiles, parts = 2, columns = 6, segments = 1, length = 7, panel = 16> : (tensor<4x8xf16>, tensor<2048xi8>) -> tensor<4x6xf16>
   return
 }
@@ -33,7 +33,7 @@ func.func @parts(%a: tensor<4x8xf16>, %p: tensor<1024xi8>) {
 // -----
 
 func.func @three_parts(%w: tensor<8x6xf32>) {
-  // expected-error @+1 {{elements of 3 parts, use 1 or 2}}
+  // expected-error @+1 {{elements cannot have 3 parts, use 1 or 2}}
   %0 = dataflow.pack_half_rhs %w panels <dot = tiles, parts = 3, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xf32>) -> tensor<1024xi8>
   return
 }

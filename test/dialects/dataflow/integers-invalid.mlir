@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -verify-diagnostics -split-input-file
 
 func.func @depth(%a: tensor<4x8xui8>, %b: tensor<7x6xi8>) {
-  // expected-error @+1 {{integer_matmul contracts 8 with 7}}
+  // expected-error @+1 {{integer_matmul contracts 8 elements of the left-hand side with 7 of the right-hand side, and both numbers must be equal}}
   %0 = dataflow.integer_matmul %a, %b : (tensor<4x8xui8>, tensor<7x6xi8>) -> tensor<4x6xi32>
   return
 }

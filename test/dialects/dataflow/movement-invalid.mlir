@@ -82,7 +82,7 @@ func.func @concat_extents(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @reflection(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error @+1 {{reflects more elements than dimension 0 has, 3}}
+  // expected-error @+1 {{reflects more elements than the 3 of dimension 0}}
   %0 = dataflow.pad reflect %x, %v low [3] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }
@@ -163,7 +163,7 @@ func.func @on_off(%i: tensor<3xi64>, %v: tensor<3xf32>) {
 // -----
 
 func.func @removes_all(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error @+1 {{removes more elements than dimension 0 has, 3}}
+  // expected-error @+1 {{removes more elements than the 3 of dimension 0}}
   %0 = dataflow.pad constant %x, %v low [-9223372036854775808] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }

@@ -145,7 +145,7 @@ func.func @pool_high_pad(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @max_without_input(%g: tensor<1x2x4x5xf32>) {
-  // expected-error @+1 {{'max' must save 1 tensors, got 0}}
+  // expected-error @+1 {{'max' must save 1 tensor, and saves 0}}
   %0 = dataflow.pool_gradient max %g kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>) -> tensor<1x2x9x10xf32>
   return
 }
@@ -153,7 +153,7 @@ func.func @max_without_input(%g: tensor<1x2x4x5xf32>) {
 // -----
 
 func.func @average_with_input(%g: tensor<1x2x4x5xf32>, %x: tensor<1x2x9x10xf32>) {
-  // expected-error @+1 {{'average' must save 0 tensors, got 1}}
+  // expected-error @+1 {{'average' must save 0 tensors, and saves 1}}
   %0 = dataflow.pool_gradient average %g saved %x kernel [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : (tensor<1x2x4x5xf32>, tensor<1x2x9x10xf32>) -> tensor<1x2x9x10xf32>
   return
 }

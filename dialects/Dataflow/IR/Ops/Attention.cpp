@@ -41,8 +41,8 @@ LogicalResult AttentionOp::verify() {
   const size_t batch = query.size() - 2;
   for (size_t d = 0; d < batch; ++d)
     if ((key[d] != 1 && key[d] != query[d]) || (value[d] != 1 && value[d] != query[d]))
-      return emitOpError("has keys and values of ")
-             << key[d] << " and " << value[d] << " elements in dimension " << d << ", and the query has " << query[d];
+      return emitOpError("has keys and values of ") << key[d] << " and " << value[d] << " elements in dimension " << d
+                                                    << ", in which the query has " << query[d] << " elements";
   const int64_t keys = key[getTransposed() ? batch + 1 : batch], depth = key[getTransposed() ? batch : batch + 1];
   if (depth != getDepth() || keys != getKeys())
     return emitOpError("has ") << keys << " keys of depth " << depth << ", and must have " << getKeys()

@@ -53,7 +53,7 @@ emit::BlockPanels sluice::dataflow::describePanels(BlockPanelsAttr panels) {
 LogicalResult BlockPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t bits, int64_t block,
                                       int64_t columns, int64_t depth, int64_t panel, Type scale, BlockZeros zeros) {
   if (!scale || !(scale.isF32() || scale.isF16() || scale.isBF16()))
-    return emitError() << "scales of type " << scale << ", use f32, f16 or bf16";
+    return emitError() << "scales cannot have type " << scale << ", use f32, f16 or bf16";
   const std::string problem =
       findPanelsProblem({bits, block, columns, depth, panel, static_cast<int64_t>(scale.getIntOrFloatBitWidth() / 8),
                          static_cast<emit::BlockZeros>(zeros)});
@@ -76,8 +76,8 @@ static LogicalResult checkWeight(std::optional<Location> loc, int64_t bits, int6
                              typeOf(scales).getRank(), ", and must have ranks 3 and 2");
   const int64_t columns = shapeOf(weight)[0];
   if (depth < 0 || depth > kMostExtent || columns > kMostExtent)
-    return emitOptionalError(loc, "a weight of ", depth, " x ", columns, " elements, use up to ", kMostExtent,
-                             " of each");
+    return emitOptionalError(loc, "a weight cannot have ", depth, " x ", columns, " elements, use extents up to ",
+                             kMostExtent);
   const int64_t blocks = (depth + block - 1) / block, bytes = block / 8 * bits;
   if (shapeOf(weight)[1] != blocks || shapeOf(weight)[2] != bytes)
     return emitOptionalError(loc, "a row of its weight has ", shapeOf(weight)[1], " x ", shapeOf(weight)[2],
@@ -142,7 +142,7 @@ LogicalResult RoundBlocksOp::verify() { return checkRows(getLoc(), kRoundedBits,
 
 static LogicalResult checkSums(std::optional<Location> loc, int64_t block) {
   if (block > emit::RoundedRows::kMostBlock)
-    return emitOptionalError(loc, "rounded rows in blocks of ", block, " elements, use up to ",
+    return emitOptionalError(loc, "rounded rows cannot have blocks of ", block, " elements, use up to ",
                              emit::RoundedRows::kMostBlock);
   return success();
 }
@@ -159,7 +159,7 @@ LogicalResult QuantizeBlocksOp::inferReturnTypes(MLIRContext *context, std::opti
     return failure();
   SmallVector<int64_t> shape(shapeOf(adaptor.getInput()));
   if (shape.back() > kMostExtent)
-    return emitOptionalError(loc, "rows of ", shape.back(), " elements, use up to ", kMostExtent);
+    return emitOptionalError(loc, "rows cannot have ", shape.back(), " elements, use up to ", kMostExtent);
   shape.back() = emit::RoundedRows{bits, block, shape.back()}.rowBytes();
   results.push_back(RankedTensorType::get(shape, IntegerType::get(context, 8)));
   return success();
@@ -225,7 +225,8 @@ static LogicalResult checkPackedMatmul(std::optional<Location> loc, Matmul matmu
       return emitOptionalError(loc, "rows of its left-hand side have ", given, " bytes, and ", panels.k,
                                " rounded elements need ", bytes);
   } else if (given != panels.k) {
-    return emitOptionalError(loc, "contracts ", given, " elements with ", panels.k);
+    return emitOptionalError(loc, "contracts ", given, " elements of the left-hand side with panels of ", panels.k,
+                             " elements, and both numbers must be equal");
   }
   if (typeOf(matmul.getRhs()).getRank() != 1 || shapeOf(matmul.getRhs())[0] != panels.bytes())
     return emitOptionalError(loc, "packed operand must have rank 1 and the ", panels.bytes(), " bytes of the panels");

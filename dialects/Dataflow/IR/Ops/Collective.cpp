@@ -21,8 +21,8 @@ LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   SmallVector<std::pair<int64_t, int64_t>> axes;
   for (auto [count, stride] : llvm::zip(counts, strides)) {
     if (count < 2 || stride < 1 || count > INT32_MAX || stride > INT32_MAX)
-      return emitError() << "an axis must have at least two ranks and a stride of at least one, got " << count << ":"
-                         << stride;
+      return emitError() << "an axis must have at least two ranks and a stride of at least one, and has count " << count
+                         << " and stride " << stride;
     axes.emplace_back(stride, count);
   }
   llvm::sort(axes);
@@ -51,7 +51,7 @@ int64_t GroupAttr::positionOf(int64_t rank) const {
 
 LogicalResult UnevenAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t extent, GroupAttr) {
   if (extent < 1)
-    return emitError() << "an uneven dimension must have at least one element, got " << extent;
+    return emitError() << "an uneven dimension must have at least one element, and has " << extent;
   return success();
 }
 
@@ -69,7 +69,7 @@ std::pair<int64_t, int64_t> UnevenAttr::elementsOf(int64_t rank, GroupAttr group
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, GroupAttr, int64_t blocks) {
   if (blocks < 1 || blocks > kMostBlocks)
     return emitError() << "a cut (the split of a tensor's dimension over ranks) must have 1 to " << kMostBlocks
-                       << " blocks, got " << blocks;
+                       << " blocks, and has " << blocks;
   return success();
 }
 
@@ -237,7 +237,8 @@ LogicalResult HaloOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   }
   // Neighbours alone are asked.
   if (low < 0 || high < 0 || low > least || high > least)
-    return emitOptionalError(loc, "needs ", low, " and ", high, " elements of its neighbours, which have only ", least);
+    return emitOptionalError(loc, "needs ", low, " and ", high, " elements of its neighbours, which have only ", least,
+                             " elements");
   results.push_back(withExtent(type, dim, type.getDimSize(dim) + low + high));
   return success();
 }

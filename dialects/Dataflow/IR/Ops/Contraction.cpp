@@ -56,7 +56,8 @@ static FailureOr<MatmulShape> matmulShape(std::optional<Location> loc, RankedTen
     rhsBatch = c.drop_back(2);
   }
   if (rhsK != shape.k)
-    return emitOptionalError(loc, "matmul contracts ", shape.k, " elements with ", rhsK);
+    return emitOptionalError(loc, "matmul contracts ", shape.k, " elements of the left-hand side with ", rhsK,
+                             " of the right-hand side, and both numbers must be equal");
   auto batch = broadcastShapes({a.drop_back(2), rhsBatch});
   if (failed(batch))
     return emitOptionalError(loc, "matmul batch dimensions do not broadcast to each other");

@@ -68,8 +68,8 @@ static LogicalResult verifyEpilogue(FusedOp group, YieldOp yield) {
     epilogue.insert(op.getResult(0));
   }
   if (yield.getNumOperands() != anchor->getNumResults())
-    return group.emitOpError("yields ") << yield.getNumOperands() << " values where '" << anchor->getName()
-                                        << "' computes " << anchor->getNumResults();
+    return group.emitOpError("yields ") << yield.getNumOperands() << " values, and '" << anchor->getName()
+                                        << "' computes " << anchor->getNumResults() << " values";
   for (Value value : yield.getValues())
     if (!epilogue.contains(value))
       return group.emitOpError("yields a value that does not depend on '") << anchor->getName() << "'";

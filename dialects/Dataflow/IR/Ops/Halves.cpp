@@ -19,7 +19,7 @@ using namespace sluice::dataflow;
 LogicalResult HalfPanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, HalfDot dot, int64_t parts,
                                      int64_t columns, int64_t segments, int64_t length, int64_t panel) {
   if (parts != 1 && parts != 2)
-    return emitError() << "elements of " << parts << " parts, use 1 or 2";
+    return emitError() << "elements cannot have " << parts << " parts, use 1 or 2";
   if (dot == HalfDot::tiles && panel % emit::kTileColumns != 0)
     return emitError() << "panels for tiles must have a multiple of " << emit::kTileColumns << " columns";
   const std::string problem = findPanelsProblem(columns, segments, length, panel, kMostHalfExtent);
@@ -82,8 +82,9 @@ static FailureOr<SmallVector<int64_t>> inferMatmulShape(std::optional<Location> 
   if (lhs.getRank() < 2)
     return emitOptionalError(loc, "half_matmul operand has rank ", lhs.getRank(), ", at least 2 is needed");
   if (panels.getSegments() != 1 || lhs.getShape().back() != panels.getLength())
-    return emitOptionalError(loc, "half_matmul contracts ", lhs.getShape().back(), " with ", panels.getSegments(),
-                             " x ", panels.getLength());
+    return emitOptionalError(loc, "half_matmul contracts ", lhs.getShape().back(),
+                             " elements of the left-hand side with panels of ", panels.getSegments(), " x ",
+                             panels.getLength(), " elements, and both numbers must be equal");
   SmallVector<int64_t> shape(lhs.getShape().drop_back());
   shape.push_back(panels.getColumns());
   return shape;

@@ -111,7 +111,8 @@ static FailureOr<MatmulShape> shapeOfProduct(std::optional<Location> loc, Ranked
   }
   shape.n = c.back();
   if (c[c.size() - 2] != shape.k)
-    return emitOptionalError(loc, "integer_matmul contracts ", shape.k, " with ", c[c.size() - 2]);
+    return emitOptionalError(loc, "integer_matmul contracts ", shape.k, " elements of the left-hand side with ",
+                             c[c.size() - 2], " of the right-hand side, and both numbers must be equal");
   // Panels that each step fills have room for the greatest extents of a range.
   if (panels && (panels.getColumns() < shape.n || panels.getSegments() != 1 || panels.getLength() < shape.k))
     return emitOptionalError(loc, "panels are too small for ", shape.k, " x ", shape.n);

@@ -235,7 +235,8 @@ LogicalResult TileOp::verify() {
     return emitOpError("changes the rank");
   for (size_t i = 0; i < from.size(); ++i)
     if (from[i] == 0 ? to[i] != 0 : to[i] % from[i] != 0)
-      return emitOpError("extent ") << to[i] << " of dimension " << i << " is not a multiple of " << from[i];
+      return emitOpError("extent ") << to[i] << " of dimension " << i << " is not a multiple of the input's extent "
+                                    << from[i];
   return success();
 }
 
@@ -361,13 +362,13 @@ LogicalResult PadOp::verify() {
     // Bounds both by the extents: 128 bits keep hostile numbers honest.
     __int128 extent = from[i], exact = to[i] - extent - getLow()[i];
     if (getLow()[i] < -extent || exact < -extent)
-      return emitOpError("removes more elements than dimension ") << i << " has, " << from[i];
+      return emitOpError("removes more elements than the ") << from[i] << " of dimension " << i;
     int64_t low = getLow()[i], high = static_cast<int64_t>(exact);
     bool grows = low > 0 || high > 0;
     if (getMode() != PadMode::constant && grows && from[i] == 0)
       return emitOpError("dimension ") << i << " is empty and has no element to pad with";
     if (getMode() == PadMode::reflect && (low >= from[i] || high >= from[i]) && grows)
-      return emitOpError("reflects more elements than dimension ") << i << " has, " << from[i];
+      return emitOpError("reflects more elements than the ") << from[i] << " of dimension " << i;
   }
   return success();
 }

@@ -162,8 +162,8 @@ LogicalResult PoolGradientOp::verify() {
             "kernel, strides and dilations must be at least 1 and below 2^31, and pads must fit 32 bits");
   size_t wanted = getKind() == PoolKind::average ? 0 : getKind() == PoolKind::max ? 1 : 2;
   if (getSaved().size() != wanted)
-    return emitOpError("'") << stringifyPoolKind(getKind()) << "' must save " << wanted << " tensors, got "
-                            << getSaved().size();
+    return emitOpError("'") << stringifyPoolKind(getKind()) << "' must save " << wanted
+                            << (wanted == 1 ? " tensor" : " tensors") << ", and saves " << getSaved().size();
   for (auto [i, saved] : llvm::enumerate(getSaved()))
     if (saved.getType() != (i == 0 ? getResult().getType() : getGradient().getType()))
       return emitOpError("saved tensor ") << i << " differs in type from that of the pooling operator";
