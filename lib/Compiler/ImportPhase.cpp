@@ -176,7 +176,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
     origin->model = std::move(model);
   } else if (!options.dims.values.empty() || !options.dims.ranges.empty() || !options.fixedInputs.empty()) {
     return makeError(ErrorCode::InvalidInput, "the IR in '", modelPath,
-                     "' already fixes shapes and inputs, options '--dim' and '--fix', leave both out");
+                     "' already fixes shapes and inputs, options '--dim' and '--fix', leave both options out");
   }
   origin->modelPath = modelPath;
   origin->name = nameOf(modelPath);

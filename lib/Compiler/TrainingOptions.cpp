@@ -78,7 +78,8 @@ Status applyAll(const std::string &option, const Setters &setters, std::span<con
   std::set<std::string_view> given;
   for (const auto &[key, value] : pairs) {
     if (!given.insert(key).second)
-      return makeError(ErrorCode::InvalidInput, "'", key, "' is given twice, option '", option, "', give it once");
+      return makeError(ErrorCode::InvalidInput, "key '", key, "' is given twice, option '", option,
+                       "', give this key once");
     SLUICE_RETURN_IF_ERROR(apply(option, setters, key, value));
   }
   return {};

@@ -39,8 +39,8 @@ static tl::unexpected<Error> notFound(const Graph &graph, std::string_view name)
   const std::vector<std::string> nearest = nearestNames(name, known);
   return makeError(ErrorCode::NotFound, "'", excerpt(name),
                    "' is neither an operator nor a tensor of the plan, model '", excerpt(graph.name), "', ",
-                   nearest.empty() ? std::string("the report lists the operators")
-                                   : concat("the nearest names are ", words::listOf(nearest)));
+                   nearest.empty() ? std::string("give a name that 'sluice report' shows")
+                                   : concat("use ", alternatives(nearest)));
 }
 
 Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vector<std::string> &names) {

@@ -133,7 +133,8 @@ static Status checkTensor(const Graph &graph, TensorId id) {
       return bad("updated tensor ", tensor.updates.value, " does not exist");
     const Tensor &state = graph.tensor(tensor.updates);
     if (state.updatedBy != id)
-      return makeError(ErrorCode::InvalidInput, "state '", state.name, "' is updated by two tensors, keep one");
+      return makeError(ErrorCode::InvalidInput, "state '", state.name,
+                       "' is updated by two tensors, keep one of these updates");
     if (state.kind != TensorKind::State || state.producer.valid() || state.updates.valid())
       return bad("the tensor updates '", state.name, "', which is not a state whose value exists before the step");
     if (state.bytes != tensor.bytes)
@@ -151,7 +152,8 @@ Status Graph::check() const {
   names.reserve(operatorList.size());
   for (size_t i = 0; i < operatorList.size(); ++i) {
     if (!names.insert(operatorList[i].name).second)
-      return makeError(ErrorCode::InvalidInput, "two operators are named '", operatorList[i].name, "', rename one");
+      return makeError(ErrorCode::InvalidInput, "two operators are named '", operatorList[i].name,
+                       "', rename one of the operators");
     SLUICE_RETURN_IF_ERROR(checkOperator(*this, OperatorId(i)));
   }
   for (size_t i = 0; i < tensorList.size(); ++i)

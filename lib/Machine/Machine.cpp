@@ -161,7 +161,8 @@ Status Machine::check() const {
   for (const Link &link : links) {
     SLUICE_RETURN_IF_ERROR(checkLink(*this, link));
     if (!joined.insert(std::minmax(link.a, link.b)).second)
-      return bad("remove one of the two", "two links join '", memory(link.a).name, "' and '", memory(link.b).name, "'");
+      return bad("remove one of these links", "two links join '", memory(link.a).name, "' and '", memory(link.b).name,
+                 "'");
     SLUICE_RETURN_IF_ERROR(checkTrunk(*this, link));
   }
   if (computeDevices().empty())

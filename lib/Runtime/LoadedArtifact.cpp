@@ -127,7 +127,7 @@ Status checkRanks(const std::string &model, uint32_t wanted, const sluice_commun
   const uint32_t numRanks = given ? given->num_ranks : 1;
   if (wanted != numRanks)
     return failure("model '", model, "' needs ", wanted, wanted > 1 ? " ranks" : " rank", " and was started on ",
-                   numRanks, ", start ", wanted, wanted > 1 ? " ranks" : " rank");
+                   numRanks, numRanks == 1 ? " rank" : " ranks", ", start ", wanted, wanted > 1 ? " ranks" : " rank");
   return {};
 }
 

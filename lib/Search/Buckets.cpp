@@ -108,8 +108,8 @@ Expected<std::vector<int64_t>> readSizes(const std::string &path, int64_t least,
   if (sizes.empty())
     return makeError(ErrorCode::InvalidInput, "the file has no sizes, '", path, "', write one size for each step");
   if (sizes.size() > static_cast<size_t>(BucketProblem::kMostCounts))
-    return makeError(ErrorCode::Unsupported, "'", path, "' has ", sizes.size(), " sizes, at most ",
-                     BucketProblem::kMostCounts, " are supported, leave some out");
+    return makeError(ErrorCode::Unsupported, "'", path, "' has ", sizes.size(), " sizes, and at most ",
+                     BucketProblem::kMostCounts, " are supported, leave some sizes out");
   std::sort(sizes.begin(), sizes.end());
   return sizes;
 }

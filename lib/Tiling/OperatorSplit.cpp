@@ -30,7 +30,7 @@ Status checkSplits(const TensorProgram &program, const std::vector<OperatorSplit
       return refuse("is split twice, keep one of the splits");
     isSplit[split.op.index()] = true;
     if (split.rule >= op.rules.size())
-      return refuse("has no rule ", split.rule, ", use a rule below ", op.rules.size());
+      return refuse("has no rule number ", split.rule, ", use a number below ", op.rules.size());
     const TilingRule &rule = op.rules[split.rule];
     if (!splitsAlone(rule))
       return refuse("cannot be split by rule '", rule.name, "', whose parts ",

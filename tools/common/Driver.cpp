@@ -84,7 +84,9 @@ static std::string usageError(const CLI::App *tool, const CLI::Error &error) {
       what = what.substr(0, end) + " has no value";
   }
   const std::vector<std::string> near = nearestNames(word, {known.begin(), known.end()}, 1);
-  return "error: " + what + ", command '" + path + "', " + (near.empty() ? "" : "use '" + near.front() + "' or ") +
+  // A path of one word is that of the program itself.
+  const std::string noun = path.find(' ') == std::string::npos ? "program" : "command";
+  return "error: " + what + ", " + noun + " '" + path + "', " + (near.empty() ? "" : "use '" + near.front() + "' or ") +
          "see '" + path + " --help'\n";
 }
 

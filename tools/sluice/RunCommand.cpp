@@ -546,7 +546,7 @@ public:
                        ", give --barrier bsp or another barrier");
     if (ranks > 1 && (options.adaptive || slow))
       return makeError(ErrorCode::Unsupported, "option '", slow ? "--slow" : "--adaptive",
-                       "' is for models of a single rank, and the model has ", ranks, ", leave the option out");
+                       "' is for models of a single rank, and the model has ", ranks, " ranks, leave the option out");
     for (uint32_t s = 0; options.adaptive && s < session.model().num_symbols; ++s)
       if (const sluice_symbol_desc symbol = tableEntry(session.model().symbols, s); symbol.input == SLUICE_SYMBOL_STATE)
         return makeError(ErrorCode::Unsupported, "state '", tableEntry(session.model().states, symbol.dimension).name,

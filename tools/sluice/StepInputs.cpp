@@ -167,7 +167,7 @@ Expected<StepInputs> StepInputs::create(RunSession &session, std::vector<GivenIn
       continue;
     if (steps < 2)
       return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches for input '",
-                       desc.name, "', and one step needs only ", formatShape(shape),
+                       desc.name, "', and one step reads one batch, ", formatShape(shape),
                        ", run several steps with --steps");
     if (inputs.batches > 1 && count != inputs.batches)
       return makeError(ErrorCode::InvalidInput, "'", given[i].origin, "' holds ", count, " batches and '", first,

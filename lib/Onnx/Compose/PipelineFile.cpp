@@ -99,7 +99,7 @@ Status PipelineReader::readService(const JsonReader &reader) {
   if (reader.has("model") == reader.has("graph"))
     return makeError(ErrorCode::InvalidInput, "service '", service.id, "' has ",
                      reader.has("model") ? "both a model and a graph" : "neither a model nor a graph", ", at '",
-                     reader.where(), "', give one of 'model' and 'graph'");
+                     reader.where(), "', give either 'model' or 'graph'");
   SLUICE_ASSIGN_OR_RETURN(service.model, reader.string("model", ""));
   if (reader.has("model") && service.model.empty())
     return makeError(ErrorCode::InvalidInput, "the model's path is empty, at '", reader.where(), "', name a file");
@@ -185,8 +185,8 @@ Status PipelineReader::readOutputs(const JsonReader &reader) {
     pipeline.outputs->push_back({name, std::move(port)});
   }
   if (pipeline.outputs->empty())
-    return makeError(ErrorCode::InvalidInput, "no output is listed, at '", reader.where(),
-                     "', list one or remove 'outputs'");
+    return makeError(ErrorCode::InvalidInput, "the list of outputs is empty, at '", reader.where(),
+                     "', list an output or remove 'outputs'");
   return {};
 }
 
@@ -201,14 +201,14 @@ Status PipelineReader::read(const JsonReader &root) {
     SLUICE_ASSIGN_OR_RETURN(JsonReader member, root.member(key));
     SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, member.elements());
     if (elements.size() > most)
-      return makeError(ErrorCode::Unsupported, "the pipeline has ", elements.size(), " ", key, ", at most ", most,
+      return makeError(ErrorCode::Unsupported, "the pipeline has ", elements.size(), " ", key, ", and at most ", most,
                        " are supported, at '", member.where(),
                        "', compose parts of it first and use the composed models as services");
     return elements;
   };
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> services, elementsOf("services", kMostServices));
   if (services.empty())
-    return makeError(ErrorCode::InvalidInput, "a pipeline has no service, in '", pipeline.path, "', add one");
+    return makeError(ErrorCode::InvalidInput, "the pipeline has no service, in '", pipeline.path, "', add a service");
   for (const JsonReader &service : services)
     SLUICE_RETURN_IF_ERROR(readService(service));
   if (root.has("links")) {

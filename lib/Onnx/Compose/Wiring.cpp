@@ -35,7 +35,7 @@ Status Wirer::connect(const PortName &to, const Source &source) {
   SLUICE_ASSIGN_OR_RETURN(size_t index, findPort(services[to.service], to, /*isInput=*/true));
   if (connected[to.service][index])
     return makeError(ErrorCode::InvalidInput, "input '", services[to.service].id, ".", excerpt(to.port),
-                     "' has two sources, at '", to.where, "', remove one of the two");
+                     "' has two sources, at '", to.where, "', remove one of the two sources");
   connected[to.service][index] = true;
   wiring.sources[to.service][index] = source;
   if (source.isPipelineInput)

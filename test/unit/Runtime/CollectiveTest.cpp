@@ -345,7 +345,7 @@ TEST_CASE("a model runs on as many ranks as it is for", "[runtime]") {
         std::string("model is for 3 ranks and has no table of the bytes that they send, compile the model again"));
   model.model.planned_bytes_sent = kPlanned;
   CHECK(!model.open());
-  CHECK(sluice_last_error() == std::string("model 'test' needs 3 ranks and was started on 1, start 3 ranks"));
+  CHECK(sluice_last_error() == std::string("model 'test' needs 3 ranks and was started on 1 rank, start 3 ranks"));
   GroupPtr group(sluice_local_group_create(2));
   sluice_options options{sizeof(sluice_options), 1, 0, 0, sluice_local_group_member(group.get(), 0), nullptr};
   CHECK(!sluice_open_model(model.get(), nullptr, 0, &options));
