@@ -25,8 +25,8 @@ struct FitOptions {
 
 /// A step within a limit.
 struct Fit {
-  int percent = 0;        ///< The share of the full limit; 0 for the least limit.
-  int64_t limitBytes = 0; ///< As it is printed: the printed limit gives the same plan.
+  int percent = 0;                                   ///< The share of the full limit; 0 for the least limit.
+  int64_t limitBytes = 0;                            ///< As it is printed: the printed limit gives the same plan.
   std::optional<SearchResult> result = std::nullopt; ///< None where the model does not fit.
   int64_t bytesCopied = 0;                           ///< Into the memory, by a step.
 };
@@ -46,7 +46,8 @@ constexpr int64_t kEvaluations = 40, kShareNs = 150'000'000;
 std::vector<Fit> chooseLimits(const Needs &needs) {
   std::vector<Fit> fits;
   for (int percent : {25, 50, 75, 100})
-    fits.push_back({percent, roundUpToPrinted(needs.peakBytes / 100 * percent + needs.peakBytes % 100 * percent / 100)});
+    fits.push_back(
+        {percent, roundUpToPrinted(needs.peakBytes / 100 * percent + needs.peakBytes % 100 * percent / 100)});
   const int64_t least = roundUpToPrinted(needs.leastBytes);
   if (fits[2].limitBytes < needs.leastBytes && least < fits[3].limitBytes)
     fits.insert(fits.end() - 1, {0, least});

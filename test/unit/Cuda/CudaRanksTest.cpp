@@ -146,7 +146,8 @@ TEST_CASE("what NCCL refuses is an error that names the collective, on all ranks
     ranks.step(operands);
     CHECK(ranks.errors[1] == "operator 'first' failed: device 'accel0': NCCL failed: remote process exited (6)");
     for (uint32_t rank : {0u, 2u})
-      CHECK(ranks.errors[rank] == "operator 'first' failed: device 'accel0': another rank has stopped, see the error of that rank");
+      CHECK(ranks.errors[rank] ==
+            "operator 'first' failed: device 'accel0': another rank has stopped, see the error of that rank");
     CHECK_THAT(fakeNcclLog(0), Catch::EndsWith("abort\n"));
     ranks.step(operands);
     CHECK_THAT(
