@@ -33,7 +33,7 @@ private:
   int fd = -1;
 };
 
-/// A whole file, mapped read-only and paged in on use. MappedPages.h says when its pages leave memory.
+/// A whole file, mapped read-only and paged in on use. MappedPages.h describes when its pages leave memory.
 class MappedFile {
 public:
   /// Maps `size` bytes of an open regular file.
@@ -53,15 +53,15 @@ struct OpenedFile {
   FileHandle handle;
   size_t size = 0;
 };
-/// Opens a regular file by a path the user named: links are followed.
+/// Opens a regular file by a path of the user's. Follows links.
 Expected<OpenedFile> openRegularFile(const std::string &path);
 
-/// How errors name a file that another file mentions, and where this file has to be.
+/// The words by which errors name a file that another file mentions, and the place where it must be.
 struct FileMention {
   std::string_view kind;  ///< "external data".
   std::string_view owner; ///< "tensor 'w'".
   std::string_view home;  ///< "model": the file must be below the model's directory.
-  /// True: the error ends with advice. False: the caller adds the place and the advice.
+  /// Whether the error ends with advice; if not, the caller adds the place and the advice.
   bool hasAdvice = true;
 };
 /// Opens a regular file by a path that another file mentions: relative to `root`, component by component, through no

@@ -14,7 +14,8 @@ class NodeProto;
 
 namespace sluice {
 
-/// The newest version of a domain that the ONNX library has definitions of; 0: none. The standard's domain is "".
+/// The newest version of a domain for which the ONNX library has definitions; 0 if it has none. The standard's domain
+/// is "".
 int64_t newestKnownVersion(const std::string &domain);
 
 /// The name of an attribute that the definition of the node's operator lacks in this version of its domain. Empty if

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the importer and the exporter share: which type of the dialect stands for which element type of ONNX, and the
-// shapes of values.
+// Conversions between the dialect's types and ONNX's element types, and shapes of values, for the importer and the
+// exporter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_TENSORTYPES_H
@@ -24,12 +24,12 @@ mlir::RankedTensorType tensorType(mlir::Value value);
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
 mlir::Type elementTypeOf(mlir::Value value);
-/// The dialect's type for an ONNX element type; null where the dialect has no such type.
+/// The dialect's type for an ONNX element type; null if the dialect has no such type.
 mlir::Type elementTypeFromOnnx(mlir::MLIRContext *context, int64_t onnxType);
-/// The inverse of elementTypeFromOnnx; onnxtype::Undefined where ONNX has no such type.
+/// The inverse of elementTypeFromOnnx; onnxtype::Undefined if ONNX has no such type.
 int32_t elementTypeToOnnx(mlir::Type elementType);
 
-/// True where every element is known to be a whole number (or NaN, or infinite), whatever the model's inputs hold.
+/// Whether every element is known to be a whole number, NaN or an infinity, for all inputs of the model.
 bool isIntegral(mlir::Value value);
 
 } // namespace sluice::onnxtensor

@@ -16,9 +16,10 @@
 
 namespace sluice {
 
-/// An initializer whose data is not in it yet.
+/// An initializer that does not contain its data yet.
 struct PendingWeight {
-  ::onnx::TensorProto *initializer = nullptr; ///< Of the model that is written; gets raw data, or its place.
+  /// An initializer of the model that is written. It gets its raw data, or the place of the data.
+  ::onnx::TensorProto *initializer = nullptr;
   int64_t bytes = 0;
   /// The data: a view, or a copy in `storage`.
   std::function<Expected<std::span<const char>>(std::vector<char> &storage)> data;
@@ -27,8 +28,8 @@ struct PendingWeight {
 /// The serialized model with all weights inside. Fails beyond 2 GiB.
 Expected<std::string> modelBytes(::onnx::ModelProto &model, const std::vector<PendingWeight> &weights);
 
-/// Writes the model, and its weights where the options say. Both files are whole before either gets its name. Fails
-/// where a file cannot be written, and where the model is too large for a single file and has to be one.
+/// Writes the model, and its weights to the place that the options choose. Both files are complete before either gets
+/// its name. Fails if a file cannot be written, or if the model must be a single file and is too large for it.
 Status writeModelFiles(::onnx::ModelProto &model, const std::vector<PendingWeight> &weights, const std::string &path,
                        const ExportOptions &options);
 

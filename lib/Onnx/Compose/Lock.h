@@ -13,15 +13,15 @@ namespace sluice::compose {
 /// The content of a service's files.
 struct Pin {
   std::string model, sha256;
-  std::map<std::string, std::string> data; ///< SHA-256 of files of external data, by their names in the model.
+  std::map<std::string, std::string> data; ///< SHA-256 of each file of external data, by its name in the model.
 };
-using Pins = std::map<std::string, Pin>; ///< By service; those with a file.
+using Pins = std::map<std::string, Pin>; ///< The pins of services that have a file, by name of the service.
 
-/// Hashes what is there: files of external data that are missing have no hash. O(bytes).
+/// Hashes the existing files. Missing files of external data get no hash. O(bytes).
 Expected<Pins> hashServices(const Pipeline &pipeline, const std::vector<Service> &services);
 
-/// Fails with both hashes where a file is not the one that the lock file names, and where the lock file does not name
-/// it. A lock file that does not exist pins nothing.
+/// Fails with both hashes if a file's hash differs from that in the lock file. Fails if the lock file does not name a
+/// file. A lock file that does not exist allows all files.
 Status checkPins(const std::string &lock, const std::string &pipeline, const Pins &pins);
 
 Status writePins(const std::string &lock, const Pins &pins);

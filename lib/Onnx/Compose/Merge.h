@@ -9,8 +9,8 @@
 
 namespace sluice::compose {
 
-/// The model that the services are together, with `types` as joined and named. Its initializers whose data is in a
-/// service's file have it in `outside`, by their index.
+/// The model that consists of all services, with joined and named `types`. If the data of an initializer is in a
+/// service's file, `outside` has it, by the initializer's index.
 ::onnx::ModelProto mergeServices(const Pipeline &pipeline, const std::vector<Service> &services, const Wiring &wiring,
                                  const PortTypes &types, const std::map<std::string, int64_t> &opsets,
                                  std::map<int, OutsideData> &outside);

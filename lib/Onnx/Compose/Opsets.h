@@ -11,9 +11,9 @@
 
 namespace sluice::compose {
 
-/// By domain, "" for ONNX's own, the newest version that a service imports. Converts the graphs of services with an
-/// older version in which an operator that they use means something else. Fails, naming the operator and both versions,
-/// where that cannot be known or done.
+/// Returns for each domain, "" for ONNX's own, the newest version that a service imports. If a service has an older
+/// version, in which an operator that it uses has another meaning, converts the service's graph. Fails and names the
+/// operator and both versions if the change is unknown or the conversion impossible.
 Expected<std::map<std::string, int64_t>> unifyOpsets(std::vector<Service> &services);
 
 } // namespace sluice::compose

@@ -14,24 +14,24 @@
 
 namespace sluice::compose {
 
-/// "service.port" of a pipeline file.
+/// A port "service.port" of a pipeline file.
 struct PortName {
-  size_t service = 0; ///< Index in Pipeline::services.
+  size_t service = 0; ///< The service's index in Pipeline::services.
   std::string port;
   std::string where; ///< The place in the file, for errors.
 };
 
 struct Denotation {
   std::string type;
-  std::vector<std::string> dims; ///< Empty text: none.
+  std::vector<std::string> dims; ///< The denotation of each dimension; an empty text for none.
 };
 
 struct PipelineService {
   std::string id;
-  std::string model; ///< Path of its file; empty: glue.
-  std::string graph; ///< Of glue, in ONNX's textual syntax.
+  std::string model; ///< The path of its file; empty for glue.
+  std::string graph; ///< The graph of glue, in ONNX's textual syntax.
   std::optional<int64_t> opset;
-  std::map<std::string, Denotation> denotations; ///< By port.
+  std::map<std::string, Denotation> denotations; ///< The denotations by port.
 };
 
 struct PipelineLink {
@@ -53,13 +53,15 @@ struct Pipeline {
   std::vector<PipelineService> services;
   std::vector<PipelineLink> links;
   std::vector<PipelineInput> inputs;
-  std::optional<std::vector<PipelineOutput>> outputs; ///< None listed: every output that no link reads.
+  /// The pipeline's outputs; absent if they are all outputs that no link reads.
+  std::optional<std::vector<PipelineOutput>> outputs;
 };
 
-/// Reads and checks all that needs no model: members, ids, the services that ports name, and names that appear twice.
+/// Reads a pipeline file and makes all checks that need no model: members, ids, the services that ports name, and names
+/// that appear twice.
 Expected<Pipeline> readPipeline(const std::string &path);
 
-/// ", 'a' or 'b'?" for a name that is not among `known`; empty where none is near.
+/// Suggests similar names for a name that is not among `known`: ", 'a' or 'b'?". Empty if none is similar.
 std::string suggestion(const std::string &name, const std::vector<std::string_view> &known);
 
 } // namespace sluice::compose

@@ -19,15 +19,15 @@ public:
   /// `pipeline` is the path of the pipeline, for errors; it must outlive the object.
   PortTypes(const std::vector<Service> &services, const std::string &pipeline);
 
-  /// Two ports hold the same value. Fails naming both where their types or denotations differ, or where one dimension
-  /// would have two extents.
+  /// Records that two ports hold the same value. Fails and names both if their types or denotations differ, or if one
+  /// dimension would have two extents.
   Status join(PortIndex a, bool aIsInput, PortIndex b, bool bIsInput);
-  /// To be called after the last join: gives every dimension its name, the symbol where no other has the same.
+  /// To be called after the last join(). Gives every dimension a name: its symbol, if no other dimension has the same.
   void nameDims();
 
   /// The port's type with the extents and names that the pipeline gives.
   ::onnx::TypeProto typeOf(PortIndex port, bool isInput) const;
-  /// Gives a type within a service, such as of a value between its nodes, the same.
+  /// Gives them to a type within a service, such as that of a value between its nodes.
   void rename(size_t service, ::onnx::TypeProto &type) const;
 
 private:
@@ -35,16 +35,16 @@ private:
     size_t parent;
     size_t service;
     std::string symbol;
-    bool isDeclared = false; ///< False of "input.0", which the model gives no name.
+    bool isDeclared = false; ///< False for names like "input.0", which the model does not declare.
     std::optional<int64_t> extent;
-    std::string extentFrom; ///< The port that gave it.
+    std::string extentFrom; ///< The port that gave the extent.
     size_t members = 1;
-    std::string name; ///< Empty: none is needed.
+    std::string name; ///< Empty if no name is needed.
   };
   struct End {
     const Port *port;
     size_t service;
-    std::string text; ///< "'service.port'".
+    std::string text; ///< The port in messages: "'service.port'".
   };
   End endOf(PortIndex port, bool isInput) const;
   size_t root(size_t dim) const;

@@ -16,12 +16,12 @@ namespace sluice::compose {
 /// An input or output of a service.
 struct Port {
   DeclaredTensor declared;
-  ::onnx::TypeProto type; ///< With the denotations that the pipeline adds.
+  ::onnx::TypeProto type; ///< The type with the denotations that the pipeline adds.
 };
 
 struct Service {
   std::string id;
-  std::string file; ///< Its model's path, relative to the pipeline's directory; empty: glue.
+  std::string file; ///< The model's path, relative to the pipeline's directory; empty for glue.
   ModelFile model;
   std::vector<Port> inputs, outputs;
   /// The model's graph in a newer opset; null where it needs no conversion.
@@ -30,11 +30,11 @@ struct Service {
   const ::onnx::GraphProto &graph() const { return converted ? *converted : model.graph(); }
 };
 
-/// Opens the models, and parses the glue, which has the newest opset of the models where it names none. Fails on files
-/// outside the pipeline's directory and on denotations of ports that are not there.
+/// Opens the models and parses the glue. Glue that names no opset gets the newest one of the models. Fails on files
+/// outside the pipeline's directory and on denotations of ports that do not exist.
 Expected<std::vector<Service>> openServices(const Pipeline &pipeline);
 
-/// The index of the input or output that `name` means. Fails with the names of others that are near.
+/// The index of the input or output named `name`. Fails with similar names if there is none.
 Expected<size_t> findPort(const Service &service, const PortName &name, bool isInput);
 
 } // namespace sluice::compose

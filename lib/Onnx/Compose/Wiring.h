@@ -12,8 +12,8 @@ namespace sluice::compose {
 /// An output of a service, or an input of the pipeline.
 struct Source {
   bool isPipelineInput = false;
-  size_t service = 0; ///< Of an output.
-  size_t index = 0;   ///< Among the service's outputs, or the pipeline's inputs.
+  size_t service = 0; ///< The service of an output.
+  size_t index = 0;   ///< The index among the service's outputs, or among the pipeline's inputs.
 };
 
 /// Where a service's value comes from or goes to.
@@ -33,12 +33,13 @@ struct NamedOutput {
 
 struct Wiring {
   std::vector<std::vector<Source>> sources; ///< Per service and input.
-  std::vector<NamedInput> inputs;           ///< Of the pipeline: those that it names, then "service.input" of others.
+  std::vector<NamedInput> inputs; ///< The pipeline's inputs: those that it names, then the others as "service.input".
   std::vector<NamedOutput> outputs;
-  std::vector<size_t> order; ///< Services, those that are read from first, otherwise as they are listed.
+  /// The services in an order in which producers come before readers, otherwise in the order of the list.
+  std::vector<size_t> order;
 };
 
-/// Fails on ports that are not there, on inputs with two sources, and on cycles, naming their services.
+/// Fails on ports that do not exist, on inputs with two sources, and on cycles, whose services it names.
 Expected<Wiring> wire(const Pipeline &pipeline, const std::vector<Service> &services);
 
 } // namespace sluice::compose

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An operator whose result has room for all there can be, and a count, is none of
-// ONNX's. An exported model says what it is by a function of its own, in domain
-// "sluice", which any runtime can run. The importer knows these by name.
+// ONNX has no operators whose result has room for the greatest extent, with a count of the valid elements. An exported
+// model defines such an operator by a function in domain "sluice", which any runtime can run. The importer knows these
+// functions by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_EXPORT_LOCALFUNCTIONS_H
@@ -20,7 +20,7 @@ namespace sluice::onnxexport {
 inline constexpr llvm::StringLiteral kOwnDomain = "sluice";
 inline constexpr int64_t kOwnVersion = 1;
 
-/// Adds the function of this name to a model that does not have it, and the domain to what the model imports.
+/// Adds the function of this name, if the model does not have it, and its domain to the model's imports.
 void addLocalFunction(::onnx::ModelProto &model, llvm::StringRef name, int64_t opset);
 
 } // namespace sluice::onnxexport

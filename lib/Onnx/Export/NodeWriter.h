@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A converter turns one dataflow operator into the nodes that import as it.
-// Values are names here. A converter that needs an operator of a newer opset
-// says so with `since`; the whole program is then written anew for that opset.
+// A converter turns one dataflow operator into nodes that the importer turns back into it. Values are names here. A
+// converter that needs a newer opset passes its version as `since`; then the whole program is written again for that
+// opset.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_EXPORT_NODEWRITER_H
@@ -21,7 +21,7 @@ namespace sluice::onnxexport {
 
 using onnxtensor::elementTypeToOnnx;
 
-/// A node being written. Copies are the same node.
+/// A node being written. Copies refer to the same node.
 class Node {
 public:
   explicit Node(::onnx::NodeProto &proto) : proto(&proto) {}
@@ -50,21 +50,21 @@ public:
 
   /// The opset being written.
   int64_t opset() const;
-  /// Values' names.
+  /// The names of values.
   std::string name(mlir::Value value) const;
   std::vector<std::string> operands() const;
 
-  /// The node that computes the operator's results. `since`: the opset that its type, or this form of it, is from.
-  /// `count`: the node has only so many of the operator's results, the first ones.
+  /// Adds the node that computes the operator's results. `since`: the first opset that has its type, or this form of
+  /// it. `count`: how many of the operator's results the node has, from the first on.
   Node node(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset,
             std::optional<size_t> count = std::nullopt);
-  /// The same for an operator of com.microsoft.
+  /// Does the same for an operator of com.microsoft.
   Node contribNode(llvm::StringRef type, std::vector<std::string> inputs);
-  /// The same for a node whose first output the operator does not have.
+  /// Does the same for a node with a first output that the operator does not have.
   Node nodeOfSecond(llvm::StringRef type, std::vector<std::string> inputs);
-  /// The node that computes the operator's results by a function of ours (LocalFunctions.h).
+  /// Adds the node that computes the operator's results by a function of LocalFunctions.h.
   Node call(llvm::StringRef function, std::vector<std::string> inputs);
-  /// A node before it, with one result.
+  /// Adds a node before it, with one result.
   Node step(llvm::StringRef type, std::vector<std::string> inputs, int64_t since = kExportOpset);
 
   /// Writes a program of the operator as an attribute of `node`. The program's last arguments are the captured values.
@@ -72,23 +72,23 @@ public:
   /// between them.
   void subgraph(Node &node, llvm::StringRef attribute, mlir::Block &block, bool isLoop, mlir::ValueRange captured);
 
-  /// Small constants; `what` becomes part of the name.
+  /// Adds small constants; `what` becomes part of the name.
   std::string integers(llvm::StringRef what, llvm::ArrayRef<int64_t> values);
   std::string integer(llvm::StringRef what, int64_t value);
-  /// A list of extents: a constant where all are, else what nodes compute from the step's shapes.
+  /// Adds a list of extents: a constant if all are numbers, else nodes that compute it from the step's shapes.
   std::string extents(llvm::StringRef what, llvm::ArrayRef<dataflow::Extent> extents);
-  /// From here on, a symbol's value is the extent of that dimension of the operator's first result.
+  /// Defines a symbol, from here on, as the extent of that dimension of the operator's first result.
   void defineSymbol(unsigned symbol, int64_t dim);
-  /// A list of f32 where those hold all values, else of f64.
+  /// Adds a list of f32 if that type holds all values exactly, else of f64.
   std::string numbers(llvm::StringRef what, llvm::ArrayRef<double> values);
-  /// One element of any type, rank 0.
+  /// Adds one element of any type, of rank 0.
   std::string scalar(llvm::StringRef what, mlir::Type elementType, double value);
 
-  /// A tensor of 8-bit integers.
+  /// Adds a tensor of 8-bit integers.
   std::string bytes(llvm::StringRef what, mlir::Type elementType, llvm::ArrayRef<int64_t> dims,
                     llvm::ArrayRef<char> values);
 
-  /// ONNX cannot say this operator; goes to the list of the one error.
+  /// Reports that ONNX cannot express this operator. All reports become one error.
   llvm::LogicalResult refuse(const llvm::Twine &why);
 
   std::string reason;
@@ -120,11 +120,11 @@ llvm::ArrayRef<ExportEntry> rowExports();
 llvm::ArrayRef<ExportEntry> movementExports();
 llvm::ArrayRef<ExportEntry> selectionExports();
 
-/// Zero points of integer products are in 32 bits here and in the bytes' type in ONNX: one that products alone read
-/// is part of their nodes.
+/// Zero points of integer products have 32 bits here, but the type of the bytes in ONNX. A zero point that only
+/// products read becomes part of their nodes.
 bool isWrittenByUsers(mlir::Operation &op);
 
-/// Null where the operator has no form in ONNX.
+/// Null if the operator has no form in ONNX.
 ExportConverter findExport(llvm::StringRef operation);
 
 } // namespace sluice::onnxexport

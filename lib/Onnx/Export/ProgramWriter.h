@@ -18,16 +18,16 @@ class ProgramWriter {
 public:
   ProgramWriter(mlir::func::FuncOp function, int64_t opset);
 
-  /// Fills `model`. Fails listing every operator that cannot be written.
+  /// Fills `model`. Fails and lists all operators that cannot be written.
   Status run();
 
   const int64_t opset;
-  /// The opset that the program needs; where it is newer than `opset`, write it anew.
+  /// The opset that the program needs. If it is newer than `opset`, the program must be written again.
   int64_t needed;
   ::onnx::ModelProto model;
   /// A constant whose data is not in its initializer yet.
   struct Weight {
-    int initializer; ///< Index in the graph.
+    int initializer; ///< The initializer's index in the graph.
     mlir::ElementsAttr value;
     int64_t bytes;
   };
@@ -48,9 +48,9 @@ private:
   /// Defines the symbols that inputs give.
   void defineSymbols();
   void defineSymbol(unsigned symbol, const std::string &tensor, int64_t dim);
-  /// The vector of the values of extents.
+  /// The name of a vector with the values of extents.
   std::string addExtents(llvm::ArrayRef<dataflow::Extent> extents);
-  /// The name of a symbol that an operator needs and nothing before it has; empty where there is none.
+  /// The name of a symbol that an operator needs and that no earlier operator or input defines; empty if there is none.
   std::string missingSymbol(mlir::Operation &op);
   /// Writes constants whose extents a step has found by now.
   void addFoundConstants();
@@ -65,17 +65,17 @@ private:
 
   mlir::func::FuncOp function;
   ::onnx::GraphProto *current = nullptr;
-  std::string refused; ///< The lines of operators that ONNX cannot say.
+  std::string refused; ///< The lines of the error, one for each operator that ONNX cannot express.
   size_t numRefused = 0;
   SymbolNodes symbolNodes;
-  /// Constants that have extents which no input gives and no operator has found so far.
+  /// Constants with extents that no input gives and no operator has found so far.
   llvm::SmallVector<dataflow::ConstantOp> waiting;
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::StringMap<int> valueNames, nodeNames;
   llvm::DenseMap<mlir::Operation *, std::string> bases;
 };
 
-/// Copies of which every name is another one: "conv", "conv#1"...
+/// Copies of the names, made unique: "conv", "conv#1" and so on.
 std::string uniqueName(const std::string &name, llvm::StringMap<int> &taken);
 
 } // namespace sluice::onnxexport

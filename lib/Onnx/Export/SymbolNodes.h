@@ -5,7 +5,7 @@
 //
 // ONNX has no expressions of dimensions: an extent that a step gives is computed
 // by nodes, from the shapes of the inputs or of the tensor that has found it.
-// All are vectors of one int64, as the operands of Reshape and others take them.
+// All values are vectors of one int64, the form that Reshape and other operators take.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_EXPORT_SYMBOLNODES_H
@@ -21,7 +21,7 @@
 
 namespace sluice::onnxexport {
 
-/// Writes each expression once in a graph and the graphs within it.
+/// Writes each expression only once in a graph and the graphs within it.
 class SymbolNodes {
 public:
   /// Adds a node of a type to the current graph, and returns the name of its output.
@@ -32,15 +32,15 @@ public:
   SymbolNodes(AddNode addNode, AddConstant addConstant)
       : addNode(std::move(addNode)), addConstant(std::move(addConstant)) {}
 
-  /// A graph within the current one begins, and ends.
+  /// Begin and end a graph within the current one.
   void enter() { scopes.emplace_back(); }
   void leave() { scopes.pop_back(); }
 
-  /// Says which vector has a symbol's value, in the current graph.
+  /// Sets the vector that has a symbol's value in the current graph.
   void define(unsigned symbol, std::string vector) { scopes.back().symbols[symbol] = std::move(vector); }
   /// Whether all symbols of an extent are defined.
   bool knows(const dataflow::Extent &extent) const;
-  /// The vector that has the value of an extent, whose symbols are defined.
+  /// The vector that has the value of an extent. Its symbols must be defined.
   std::string vectorOf(const dataflow::Extent &extent);
 
 private:
@@ -52,7 +52,7 @@ private:
   std::string numberOf(int64_t value);
   std::string compute(mlir::AffineExpr expression, dataflow::SymbolsAttr symbols);
   std::string valueOf(mlir::AffineExpr expression, dataflow::SymbolsAttr symbols);
-  /// The quotient rounded down, where ONNX's is rounded to 0.
+  /// The quotient rounded down; ONNX's Div rounds towards 0.
   std::string quotient(const std::string &a, const std::string &by, bool mayBeNegative);
 
   AddNode addNode;

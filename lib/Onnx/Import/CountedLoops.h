@@ -10,16 +10,18 @@
 namespace sluice::onnximport {
 
 struct CountedTrips {
-  mlir::Value trips;    ///< An i64 scalar; null: the condition does not tell.
-  bool isExact = false; ///< The number is a constant, and the condition becomes false after exactly as many iterations.
+  mlir::Value trips; ///< An i64 scalar; null if the condition does not determine the number.
+  /// Whether the number is a constant, and the condition becomes false after exactly this many iterations.
+  bool isExact = false;
 };
 
-/// The value of a name that a body does not define; null: it has none.
+/// Returns the value of a name that a body does not define; null if it has none.
 using ValueLookup = llvm::function_ref<mlir::Value(const std::string &)>;
 
-/// The number of iterations after which the condition that a Loop's body computes is false at the latest. The condition
-/// compares two numbers, to each of which an iteration adds a constant or nothing. Whether the loop runs at all is told
-/// by its initial condition, which is not looked at. `inputs` are those of the node: trip count, condition, states.
+/// The largest number of iterations after which the condition that a Loop's body computes becomes false. Only
+/// conditions that compare two numbers are followed, to each of which an iteration adds a constant or nothing. The
+/// initial condition, which decides whether the loop runs at all, is ignored. `inputs` are those of the node: trip
+/// count, condition, states.
 CountedTrips countTrips(NodeContext &context, const ::onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> inputs,
                         ValueLookup outside);
 

@@ -3,12 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What operators like NonZero return has a static shape with room for all there
-// can be, and a count: the first `count` positions of one dimension hold. The
-// importer remembers the count beside the value, follows it through operators
-// that treat positions alike, and returns it with the program's results as an
-// output of its own, "y:extent0". Where an operator mixes positions that hold
-// with those that do not, the model is not supported.
+// The results of operators like NonZero have a static shape with room for the most elements, and a count: only the
+// first `count` positions of one dimension are valid. The importer keeps the count of each value and follows it through
+// operators that treat all positions alike. For a result of the program, the count becomes another output, "y:extent0".
+// If an operator mixes valid positions with others, the model is not supported.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_IMPORT_EXTENTS_H
@@ -23,20 +21,21 @@ namespace sluice::onnximport {
 
 class Extents {
 public:
-  /// The count along a dimension (an i64 scalar); null where all of it holds.
+  /// The count along a dimension (an i64 scalar); null if all positions are valid.
   mlir::Value of(mlir::Value value, int64_t dimension) const;
   bool isBounded(mlir::Value value) const { return counts.count(value); }
   void set(mlir::Value value, int64_t dimension, mlir::Value count);
 
-  /// The counts of a new operator's result, one a dimension (null: all of it holds; empty: of all dimensions), where
-  /// they do not follow from its operands.
+  /// Sets the counts of a new operator's result if they do not follow from its operands. There is one per dimension, or
+  /// null if all its positions are valid; an empty list means null for all.
   void settle(mlir::Value value, llvm::ArrayRef<mlir::Value> own);
 
-  /// What a new operator's results have by its operands. Fails where the operator mixes positions, the first time.
+  /// Derives the counts of a new operator's results from its operands. Fails the first time that an operator mixes
+  /// valid positions with others.
   llvm::LogicalResult follow(mlir::Operation *op, dataflow::TensorBuilder &build);
 
 private:
-  using Counts = llvm::SmallVector<mlir::Value>; ///< One a dimension, null or an i64 scalar.
+  using Counts = llvm::SmallVector<mlir::Value>; ///< One per dimension: null, or an i64 scalar.
   const Counts *find(mlir::Value value) const;
   llvm::LogicalResult elementwise(mlir::Operation *op, dataflow::TensorBuilder &build, Counts &result) const;
   llvm::LogicalResult reshape(dataflow::ReshapeOp op, dataflow::TensorBuilder &build, Counts &result) const;

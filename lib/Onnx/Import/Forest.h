@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// TreeEnsemble numbers nodes and leaves apart, the older two operators give both an
-// identity within their tree. Both become a list of nodes and one of leaves, which are
-// checked, numbered so that branches come behind their node, and made constants.
+// TreeEnsemble numbers nodes and leaves separately; the two older operators give both an id within their tree. Both
+// forms become a list of nodes and a list of leaves. These are checked, numbered so that the branches of a node come
+// after it, and made constants.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_IMPORT_FOREST_H
@@ -17,7 +17,7 @@
 
 namespace sluice::onnximport {
 
-// Bits of tree_ensemble's tests: for which outcomes of comparing a feature with a threshold they hold.
+// Bits of tree_ensemble's tests: the outcomes of comparing a feature with a threshold for which the test is true.
 enum Outcome : uint8_t { Equal = 1, Greater = 2, Less = 4, IsNan = 8 };
 inline constexpr uint8_t kAtMost = Less | Equal, kAtLeast = Greater | Equal, kDiffers = Less | Greater | IsNan;
 
@@ -31,7 +31,7 @@ struct TreeNode {
   double threshold = 0;
   uint8_t test = 0;
   Branch onTrue, onFalse;
-  size_t entry = 0; ///< Of the model's lists of nodes.
+  size_t entry = 0; ///< The index in the model's lists of nodes.
 };
 
 struct Weight {
@@ -46,21 +46,21 @@ struct Forest {
   int64_t targets = 0;
 };
 
-/// What joins the weights of a target.
+/// How the weights of a target are joined.
 struct Aggregate {
   dataflow::ReduceKind kind = dataflow::ReduceKind::sum;
   bool isMean = false;
 
-  /// The operator, whose result [N, targets] is of the type of x [N, features]; null, with a report, where a tree is
-  /// wrong. `features` is the attribute that names the nodes' features.
+  /// Builds the operator, whose result [N, targets] has the type of x [N, features]; null, with a report, if a tree is
+  /// invalid. `features` is the name of the attribute that lists the nodes' features.
   mlir::Value apply(NodeContext &node, mlir::Value x, const Forest &forest, llvm::StringRef features) const;
 };
 std::optional<Aggregate> aggregateOf(llvm::StringRef name);
 
-/// The test of a node's mode, nothing where ONNX defines none.
+/// The test of a node's mode; nothing if ONNX does not define the mode.
 std::optional<uint8_t> testOf(llvm::StringRef mode);
 
-/// Lists of a node that have to have one length.
+/// Lists of a node that must have the same length.
 class Lists {
 public:
   Lists(NodeContext &node, llvm::StringRef first, size_t count) : converted(node), first(first), count(count) {}

@@ -23,11 +23,11 @@
 
 namespace sluice::onnximport {
 
-/// Builds the program of one model. ControlFlow.cpp makes control flow part of the program, Programs.cpp makes it
-/// operators that run.
+/// Builds the program of one model. ControlFlow.cpp unrolls control flow into the program, and Programs.cpp turns it
+/// into operators such as dataflow.loop.
 class GraphImporter {
 public:
-  /// The constants of the model's own initializers, which the programs of a range share.
+  /// The constants of the model's initializers, which the programs for different sizes share.
   using Initializers = llvm::DenseMap<const ::onnx::TensorProto *, mlir::ElementsAttr>;
   /// `found`: where extents may be found in a step.
   GraphImporter(mlir::MLIRContext &context, const ModelFile &model, FoundExtents *found = nullptr,
@@ -44,10 +44,10 @@ private:
     size_t input;
   };
   Status declareInputs(const BoundInputs &bound, std::vector<Port> &ports) const;
-  /// The nodes of a graph, in order, into the innermost scope.
+  /// Imports the nodes of a graph, in order, into the innermost scope.
   Status importNodes(const ::onnx::GraphProto &graph);
   Status importNode(const ::onnx::NodeProto &node);
-  /// importNode for a node of a graph or function, which its results follow from or not.
+  /// importNode() for a node of a graph or function. The graph's results may or may not follow from the node.
   Status importMember(const ::onnx::NodeProto &node, bool isLive);
   /// What converters of a node see. Its extents are found where it is.
   NodeContext contextOf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
@@ -57,72 +57,73 @@ private:
   /// cannot be converted so, it is converted again, of operands that end where they hold.
   Status convertFollowed(const ::onnx::NodeProto &node, const OperatorEntry &entry, llvm::ArrayRef<mlir::Value> inputs);
   Status followExtents(const ::onnx::NodeProto &node, mlir::Operation *first);
-  /// Reports a converted node that reads an operand's rank, where only the data says it.
+  /// Reports a converted node that depends on the rank of an operand if only the data determines that rank.
   void checkRanks(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, mlir::Operation *first);
-  /// Reports a node, whose outputs then are null.
+  /// Reports a node. Its outputs become null.
   void leaveOut(const ::onnx::NodeProto &node, const std::string &reason);
   /// What holds of a value, dense; null where there are too many symbols.
   mlir::Value takeFound(mlir::Value value);
   /// The inputs of a program, all of which holds; reports those of which it does not.
   std::optional<llvm::SmallVector<mlir::Value>> takeInputs(const ::onnx::NodeProto &node,
                                                            llvm::ArrayRef<mlir::Value> inputs);
-  /// A subgraph's nodes, its inputs bound; null results where its producers are unsupported.
+  /// Imports a subgraph with the given inputs. Results are null if operators that they follow from are unsupported.
   Expected<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                       llvm::ArrayRef<mlir::Value> arguments);
-  /// Imports the branch that a condition known now chooses. If it is not known, both branches become part of the
-  /// program and a select chooses, or they become a dataflow.if.
+  /// Imports the branch that the condition chooses, if the condition is known. Otherwise both branches become part of
+  /// the program and a select chooses, or they become a dataflow.if.
   Status importIf(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
-  /// Unrolls loops whose number of iterations is known now and small, and makes others a dataflow.loop.
+  /// Unrolls loops whose number of iterations is known and small, and turns others into a dataflow.loop.
   Status importLoop(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importScan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
-  /// A subgraph beside the program, whose values it may use until it is isolated.
+  /// A subgraph in a region beside the program. It may use values of the program until it is isolated.
   struct Program {
-    mlir::Region *region = nullptr; ///< Of `regions`.
+    mlir::Region *region = nullptr; ///< An entry of `regions`.
     llvm::SmallVector<mlir::Value> results;
   };
   using ArgumentMaker = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
-  /// `argumentsOf` makes the subgraph's arguments of the region's, which are of `types`.
+  /// `argumentsOf` makes the arguments of the subgraph from those of the region, which have the types `types`.
   Expected<Program> importProgram(const ::onnx::GraphProto &graph, mlir::TypeRange types,
                                   const ArgumentMaker &argumentsOf, mlir::Location location, bool mayNotRun);
-  /// Whether a program's results are tensors whose extents are known; reports if not.
+  /// Whether the results of a program are tensors with known extents; reports it if they are not.
   bool isTensors(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
-  /// The results of a dataflow.loop, of a program that makes the condition, the carried tensors and the tensors to
-  /// stack; nothing if the loop is reported as unsupported.
+  /// Builds a dataflow.loop whose program makes the condition, the carried tensors and the tensors to stack, and
+  /// returns its results; nothing if the loop is reported as unsupported.
   std::optional<llvm::SmallVector<mlir::Value>> makeLoop(const ::onnx::NodeProto &node, const LoopParts &parts,
                                                          Program &program);
-  /// The results of a dataflow.if; nothing if running both branches costs less.
+  /// Builds a dataflow.if and returns its results; nothing if running both branches costs less.
   std::optional<llvm::SmallVector<mlir::Value>> makeIf(const ::onnx::NodeProto &node, mlir::Value condition,
                                                        Program &ifTrue, Program &ifFalse);
   static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
-  /// How often a loop runs.
+  /// The number of iterations of a loop.
   struct Trips {
     std::optional<int64_t> known; ///< The trip count, if it is a constant.
-    bool isCounted = false;       ///< The condition does not become false before as many iterations.
-    int64_t most = kEndless;      ///< kEndless: no bound is known.
+    bool isCounted = false;       ///< Whether the condition stays true for that many iterations.
+    int64_t most = kEndless;      ///< The most iterations; kEndless if no bound is known.
   };
-  /// The inputs of a loop. If its condition compares a counter, the trip count is the lesser of the given one and of
-  /// the number of iterations that the condition implies.
+  /// The inputs of a loop. If its condition compares a counter, the trip count is the smaller of the given one and the
+  /// number of iterations that the condition implies.
   llvm::SmallVector<mlir::Value> countInputs(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                              llvm::ArrayRef<mlir::Value> inputs, Trips &trips);
-  /// `isChoice`: the loop could be unrolled instead, and its stacks would have known extents.
+  /// `isChoice`: whether the loop could be unrolled instead, which would give its stacks known extents.
   Status importLoopProgram(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                            llvm::ArrayRef<mlir::Value> inputs, const Trips &trips, bool isChoice);
-  /// The most iterations of a loop, as options, its trip count and the declared shapes of its results say; kEndless:
-  /// nothing does.
+  /// The most iterations of a loop, by the options, its trip count and the declared shapes of its results; kEndless if
+  /// none of these gives a bound.
   int64_t mostTrips(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs, std::optional<int64_t> trips);
-  /// What the model declares of the shape of an output of a node of its graph, or of what the output is cast to.
+  /// The shape that the model declares for an output of a node of its graph, or for the value that the output is cast
+  /// to.
   std::optional<Dims> declaredStack(const ::onnx::NodeProto &node, int output);
   std::string adviseBound(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs) const;
-  /// A loop whose number of iterations is not known, or large: a dataflow.loop if it can be, else unrolled to a small
-  /// bound.
+  /// Imports a loop whose number of iterations is unknown or large: as a dataflow.loop if possible, else unrolled to a
+  /// small bound.
   Status importOpenLoop(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                         llvm::ArrayRef<mlir::Value> inputs, Trips trips);
-  /// A loop that is unrolled to the bound of its iterations.
+  /// Unrolls a loop to the bound of its iterations.
   struct GuardedLoop {
-    std::vector<llvm::SmallVector<mlir::Value>> states; ///< After 0, 1, ... iterations.
-    std::vector<llvm::SmallVector<mlir::Value>> slabs;  ///< What each iteration makes to be stacked.
+    std::vector<llvm::SmallVector<mlir::Value>> states; ///< The states after 0, 1, ... iterations.
+    std::vector<llvm::SmallVector<mlir::Value>> slabs;  ///< The tensors of each iteration that are to be stacked.
     llvm::SmallVector<mlir::Value> stacks;
-    mlir::Value ran; ///< How many iterations run, an i64 scalar; null: the body has unsupported nodes.
+    mlir::Value ran; ///< The number of iterations that run, an i64 scalar; null if the body has unsupported nodes.
   };
   Expected<GuardedLoop> runGuarded(NodeContext &context, const ::onnx::GraphProto &body,
                                    llvm::ArrayRef<mlir::Value> inputs, int64_t most);
@@ -140,19 +141,19 @@ private:
                                                        const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
   Expected<llvm::SmallVector<mlir::Value>> scanUnrolled(const ::onnx::NodeProto &node, const ::onnx::GraphProto &body,
                                                         const ScanForm &form, llvm::ArrayRef<mlir::Value> inputs);
-  /// Whether a loop of so many iterations is unrolled.
+  /// Whether a loop of this many iterations is unrolled.
   bool unrolls(const ::onnx::GraphProto &body, int64_t trips);
-  /// Decisions to fold and to unroll are alike in the programs of a range, node by node.
+  /// Decisions to fold and to unroll are the same for each node in the programs for different sizes.
   void nextPart() {
     if (dataflow::FoldLog *log = builder.getContext()->getLoadedDialect<dataflow::DataflowDialect>()->getFoldLog())
       log->nextPart();
   }
-  /// One scan's results; none where it is reported as unsupported.
+  /// The results of one scan; none if it is reported as unsupported.
   Expected<llvm::SmallVector<mlir::Value>> scan(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   Status importGradient(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> inputs);
   /// The model's own function that a node calls, or null.
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
-  /// Its nodes, in a scope that sees its operands alone.
+  /// Imports the nodes of a function, in a scope that has only its operands.
   Status importFunction(const ::onnx::NodeProto &node, const ::onnx::FunctionProto &function,
                         llvm::ArrayRef<mlir::Value> inputs);
   /// The version of a node's domain: a function imports its own.
@@ -162,15 +163,15 @@ private:
   static const ::onnx::GraphProto *subgraph(const ::onnx::NodeProto &node, llvm::StringRef name);
   Status bindOutputs(const ::onnx::NodeProto &node, llvm::ArrayRef<mlir::Value> results);
   Status malformed(const ::onnx::NodeProto &node, llvm::StringRef reason, llvm::StringRef advice = "correct the model");
-  /// The attribute of an initializer's data. Null where the dialect cannot represent it, which is then listed as
+  /// The attribute of an initializer's data. Null if the dialect cannot represent it; the initializer is then listed as
   /// unsupported.
   Expected<mlir::ElementsAttr> readInitializer(const std::string &name, Expected<TensorData> data);
-  /// The value of a name; an initializer becomes a constant on first use. Null where its producer is unsupported.
+  /// The value of a name; an initializer becomes a constant on first use. Null if its producer is unsupported.
   Expected<mlir::Value> lookup(const std::string &name);
   Status finish(mlir::func::FuncOp function);
   static void tidy(mlir::Block &block);
 
-  /// Its name, or that of its first output.
+  /// The name of a node, or that of its first output.
   static llvm::StringRef nameOf(const ::onnx::NodeProto &node) {
     if (!node.name().empty())
       return node.name();
@@ -194,28 +195,28 @@ private:
 
   const ModelFile &model;
   mlir::OpBuilder builder;
-  /// The names of a graph; those of the graphs around it are visible too.
+  /// The names of a graph. Names of the graphs around it are visible too.
   struct Scope {
     llvm::StringMap<mlir::Value> values;
     llvm::StringMap<const ::onnx::TensorProto *> initializers;
-    /// A function's body: what is around it is not visible.
+    /// Whether this is a function's body, where names of outer graphs are not visible.
     const ::onnx::FunctionProto *function = nullptr;
   };
   std::vector<Scope> scopes{Scope()};
   /// Nodes of functions' bodies that refer to attributes, with those of a call.
   std::deque<::onnx::NodeProto> resolvedNodes;
-  /// Per function called: which nodes of its body these are.
+  /// Per called function: the nodes of its body that the results follow from.
   llvm::DenseMap<const ::onnx::FunctionProto *, std::vector<bool>> refersToAttributes;
   ImportBudget budget;
   std::vector<std::string> unsupported;
-  /// Loops in loops multiply: unrolling stops here.
+  /// Nested loops multiply the nodes. Unrolling stops at this number.
   static constexpr int64_t kMostUnrolledNodes = 100000;
-  /// A loop of more nodes than these, over all iterations, becomes a dataflow.loop if it can: a call within a kernel
-  /// costs less than a kernel that the program launches.
+  /// A loop of more nodes than this, over all iterations, becomes a dataflow.loop if possible, because a call within a
+  /// kernel costs less than a kernel that the program launches.
   static constexpr int64_t kMostLoopNodes = 32;
-  /// A loop without a number of iterations is unrolled while its condition is known, up to so many nodes.
+  /// A loop without a number of iterations is unrolled while its condition is known, up to this many nodes.
   static constexpr int64_t kMostTriedNodes = 2048;
-  /// A loop that is unrolled to a bound, because it cannot be a dataflow.loop, has at most so many nodes.
+  /// A loop that is unrolled to a bound, because it cannot be a dataflow.loop, may have at most this many nodes.
   static constexpr int64_t kMostGuardedNodes = 4096;
   int64_t unrolledNodes = 0;
   int64_t maxIterations = 0;
@@ -223,7 +224,7 @@ private:
   SaidBounds bounds; ///< See ImportOptions.
   /// The regions of programs. They live as long as the importer, whose tables are keyed by their values.
   std::deque<mlir::Region> regions;
-  mlir::Block *entry = nullptr; ///< Of the program.
+  mlir::Block *entry = nullptr; ///< The block of the program.
   /// Initializers stand before everything else.
   mlir::Operation *lastConstant = nullptr;
   /// Branches around the node being imported whose condition is not known, and nodes without influence on results.

@@ -9,16 +9,16 @@
 
 namespace sluice::onnximport {
 
-/// [batch, sequence, heads * size] -> [batch, heads, sequence, size]. Null, with a report, where the heads do not
-/// divide the operand.
+/// [batch, sequence, heads * size] -> [batch, heads, sequence, size]. Null, with a report, if the operand cannot be
+/// divided into the heads.
 mlir::Value splitHeads(NodeContext &node, mlir::Value x, int64_t heads);
 /// The inverse.
 mlir::Value joinHeads(NodeContext &node, mlir::Value x);
 /// [batch, heads, sequence, size] with each head repeated `times` times, one after the other.
 mlir::Value repeatHeads(NodeContext &node, mlir::Value x, int64_t times);
-/// Rotates the first elements of each head, [batch, heads, sequence, size], in pairs: neighbours where they are
-/// interleaved, else the first half with the second. The cosines and sines of the pairs' angles are
-/// [batch or 1, sequence, pairs].
+/// Rotates the first elements of each head, [batch, heads, sequence, size], in pairs: neighbours if they are
+/// interleaved, else elements of the first half with those of the second. The cosines and sines of the pairs' angles
+/// are [batch or 1, sequence, pairs].
 mlir::Value rotateHeads(NodeContext &node, mlir::Value x, mlir::Value cosine, mlir::Value sine, bool interleaved);
 
 } // namespace sluice::onnximport

@@ -14,7 +14,7 @@
 
 namespace sluice::onnximport {
 
-/// Values from `low` to `high`; the limits of int64_t: no bound is known.
+/// The values from `low` to `high`; the limits of int64_t mean that no bound is known.
 struct Interval {
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   int64_t low = std::numeric_limits<int64_t>::min(), high = kNone;
@@ -23,12 +23,12 @@ struct Interval {
   bool hasLow() const { return low != std::numeric_limits<int64_t>::min(); }
 };
 
-/// What all elements of a tensor of integers or truth values are within, as far as the operators that compute it show:
-/// constants, counts and positions of elements, sums and products of these. O(operators looked at), a few dozen at
-/// most.
+/// An interval that contains all elements of a tensor of integers or truth values. It follows from the operators that
+/// compute the tensor: constants, counts and positions of elements, and sums and products of these. Visits at most a
+/// few dozen operators.
 Interval intervalOf(mlir::Value value);
 
-/// Values from `low` to `high`; infinities: no bound is known.
+/// The values from `low` to `high`; infinities mean that no bound is known.
 struct RealInterval {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 
@@ -36,10 +36,10 @@ struct RealInterval {
   bool hasLow() const { return low > -std::numeric_limits<double>::infinity(); }
 };
 
-/// The same of numbers of any type: constants, what integers are cast to, sums, products and quotients. `bounds`: what
-/// the user says of inputs; may be null.
+/// The same for numbers of any type: constants, casts of integers, sums, products and quotients. `bounds` has the
+/// user's bounds of inputs; may be null.
 RealInterval realIntervalOf(mlir::Value value, const SaidBounds *bounds);
-/// What the user says, within what is known.
+/// The intersection of the user's bound and the known interval.
 RealInterval within(RealInterval known, const ValueBounds &given);
 
 } // namespace sluice::onnximport

@@ -9,20 +9,21 @@
 
 namespace sluice::onnximport {
 
-/// Recurrences of more elements than these run as loops, which compile and run faster than unrolled ones.
+/// Recurrences of more elements than this run as loops, which compile and run faster than unrolled recurrences.
 inline constexpr int64_t kMostUnrolledSteps = 16;
 
-/// Makes regions use nothing from outside. Constants, and what follows from them, are copied into them; other values
-/// become arguments behind the regions' own, and are returned.
+/// Isolates regions from the values outside. Constants, and values that follow from them, are copied into the regions.
+/// Other values become further arguments of the regions, and are returned.
 llvm::SmallVector<mlir::Value> isolate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Region *> regions);
 
 struct LoopParts {
-  mlir::Value trips, condition; ///< One element each.
+  mlir::Value trips, condition; ///< The operands, of one element each.
   mlir::ValueRange carried;
   int64_t most = 0;
 };
-/// The results of a dataflow.loop. `body` has the body's operators; `yielded` are the condition, the carried tensors
-/// (of the types they had) and the tensors to stack. Empty, with a message in `build`, if the stacks are too large.
+/// Builds a dataflow.loop and returns its results. `body` has the operators of the body. `yielded` has the condition,
+/// the carried tensors (of unchanged types) and the tensors to stack. Empty, with a message in `build`, if the stacks
+/// are too large.
 llvm::SmallVector<mlir::Value> createLoop(dataflow::TensorBuilder &build, const LoopParts &parts, mlir::Region &body,
                                           llvm::SmallVector<mlir::Value> yielded);
 
@@ -32,9 +33,10 @@ using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value i
 llvm::SmallVector<mlir::Value> countedLoop(dataflow::TensorBuilder &build, int64_t trips, mlir::ValueRange carried,
                                            LoopBody body);
 
-/// The position that an iteration reads: its number, or trips - 1 minus that if it goes backward.
+/// The position that an iteration reads: the iteration's number, or trips - 1 minus this number if the loop goes
+/// backward.
 mlir::Value positionAt(dataflow::TensorBuilder &build, mlir::Value iteration, int64_t trips, bool backward);
-/// x at one position (a scalar) of an axis, without that axis.
+/// The part of x at one position (a scalar) of an axis, without that axis.
 mlir::Value sliceAt(dataflow::TensorBuilder &build, mlir::Value x, mlir::Value position, int64_t axis);
 /// The stack in the opposite order along its first dimension.
 mlir::Value turned(dataflow::TensorBuilder &build, mlir::Value stack);

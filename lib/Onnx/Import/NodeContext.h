@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A converter turns one node into dataflow operators. Builders here return a
-// null value once anything is wrong, and take null operands, so that a chain
-// needs one check at its end: `return node.result(value)`.
+// A converter turns one node into dataflow operators. Builders here return a null value after an error and accept null
+// operands, so that a chain of calls needs only one check at its end: `return node.result(value)`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_IMPORT_NODECONTEXT_H
@@ -42,25 +41,26 @@ using onnxtensor::rankOf;
 using onnxtensor::shapeOf;
 using onnxtensor::tensorType;
 
-/// Small data inline, larger data as a resource that keeps its owner. Null where the dialect has no such type.
+/// Makes a constant: small data inline, larger data as a resource that keeps its owner. Null if the dialect has no such
+/// type.
 mlir::ElementsAttr constantAttribute(mlir::MLIRContext *context, const TensorData &data, llvm::StringRef name);
 
-/// Text held in a tensor that its model has checked.
+/// A constant of the text in a tensor that has been checked.
 mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location location, const ::onnx::TensorProto &tensor);
 
 class Extents;
 class Origins;
 class Ranks;
 
-/// What importing one model makes of memory beyond the model's own.
+/// The memory that importing one model uses beyond the model's own.
 struct ImportBudget {
   static constexpr int64_t kMostBytes = int64_t(4) << 30;
   Count bytes;
-  /// Constants made so far, by the TensorProto or SparseTensorProto they are made of. Unrolled loops and functions
-  /// called again read one constant many times.
+  /// Constants made so far, by the TensorProto or SparseTensorProto that they are made of. Unrolled loops and repeated
+  /// calls of functions read one constant many times.
   llvm::DenseMap<const void *, mlir::ElementsAttr> constants;
 
-  /// The least and the greatest element of constants that nodes use as indices; nullopt where they are no indices.
+  /// The least and the greatest element of constants that nodes use as indices; nullopt if they cannot be indices.
   llvm::DenseMap<mlir::Attribute, std::optional<std::pair<int64_t, int64_t>>> indexBounds;
 
   /// Whether there is memory for so many bytes more, which are counted then.
@@ -72,8 +72,9 @@ struct ImportBudget {
   }
 };
 
-/// What a DequantizeLinear was made of: (bytes - zeroPoint) * scale, the zero point null or of the bytes' type, both of
-/// one element or one for each position of `axis`, or, where `block` is not 0, for each so many of them.
+/// The operands of a DequantizeLinear, (bytes - zeroPoint) * scale. The zero point is null or of the bytes' type. It
+/// and the scale have one element, or one for each position of `axis`, or one for each `block` positions if `block` is
+/// not 0.
 struct Dequantized {
   mlir::Value bytes, zeroPoint, scale;
   int64_t axis = -1;
@@ -85,14 +86,14 @@ using DequantizedValues = llvm::DenseMap<mlir::Value, Dequantized>;
 /// Extents that each step finds in its data, in the order in which a model's nodes need them. The programs of a range
 /// share the list, which the first of them writes.
 struct FoundExtents {
-  std::vector<std::pair<std::string, int64_t>> bounds; ///< Of each: a name, and the upper bound.
-  size_t firstSymbol = 0;                              ///< The symbol of the first one.
-  std::vector<int64_t> values = {};                    ///< Those of the program being made; empty: the upper bounds.
-  /// By node, and which time it is imported: how much its result has room for, at the upper bounds.
+  std::vector<std::pair<std::string, int64_t>> bounds; ///< The name and the upper bound of each extent.
+  size_t firstSymbol = 0;                              ///< The symbol of the first extent.
+  std::vector<int64_t> values = {}; ///< The values in the current program; empty for the upper bounds.
+  /// How much room a node's result has at the upper bounds, by the node and the number of the import of this node.
   std::map<std::pair<std::string, int>, int64_t> rooms = {};
-  std::map<std::string, int> uses = {}; ///< Of a node in the program being made.
-  bool findsInPrograms = true;          ///< Of loops.
-  bool isInProgram = false;             ///< Whether some are found there.
+  std::map<std::string, int> uses = {}; ///< How many times a node has been imported in the current program.
+  bool findsInPrograms = true;          ///< Whether extents may be found in the programs of loops.
+  bool isInProgram = false;             ///< Whether some extents are found there.
 };
 
 class NodeContext : public Builder {
@@ -104,50 +105,52 @@ public:
   const ::onnx::NodeProto &proto;
   /// The version of the node's domain.
   const int64_t opset;
-  /// Null where the model is to infer.
+  /// Null if the model is imported for inference.
   Training *const training;
   /// See ImportOptions.
   bool unrollsLoops = false, hasGrids = false;
-  /// In a branch that a condition may not choose, or without an influence on the results: what would be an error when
-  /// it runs is none yet.
+  /// Whether the node is in a branch that a condition may not choose, or has no influence on the results. Then what
+  /// would be an error at run time must not fail the import.
   bool mayNotRun = false;
   /// Of all values of the model.
   Extents *extents = nullptr;
   Ranks *ranks = nullptr;
-  /// The nodes that values follow from; null: messages do not name them.
+  /// The nodes that values follow from; null if messages must not name them.
   const Origins *origins = nullptr;
-  /// Null where the model is trained: integers have no gradients.
+  /// Null if the model is trained, because integers have no gradients.
   DequantizedValues *dequantized = nullptr;
-  /// Null where extents cannot be found in a step.
+  /// Null if steps cannot find extents.
   FoundExtents *found = nullptr;
-  /// What holds of a value, dense, its extents those that a step finds; the value where it holds whole, or where that
-  /// cannot be.
+  /// The valid part of a value as a dense tensor, whose extents the step finds. Returns the value itself if all of it
+  /// is valid, or if that is impossible.
   std::function<mlir::Value(mlir::Value)> whole;
-  /// How much a result has room for: the same in the programs of all sizes. `index` tells rooms of a node apart.
+  /// How much room a result has, which is the same in the programs for all sizes. `index` distinguishes the rooms of
+  /// one node.
   int64_t roomOf(int64_t here, size_t index = 0) const;
-  /// What elements of tensors are at most, as the user says. Null: nothing is said.
+  /// The user's bounds of elements of tensors; null if there are none.
   const SaidBounds *bounds = nullptr;
-  /// Of elements of tensors that give extents: their counts, one for all nodes of a program that read them.
+  /// The counts for elements of tensors that are extents: one count for all nodes of a program that read the element.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> *sizes = nullptr;
-  /// An extent that an operand gives.
+  /// An extent that an operand determines.
   struct Size {
-    int64_t room = 0;       ///< Its value, or what it is at most.
-    mlir::Value count = {}; ///< An i64 scalar, not negative, where the value is not known.
+    int64_t room = 0;       ///< The value, or an upper bound of it.
+    mlir::Value count = {}; ///< An i64 scalar, not negative, if the value is unknown.
   };
   /// An element of an operand that is a scalar or a vector of integers.
   struct Element {
     std::optional<int64_t> known = {};
-    Interval range = {};    ///< What follows from the operators that compute it; the upper end also as the user says.
+    /// The interval that follows from the operators that compute it. Its upper end also respects the user's bounds.
+    Interval range = {};
     mlir::Value value = {}; ///< An i64 scalar.
-    mlir::Value list = {};  ///< A value that it is an element of, and where.
+    mlir::Value list = {};  ///< A list that it is an element of, and its position there.
     int64_t position = 0;
   };
-  /// Where an element of a list comes from, through lists that are put together and parts of lists: nodes that are told
-  /// an extent in other ways know by it that it is the same.
+  /// Finds the origin of an element of a list, through concatenations and slices of lists. By the origin, nodes
+  /// recognize the same extent, even if they get it in different ways.
   static std::pair<mlir::Value, int64_t> sourceOf(mlir::Value list, int64_t position);
   /// The elements of an operand. Reports an operand that is no short list of integers.
   llvm::FailureOr<llvm::SmallVector<Element>> elementsAt(size_t index, llvm::StringRef what);
-  /// The name of an input of the node; empty where it has none.
+  /// The name of an input of the node; empty if it has none.
   llvm::StringRef inputName(size_t index) const {
     return index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : llvm::StringRef();
   }
@@ -157,25 +160,25 @@ public:
                        " is not known before the model runs and has no upper bound, give an upper bound by --bound " +
                        inputName(index) + "=N" + originOf(inputs[index]));
   }
-  /// The elements of an operand, a scalar or a vector, of which those that are not known have a bound: what follows
-  /// from the operators that compute them, what the user says, or else the entry of `otherwise`, where that is not
-  /// negative. Reports those that have none.
+  /// The elements of an operand, a scalar or a vector. Each unknown element gets a bound: from the operators that
+  /// compute it, from the user's bounds, or else from `otherwise`, if the entry there is not negative. Reports elements
+  /// without a bound.
   llvm::FailureOr<llvm::SmallVector<Size>> sizesAt(size_t index, llvm::StringRef what,
                                                    const std::optional<Dims> &otherwise = std::nullopt);
-  /// A value of which only `count` positions of a dimension hold; all of them where it is null.
+  /// Marks only `count` positions of a dimension as valid; null means all.
   mlir::Value held(mlir::Value value, int64_t dimension, mlir::Value count);
 
   size_t inputCount() const { return inputs.size(); }
-  /// Present and not the empty name.
+  /// Whether the input is present, and its name is not empty.
   bool has(size_t index) const { return index < inputs.size() && inputs[index]; }
   mlir::Value input(size_t index) const { return has(index) ? inputs[index] : mlir::Value(); }
   bool wantsOutput(int index) const { return index < proto.output_size() && !proto.output(index).empty(); }
-  /// Fails unless inputs 0 .. count-1 are there.
+  /// Fails unless inputs 0 to count - 1 are present.
   llvm::LogicalResult require(size_t count);
 
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
-  /// Null also where the attribute is of another type, which `mistyped` then says. Models of ONNX's first versions do
-  /// not say the types.
+  /// Null also if the attribute has another type; `mistyped` then has the message. Models of ONNX's first versions do
+  /// not state the types.
   const ::onnx::AttributeProto *find(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type) const;
   /// Reports an attribute that is not among those the converter reads, or an output beyond the first `outputs`. For
   /// operators outside the standard, whose attributes grow without a new version.
@@ -183,7 +186,7 @@ public:
   int64_t integerOr(llvm::StringRef name, int64_t fallback) const;
   double numberOr(llvm::StringRef name, double fallback) const;
   std::string stringOr(llvm::StringRef name, llvm::StringRef fallback) const;
-  /// What `choices` have for the text of an attribute; fails with a report where they have nothing.
+  /// The entry of `choices` for the text of an attribute; fails with a report if there is none.
   template <typename T>
   llvm::FailureOr<T> choiceOr(llvm::StringRef name, llvm::StringRef fallback,
                               std::initializer_list<std::pair<llvm::StringRef, T>> choices) {
@@ -203,35 +206,37 @@ public:
   /// The elements of an integer (or, second, floating-point) input known while importing; reports otherwise.
   llvm::FailureOr<Dims> constantIntegers(size_t index, llvm::StringRef what);
   llvm::FailureOr<llvm::SmallVector<double>> constantNumbers(size_t index, llvm::StringRef what);
-  /// The elements of a constant as doubles; nothing where its data is not there.
+  /// The elements of a constant as doubles; nothing if its data is missing.
   static std::optional<llvm::SmallVector<double>> numbersOf(mlir::ElementsAttr constant);
 
-  /// Indices that ONNX calls an error where they are not `allowed`, element i by entry i modulo their number: constants
-  /// are checked here, an input of the model before each step. Operators clamp what the model computes.
+  /// Restricts indices for which ONNX defines an error out of range. Entry i modulo the number of entries of `allowed`
+  /// is for element i. Checks constants here; an input of the model is checked before each step. Operators clamp
+  /// indices that the model computes.
   llvm::LogicalResult limit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed);
 
-  /// Reports where importing makes too large constants, `bytes` among them.
+  /// Reports if the constants that the import makes, with `bytes` more, are too large.
   llvm::LogicalResult spend(Count bytes);
 
-  /// What the model declares of an output's shape, -1 for what is no number; nothing where it declares none.
+  /// The shape that the model declares for an output, with -1 for extents that are not numbers; nothing if it declares
+  /// none.
   std::optional<Dims> declaredShape(int output) const;
 
-  /// The numbers of a tensor held in an attribute; none where there is no such attribute, or it holds text.
+  /// The numbers of a tensor in an attribute; none if there is no such attribute, or if it holds text.
   llvm::SmallVector<double> numbersIn(llvm::StringRef name);
   /// The data of a tensor held in an attribute.
   mlir::Value constant(const ::onnx::TensorProto &tensor);
 
-  /// [-rank, rank) -> [0, rank); reports otherwise.
+  /// Maps an axis in [-rank, rank) to [0, rank); reports other axes.
   llvm::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
-  /// Each as above, sorted; reports repetitions.
+  /// Maps each axis in this way and sorts them; reports repetitions.
   llvm::FailureOr<Dims> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
   /// The model is wrong. The advice says what to do; empty: the reason says it.
   llvm::LogicalResult invalid(const llvm::Twine &reason, llvm::StringRef advice = "correct the model");
-  /// The model asks what we do not do; goes to the list of unsupported nodes.
+  /// Reports that the model needs something unsupported. The report goes to the list of unsupported nodes.
   llvm::LogicalResult unsupported(const llvm::Twine &reason);
 
-  /// The results of a subgraph held in an attribute; reports what its nodes lack.
+  /// The results of a subgraph in an attribute; reports its unsupported nodes.
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> importBody(const ::onnx::GraphProto &body,
                                                              llvm::ArrayRef<mlir::Value> arguments);
   std::function<Expected<llvm::SmallVector<mlir::Value>>(const ::onnx::GraphProto &, llvm::ArrayRef<mlir::Value>)>
@@ -245,11 +250,11 @@ public:
   llvm::SmallVector<mlir::Value> outputs;
   bool isUnsupported = false;
   std::string reason, advice;
-  /// What is wrong with the type of an attribute that the converter asked for; empty: nothing.
+  /// The message about an attribute of a wrong type that the converter asked for; empty if there is none.
   mutable std::string mistyped;
 
 private:
-  /// In a message, the nodes that say an operand that is not known: " (input 'n' -> Mul 'm' -> Range 'r')".
+  /// For messages, the nodes that determine an unknown operand: " (input 'n' -> Mul 'm' -> Range 'r')".
   std::string originOf(mlir::Value operand) const;
   bool isKnownToFit(mlir::Value indices, llvm::ArrayRef<dataflow::AllowedIndices> allowed) const;
 
@@ -259,13 +264,13 @@ private:
 
 using Converter = llvm::LogicalResult (*)(NodeContext &);
 
-/// One operator from one version of its domain on, until the next entry's.
+/// One operator from one version of its domain on, up to the version of its next entry.
 struct OperatorEntry {
   const char *domain;
   const char *name;
   int64_t since;
   Converter convert;
-  /// Its operands may be sequences and optionals without a value: see Lists.h.
+  /// Whether its operands may be sequences and optionals without a value: see Lists.h.
   bool takesLists = false;
 };
 
@@ -297,7 +302,7 @@ llvm::ArrayRef<OperatorEntry> constantOperators();
 llvm::ArrayRef<OperatorEntry> quantizeOperators();
 llvm::ArrayRef<OperatorEntry> recurrentOperators();
 
-/// The entry of an operator at a version of its domain; null where there is none. `known` tells whether the operator
+/// The entry of an operator at a version of its domain; null if there is none. Sets `known` to whether the operator
 /// exists at another version.
 const OperatorEntry *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t version, bool &known);
 

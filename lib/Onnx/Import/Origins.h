@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where a size is not known, or has no bound, the node that asks for it is
-// often far from the one that makes it so. Messages name the nodes between.
+// If a size is unknown or has no bound, the node that needs it is often far from the node that causes this. Messages
+// name the nodes between them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_IMPORT_ORIGINS_H
@@ -21,12 +21,12 @@ class Extents;
 
 class Origins {
 public:
-  /// The operator of a node that is about to be imported.
+  /// Sets the operator of the node that is imported next.
   void note(llvm::StringRef node, llvm::StringRef op) { operators[node] = op.str(); }
 
-  /// " (input 'n' -> Mul 'm' -> Range 'r')", where node 'r' asks for a value that is not known: the nodes on one way to
-  /// it from an input, each of which is not known, or has no bound, because the one before is not. Where only a part of
-  /// the value holds, the way begins at the node that says how much: " (NonZero 'nz' -> Gather 'g' -> Reshape 'r')".
+  /// The text " (input 'n' -> Mul 'm' -> Range 'r')" if node 'r' needs a value that is unknown: the nodes on one path
+  /// to it from an input. Each of them is unknown, or has no bound, because the one before is. If only a part of the
+  /// value is valid, the path begins at the node that decides how much: " (NonZero 'nz' -> Gather 'g' -> Reshape 'r')".
   std::string describe(mlir::Value value, const Extents &extents, llvm::StringRef node) const;
 
 private:

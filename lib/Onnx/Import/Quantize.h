@@ -9,26 +9,27 @@
 
 namespace sluice::onnximport {
 
-/// A scale or zero point given per block along an axis, repeated to one value an element. Without blocks (0): as
+/// Repeats a scale or zero point of blocks along an axis to one value per element. Without blocks (0), does what
 /// alongAxis does.
 mlir::Value perElement(NodeContext &node, mlir::Value parameter, llvm::ArrayRef<int64_t> shape, int64_t axis,
                        int64_t block);
 
-/// What DynamicQuantizeLinear returns: bytes without sign, one scale and one zero point.
+/// The results of DynamicQuantizeLinear: unsigned bytes, one scale and one zero point.
 struct DynamicBytes {
   mlir::Value bytes, scale, zeroPoint;
 };
 DynamicBytes quantizeDynamically(NodeContext &node, mlir::Value x);
 
-/// Numbers of 2, 4 or 8 bits that lie in bytes along the last dimension, the lowest bits first: as many times longer.
+/// Unpacks numbers of 2, 4 or 8 bits that are packed in bytes along the last dimension, the lowest bits first. That
+/// dimension becomes 4, 2 or 1 times as long.
 mlir::Value unpackBits(NodeContext &node, mlir::Value bytes, int64_t bits);
 
-/// Whether elements are of a type that the product by weights in blocks takes as its input and as scales.
+/// Whether the product by weights in blocks accepts elements of this type as input and as scales.
 bool isBlockFloat(mlir::Value value);
-/// Whether block_matmul reads weights in blocks of so many.
+/// Whether block_matmul reads weights in blocks of this length.
 bool isBlockLength(int64_t block);
 /// The product of a matrix, or a batch of them, by a constant one that a DequantizeLinear made by blocks along the
-/// contracted dimension; it reads the integers. Null where the right-hand side was not made so.
+/// contracted dimension; it reads the integers. Null if the right-hand side was made in another way.
 mlir::Value blockMatmul(NodeContext &node, mlir::Value lhs, mlir::Value rhs, bool transposeRhs);
 
 } // namespace sluice::onnximport

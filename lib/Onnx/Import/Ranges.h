@@ -13,13 +13,14 @@
 
 namespace sluice::onnximport {
 
-/// A point for people: "batch=1, sequence=8".
+/// A point in messages: "batch=1, sequence=8".
 std::string describePoint(dataflow::SymbolsAttr symbols, const dataflow::Point &point);
 
-/// The program that is `programs[i]` at `points[i]`, the sample points of `symbols` and others. The programs must be
-/// alike but for extents, small integer constants and where slices start. Takes the first, at the upper bounds, and
-/// changes it. Fails with the node, and the points that tell the programs apart. Where several expressions fit an
-/// extent, points that decide between them are added to `ties`, and the result must not be used.
+/// Makes the program that equals `programs[i]` at each `points[i]`. The points are the sample points of `symbols` and
+/// others. The programs may differ only in extents, small integer constants and starts of slices. Changes and returns
+/// the first program, which is that of the upper bounds. Fails and names the node, and the points at which the programs
+/// differ otherwise. If several expressions fit an extent, adds points that decide between them to `ties`; then the
+/// result must not be used.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> generalize(dataflow::SymbolsAttr symbols,
                                                        llvm::ArrayRef<dataflow::Point> points,
                                                        std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programs,

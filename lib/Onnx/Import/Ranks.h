@@ -4,10 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Alternatives (Alternatives.h) may differ in leading dimensions of extent 1: a
-// scalar and a vector of one element. The value has the larger rank, and the
-// importer remembers that in some steps it has a smaller one. Broadcasting
-// with a tensor of the larger rank gives one result for both; whatever else
-// reads such a value is not supported.
+// scalar and a vector of one element. The value has the larger rank, and the importer remembers that in some steps it
+// has a smaller one. Broadcasting with a tensor of the larger rank gives the same result for both ranks. Other
+// operators that read such a value are not supported.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_LIB_ONNX_IMPORT_RANKS_H
@@ -24,11 +23,11 @@ public:
   bool vary(mlir::Value value) const { return least.contains(value); }
   /// The smallest rank of a tensor in any step.
   int64_t leastOf(mlir::Value value) const;
-  /// Ignored where it is the value's own rank.
+  /// Sets the smallest rank. Does nothing if it is the value's own rank.
   void set(mlir::Value value, int64_t smallest);
 
-  /// What a new operator's result has by its operands. Fails where the operator does not broadcast one whose rank
-  /// varies.
+  /// Derives the ranks of a new operator's result from its operands. Fails if the operator reads an operand of varying
+  /// rank and does not broadcast it.
   llvm::LogicalResult follow(mlir::Operation *op);
 
 private:

@@ -9,24 +9,26 @@
 
 namespace sluice::onnximport {
 
-/// How sizes are read: each as it is, or as what one scale for all axes stays within, or reaches.
+/// How sizes are read: each exactly, or as limits that one scale for all axes must not exceed, or must reach.
 enum class AspectPolicy { stretch, notLarger, notSmaller };
 
-/// All but the numbers. Of scales and sizes, one is given; lists have an entry for each of `axes`, the region two.
+/// The parameters except the numbers. Either scales or sizes are given. Lists have one entry for each of `axes`, and
+/// the region has two.
 struct ResizeForm {
   dataflow::ResizeMode mode = dataflow::ResizeMode::nearest;
   dataflow::CoordinateMode coordinates = dataflow::CoordinateMode::asymmetric;
   dataflow::NearestMode nearest = dataflow::NearestMode::floor;
-  /// As before opset 11: `nearest` is ceil where a scale is below 1.
+  /// Whether the rules before opset 11 hold: `nearest` is ceil if a scale is below 1.
   bool shrinksUp = false;
   AspectPolicy policy = AspectPolicy::stretch;
   Dims axes;
-  std::optional<size_t> region, scales, sizes; ///< Inputs; a region only where the coordinates need it.
+  /// The inputs' numbers. There is a region only if the coordinates need it.
+  std::optional<size_t> region, scales, sizes;
 
   bool crops() const { return coordinates == dataflow::CoordinateMode::tf_crop_and_resize; }
 };
 
-/// Resampling by scales, sizes or a region of which some are known only when the model runs.
+/// Resamples by scales, sizes or a region of which some are known only at run time.
 llvm::LogicalResult resizeInStep(NodeContext &node, const ResizeForm &form);
 
 } // namespace sluice::onnximport

@@ -19,7 +19,7 @@ public:
   SaidBounds() = default;
   explicit SaidBounds(std::map<std::string, ValueBounds> bounds) : bounds(std::move(bounds)) {}
 
-  /// Null where nothing is said. What is returned counts as used.
+  /// The bound of a tensor; null if there is none. A returned bound counts as used.
   const ValueBounds *use(const std::string &name) const {
     auto found = bounds.find(name);
     if (found == bounds.end())
@@ -28,7 +28,7 @@ public:
     return &found->second;
   }
   const std::map<std::string, ValueBounds> &all() const { return bounds; }
-  /// The first name, in their order, of a bound that was not used; null where all were.
+  /// The name of the first bound that was not used; null if all were used.
   const std::string *firstUnused() const {
     for (const auto &[name, bound] : bounds)
       if (!used.count(name))

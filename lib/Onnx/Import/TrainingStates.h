@@ -15,20 +15,20 @@ namespace sluice::onnximport {
 /// The states of a training graph and what they become.
 class Training {
 public:
-  /// Fails where the pattern is no regular expression.
+  /// Fails if the pattern is no regular expression.
   static Expected<Training> create(const TrainingImport &options);
 
   bool isTrainable(llvm::StringRef name, mlir::Type type) const;
   /// The number of this step, from 0; counts on.
   mlir::Value step(dataflow::TensorBuilder &build);
-  /// Another one at each call, and for each seed of the options.
+  /// Returns another seed at each call, and for each seed of the options.
   int64_t nextSeed();
-  /// The state's value so far: its own, or what a node before made of it.
+  /// The current value of the state: its own, or the one that an earlier node computed.
   mlir::Value current(dataflow::StateOp state);
-  /// The state's value in the next step; it is nothing an optimizer updates.
+  /// Sets the state's value in the next step. The state must not be one that an optimizer updates.
   void update(dataflow::StateOp state, mlir::Value next);
 
-  /// Each state once; to be asked for when all nodes are read.
+  /// All states, each once. To be called after all nodes are imported.
   llvm::ArrayRef<std::pair<mlir::StringAttr, mlir::Value>> updates();
 
 private:

@@ -9,7 +9,7 @@
 
 namespace sluice::onnximport {
 
-/// One entry a spatial dimension.
+/// Lists have one entry per spatial dimension.
 struct Windows {
   Dims kernel, strides, dilations, padsLow, padsHigh;
   /// Result extents.
@@ -19,17 +19,17 @@ struct Windows {
 /// The strides, dilations and explicit pads of a node, checked: extents up to 2^30, strides and dilations at least 1.
 llvm::FailureOr<Windows> windowAttributes(NodeContext &node, llvm::ArrayRef<int64_t> kernel);
 
-/// As windowAttributes, with auto_pad and ceil_mode applied to an input of `spatial` extents.
+/// Does what windowAttributes() does, and applies auto_pad and ceil_mode for an input of `spatial` extents.
 llvm::FailureOr<Windows> windowsOf(NodeContext &node, llvm::ArrayRef<int64_t> spatial, llvm::ArrayRef<int64_t> kernel);
 
-/// Adds a bias of [C] to dimension 1; `x` itself where there is none.
+/// Adds a bias of [C] to dimension 1; returns `x` itself if there is none.
 mlir::Value addChannelBias(NodeContext &node, mlir::Value x, mlir::Value bias);
 
 /// conv with the node's attributes, without its bias.
 mlir::Value convolution(NodeContext &node, mlir::Value x, mlir::Value weight);
 
-/// The same of bytes less their zero points (null: 0), in i32. The input has one zero point, the weight one, or one a
-/// filter.
+/// The same for bytes minus their zero points (null for 0), in i32. The input has one zero point; the weight has one,
+/// or one per filter.
 mlir::Value integerConvolution(NodeContext &node, mlir::Value x, mlir::Value xZero, mlir::Value weight,
                                mlir::Value weightZero);
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// cuBLAS is found at run time, as the driver is. Declared here are its functions
-// that the runtime calls, as its documentation ("cuBLAS Library") has them.
+// cuBLAS is loaded at run time, like the driver. This header declares the functions that the runtime calls, as in
+// NVIDIA's documentation ("cuBLAS Library").
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CUDABLAS_H
@@ -16,7 +16,7 @@ namespace sluice::runtime {
 
 struct CudaBlas {
   using Handle = struct CublasTag *;
-  /// cudaDataType_t, cublasComputeType_t, cublasOperation_t.
+  /// Values of cudaDataType_t, cublasComputeType_t and cublasOperation_t.
   static constexpr int kF32 = 0, kF16 = 2, kBF16 = 14;
   static constexpr int kExact = 68, kFastF16 = 74, kFastBF16 = 75, kFastTF32 = 77;
   static constexpr int kAsIs = 0, kTransposed = 1;
@@ -28,17 +28,17 @@ struct CudaBlas {
   int (*setMathMode)(Handle handle, int mode);
   int (*setStream)(Handle handle, CuStream stream);
   int (*setWorkspace)(Handle handle, void *workspace, size_t bytes);
-  /// Column-major: C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C, for each of `count`.
+  /// Column-major products: C[m, n] = alpha * op(A)[m, k] * op(B)[k, n] + beta * C, for each of `count` matrices.
   int (*multiply)(Handle handle, int opA, int opB, int m, int n, int k, const void *alpha, const void *a, int typeA,
                   int strideA, long long batchA, const void *b, int typeB, int strideB, long long batchB,
                   const void *beta, void *c, int typeC, int strideC, long long batchC, int count, int compute,
                   int algorithm);
 };
 
-/// The process' library, loaded on the first call. Fails saying what is missing.
+/// The library of the process, loaded at the first call. The failure says what is missing.
 Result<const CudaBlas *> cudaBlas();
 
-/// Matrix products: of sluice_product.
+/// Computes the matrix products of sluice_product.
 class CudaProducts final : public CudaLibrary {
 public:
   CudaProducts() : CudaLibrary("cuBLAS", "products", sizeof(sluice_product)) {}

@@ -9,12 +9,11 @@
 
 namespace sluice::runtime {
 
-/// The model's GPU number `ordinal`: the driver's of that number behind `first`, which
-/// other ranks of this host take, from the first again where those end. Each of the runtime's streams, which is
-/// a thread, has one of the driver's; a command is complete when its thread has
-/// seen it complete. Host memory goes through two pinned buffers a stream. In a
-/// traced step, the GPU's events say when a command ran on it.
-/// Fails where there is no driver, or no such GPU.
+/// Makes the device of the model's GPU number `ordinal`. It is the driver's GPU number `first` + `ordinal`, modulo the
+/// number of GPUs; other ranks of this host use the first `first` GPUs. Each of the runtime's streams is a thread and
+/// has a stream of the driver; a command is complete when its thread has seen the completion. Copies from and to host
+/// memory go through two pinned buffers per stream. In a traced step, events of the GPU give the times at which a
+/// command ran. Fails if there is no driver or no such GPU.
 Result<std::unique_ptr<Device>> createCudaDevice(const sluice_device_desc &desc, int ordinal, int first, Ranks &ranks);
 
 } // namespace sluice::runtime

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// cuDNN is found at run time, as the driver is. Declared here are its functions
-// that the runtime calls, as its documentation ("cuDNN Backend", library
-// cudnn_cnn) has them. Versions 8 and 9 have them alike.
+// cuDNN is loaded at run time, like the driver. This header declares the functions that the runtime calls, as in
+// NVIDIA's documentation ("cuDNN Backend", library cudnn_cnn). They are the same in versions 8 and 9.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CUDADNN_H
@@ -23,11 +22,11 @@ struct CudaDnn {
   using Tensor = struct CudnnTensorTag *;
   using Filter = struct CudnnFilterTag *;
   using Convolution = struct CudnnConvolutionTag *;
-  /// cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t.
+  /// Values of cudnnDataType_t, cudnnTensorFormat_t and cudnnConvolutionMode_t.
   static constexpr int kF32 = 0, kF16 = 2, kBF16 = 9;
   static constexpr int kChannelsFirst = 0, kChannelsLast = 1;
   static constexpr int kCrossCorrelation = 1;
-  /// cudnnMathType_t. The default one may round f32 to tf32, kHalves to f16.
+  /// Values of cudnnMathType_t. The default may round f32 to tf32, and kHalves to f16.
   static constexpr int kDefaultMath = 0, kTensorCores = 1, kHalves = 2, kExact = 3;
   /// cudnnConvolutionFwdAlgo_t: those that sum products of the operands, in some order.
   /// Winograd's and FFT, behind them, transform operands first, which costs digits.
@@ -68,10 +67,10 @@ struct CudaDnn {
                         Filter dwDesc, void *dw);
 };
 
-/// The process' library, loaded on the first call. Fails saying what is missing.
+/// The library of the process, loaded at the first call. The failure says what is missing.
 Result<const CudaDnn *> cudaDnn();
 
-/// What describes a convolution to the library; of no use where `status` is not 0.
+/// The descriptors of a convolution for the library; invalid if `status` is not 0.
 struct CudaConvolution {
   explicit CudaConvolution(const sluice_convolution &what);
   ~CudaConvolution();
@@ -84,7 +83,7 @@ struct CudaConvolution {
   int status = 0;
 };
 
-/// Convolutions and their gradients: of sluice_convolution.
+/// Computes the convolutions of sluice_convolution, and their gradients.
 class CudaConvolutions final : public CudaLibrary {
 public:
   CudaConvolutions() : CudaLibrary("cuDNN", "convolutions", sizeof(sluice_convolution)) {}
@@ -97,7 +96,7 @@ private:
     CudaConvolution description;
     int algorithm = 0;
     bool hasRun = false;
-    std::string refused; ///< Why none will do; empty: one will.
+    std::string refused; ///< Why no algorithm can be used; empty if one can.
   };
   Status open() override;
   bool describe(const Request &request) override;
@@ -105,11 +104,11 @@ private:
   bool isRefusal(int status) const override;
   int workspaceOf(const Known &known, int algorithm, size_t &bytes) const;
   int launch(const Known &known, bool accumulates, void *const *args, size_t workspaceBytes) const;
-  /// The first algorithm that takes it, and no more workspace than there is.
+  /// The first algorithm that supports the convolution and needs no more workspace than there is.
   void choose(Known &known, size_t workspaceBytes) const;
 
   CudaDnn::Handle handle = nullptr;
-  using Key = std::pair<uint32_t, std::string>; ///< Function and settings.
+  using Key = std::pair<uint32_t, std::string>; ///< The function and its settings.
   Key keyOf(const Request &request) const;
   std::map<Key, Known> all;
 };

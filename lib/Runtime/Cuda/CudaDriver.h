@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The driver's API is found at run time: nothing is needed to build or to
-// link. Declared here are its functions that the runtime calls, as the driver's
-// documentation ("CUDA Driver API") has them.
+// The driver's API is loaded at run time, so it is not needed to build or to link. This header declares the functions
+// that the runtime calls, as in NVIDIA's documentation ("CUDA Driver API").
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CUDADRIVER_H
@@ -18,7 +17,7 @@
 
 namespace sluice::runtime {
 
-using CuResult = int; ///< 0: success.
+using CuResult = int; ///< 0 is success.
 using CuDevice = int;
 using CuPointer = unsigned long long;
 using CuContext = struct CuContextTag *;
@@ -34,12 +33,12 @@ struct CuUuid {
 };
 
 inline constexpr CuResult kCuOutOfMemory = 2, kCuNotReady = 600;
-/// CUdevice_attribute, CUjit_option, CUevent_flags, CUstream_flags.
+/// Values of CUdevice_attribute, CUjit_option, CUevent_flags and CUstream_flags.
 inline constexpr int kCuComputeMajor = 75, kCuComputeMinor = 76;
 inline constexpr int kCuClockKilohertz = 13, kCuMultiprocessors = 16;
 inline constexpr int kCuJitErrorLog = 5, kCuJitErrorLogBytes = 6;
 inline constexpr unsigned kCuEventNoTiming = 2, kCuStreamNonBlocking = 1;
-/// CUstreamCaptureMode: what would disturb the capture fails, on its thread alone.
+/// A value of CUstreamCaptureMode: calls that would disturb the capture fail, only on the capturing thread.
 inline constexpr int kCuCaptureThread = 1;
 
 struct CudaDriver {
@@ -80,7 +79,7 @@ struct CudaDriver {
                      unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, CuStream stream, void **parameters,
                      void **extra);
 
-  // Of CUDA 11.4 and newer; graphs() says whether they are there.
+  // Functions of CUDA 11.4 and newer. graphs() returns whether they exist.
   CuResult (*hostRegister)(void *pointer, size_t bytes, unsigned flags);
   CuResult (*hostUnregister)(void *pointer);
   CuResult (*streamBeginCapture)(CuStream stream, int mode);
@@ -91,12 +90,12 @@ struct CudaDriver {
   CuResult (*graphExecDestroy)(CuGraphExec runnable);
   bool graphs() const { return graphInstantiate && graphLaunch; }
 
-  /// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"
+  /// The text of an error, such as "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
   std::string explain(CuResult error) const;
 };
 
-/// The process' driver, loaded and initialized on the first call. Fails saying
-/// what is missing: the library, a function, a GPU.
+/// The driver of the process, loaded and initialized at the first call. The failure says what is missing: the library,
+/// a function or a GPU.
 Result<const CudaDriver *> cudaDriver();
 
 } // namespace sluice::runtime

@@ -13,36 +13,36 @@
 
 namespace sluice::runtime {
 
-/// A library on one GPU, which computes some kernels in the place of grids. Any
-/// thread; the GPU's context is current.
+/// A library on one GPU, which computes some kernels in the place of grids. Any thread may call it, with the GPU's
+/// context current.
 class CudaLibrary {
 public:
-  /// As services.h says: a function, whether to add to what is there, its settings.
+  /// A request of services.h: a function, whether to add to the result, and the function's settings.
   struct Request {
     uint32_t function;
     bool accumulates;
     const void *settings;
   };
   virtual ~CudaLibrary() = default;
-  /// Opens the library the first time, and prepares what the host has to for this
-  /// kernel. Whether the library is of use for it.
+  /// Opens the library at the first call, and prepares this kernel on the host. Returns whether the library can compute
+  /// it.
   bool prepare(const Request &request);
-  /// Once prepare() has returned true: has the kernel computed behind what is on the
-  /// stream; args are two operands, the result and the workspace. Whether it is the
-  /// library's; where it is not, nothing has been done. Fails with what to report.
+  /// May be called once prepare() has returned true. Queues the kernel on the stream; `args` are two operands, the
+  /// result and the workspace. Returns false, and does nothing, if the library does not compute it. Fails with the
+  /// message to report.
   Result<bool> compute(const Request &request, CuStream stream, void *const *args);
-  /// Why kernels were not the library's, all or some; empty: they all were.
+  /// Why the library did not compute all kernels; empty if it did.
   std::string problem() const;
 
   const size_t settingsBytes;
 
 protected:
-  /// `kernels`: what it computes, in the plural.
+  /// `kernels`: the kernels that it computes, in words, in the plural.
   CudaLibrary(const char *name, const char *kernels, size_t settingsBytes);
   std::string failed(int status, const char *doing) const;
-  /// Remembers why; false.
+  /// Remembers why, and returns false.
   bool absent(std::string reason);
-  /// What compute returns of a call that ended so.
+  /// The result of compute() for a call that ended with this status.
   Result<bool> finish(int status, const char *doing);
 
 private:
@@ -53,10 +53,10 @@ private:
   virtual bool isRefusal(int status) const = 0;
 
   const char *name, *kernels;
-  mutable std::mutex mutex; ///< Of all below.
+  mutable std::mutex mutex; ///< Guards all members below.
   std::string why;
   bool isTried = false, isOpen = false;
-  bool isUsed = false; ///< Some kernels were the library's.
+  bool isUsed = false; ///< Whether the library computed some kernels.
 };
 
 } // namespace sluice::runtime

@@ -16,35 +16,34 @@
 
 namespace sluice::runtime {
 
-/// One GPU's part in what ranks do together. Parts are packed and combined on the
-/// GPU, in the order of ranks, so results have the bits that they have in the
-/// host's memory, but for which NaN a sum of NaNs is. They travel by NCCL's sends and receives where every rank has
-/// NCCL and a GPU of its own, else through the host's memory. What exchanges is one
-/// thread's, what sends nothing may be another's meanwhile.
+/// The collectives of one GPU. Parts are packed and combined on the GPU, in the order of ranks, so results have the
+/// same bits as in the host's memory, except for the bits of NaNs in sums of NaNs. Parts are sent by NCCL if every rank
+/// has NCCL and a GPU of its own, else through the host's memory. Collectives that exchange data must run on one
+/// thread. Those that send nothing may run on another thread at the same time.
 class CudaRanks {
 public:
-  /// `copy` moves bytes between the host's memory and the GPU's, as Device::copy.
+  /// `copy` moves bytes between the host's memory and the GPU's, like Device::copy.
   CudaRanks(const CudaDriver &driver, CuDevice device, Ranks &ranks, Device &copies);
-  /// The GPU's context is current, and nothing runs.
+  /// Call it while the GPU's context is current and nothing runs.
   ~CudaRanks();
   CudaRanks(const CudaRanks &) = delete;
   CudaRanks &operator=(const CudaRanks &) = delete;
 
-  /// What only the first of a kind has to do: all ranks meet, code is loaded.
+  /// Does the work that only the first collective of a kind needs: all ranks meet, and code is loaded.
   Status prepare(uint32_t kind);
   /// sluice_kernel_env's `collective`, with addresses on the GPU, once that is prepared.
   /// Complete when it returns.
   Status run(uint32_t kind, void *const *args, const void *settings, int64_t bytes, CuStream stream);
-  /// All ranks come here: a send that is complete on the GPU may still need NCCL's
-  /// threads, which end with this object.
+  /// All ranks must call it, because a send that is complete on the GPU may still need NCCL's threads, which end with
+  /// this object.
   Status endStep();
-  /// How bytes travel, and why so; null before the first did.
+  /// A line about how bytes are sent, and why; null before the first exchange.
   const char *exchangesBy() const { return text.empty() ? nullptr : text.c_str(); }
 
 private:
   class Space;
 
-  /// All ranks together, before their first exchange: NCCL or the host.
+  /// Chooses NCCL or the host's memory. All ranks call it together before their first exchange.
   Status connect();
   Result<CuFunction> function(const std::string &name);
   char *hostMemory(size_t which, size_t bytes);
@@ -54,14 +53,14 @@ private:
   Ranks &ranks;
   Device &copies;
   bool isConnected = false;
-  bool hasSent = false; ///< By NCCL, in this step.
+  bool hasSent = false; ///< Whether NCCL has sent something in this step.
   const NcclLibrary *nccl = nullptr;
-  NcclComm comm = nullptr; ///< Null: through the host's memory.
+  NcclComm comm = nullptr; ///< Null if bytes are sent through the host's memory.
   std::string text;
-  /// What goes by way of the host's memory, grown as is needed: what is sent, what is received.
+  /// Host memory for sent and for received bytes, which grows as needed.
   std::unique_ptr<char[]> hostParts[2];
   size_t hostBytes[2] = {};
-  std::mutex mutex; ///< Of the code.
+  std::mutex mutex; ///< Guards the loaded code.
   CuModule module = nullptr;
   std::map<std::string, CuFunction> functions;
 };

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The library is found at run time, as the driver is. Declared here is what the
-// runtime calls, as its documentation ("NCCL API") has it.
+// NCCL is loaded at run time, like the driver. This header declares the functions that the runtime calls, as in
+// NVIDIA's documentation ("NCCL API").
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_NCCL_H
@@ -14,17 +14,17 @@
 
 namespace sluice::runtime {
 
-using NcclResult = int; ///< 0: success.
+using NcclResult = int; ///< 0 is success.
 using NcclComm = struct NcclCommTag *;
 struct NcclUniqueId {
   char internal[128];
 };
-/// ncclDataType_t and ncclResult_t.
+/// Values of ncclDataType_t and ncclResult_t.
 inline constexpr int kNcclBytes = 0;
 inline constexpr NcclResult kNcclInProgress = 7;
 
 struct NcclLibrary {
-  NcclResult (*getVersion)(int *version); ///< 22105: 2.21.5.
+  NcclResult (*getVersion)(int *version); ///< 22105 means 2.21.5.
   NcclResult (*getUniqueId)(NcclUniqueId *id);
   /// Returns once all ranks have called it.
   NcclResult (*commInitRank)(NcclComm *comm, int numRanks, NcclUniqueId id, int rank);
@@ -36,11 +36,11 @@ struct NcclLibrary {
   NcclResult (*groupStart)();
   NcclResult (*groupEnd)();
 
-  /// "invalid usage (5)"
+  /// The text of an error, such as "invalid usage (5)".
   std::string explain(NcclResult error) const;
 };
 
-/// The process' library, loaded on the first call. Fails saying what is missing.
+/// The library of the process, loaded at the first call. The failure says what is missing.
 Result<const NcclLibrary *> ncclLibrary();
 
 } // namespace sluice::runtime

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A decoder reads the extents first and refuses others than the model declares,
-// before it takes memory for pixels: what the bytes say makes no allocation larger
-// than the result times a small constant, beside the libraries' own bounds.
+// A decoder first reads the extents and refuses those that the model does not declare, before it allocates memory for
+// pixels. So no image can make an allocation larger than the result times a small constant, apart from the libraries'
+// own bounds.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_IMAGES_IMAGES_H
@@ -22,17 +22,17 @@ namespace sluice::images {
 
 using Bytes = std::span<const uint8_t>;
 
-/// Bytes that are no sound image, or one of other extents.
+/// The bytes are no valid image, or the image has other extents.
 struct Unsound : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Pixels of 8 bits for red, green and blue, from the top left on.
+/// Pixels with 8 bits each for red, green and blue, row by row from the top left.
 struct Image {
   int64_t height, width;
   std::vector<uint8_t> pixels = {};
 
-  /// Throws unless these are its extents; takes memory for the pixels.
+  /// Throws unless these are the image's extents; then allocates memory for the pixels.
   void start(int64_t actualHeight, int64_t actualWidth) {
     if (actualHeight != height || actualWidth != width)
       throw Unsound("it has " + std::to_string(actualHeight) + " x " + std::to_string(actualWidth) +
