@@ -16,16 +16,16 @@
 
 namespace sluice::driver {
 
-/// What a chosen subcommand does; set by its parse.
+/// The action of the chosen subcommand; its parser sets it.
 using Action = std::function<Status()>;
 
-/// Raised by the first Ctrl-C that is heard; a second one ends the program.
+/// Set by the first Ctrl-C. A second one ends the program.
 extern std::atomic<bool> interrupted;
-/// Lowers `interrupted` and hears the next Ctrl-C as the first.
+/// Clears `interrupted`, so that the next Ctrl-C counts as the first.
 void hearInterrupts();
 
-/// Parses the command line and does what it asks for. Exit code 2 where it cannot be parsed, 1 where the action fails,
-/// which it says. For a tool that is guarded (Guard.h).
+/// Parses the command line and runs its action. Returns exit code 2 if the command line is invalid, and 1 if the action
+/// fails; prints the error. Must run in a guarded tool (Guard.h).
 int runTool(CLI::App &app, const Action &action, int argc, char **argv);
 
 /// Wipes the line of progress, before anything else is printed.
@@ -33,7 +33,7 @@ void clearProgress();
 
 /// Whether standard output is a terminal that shows the characters of drawings: in UTF-8, and not a dumb one.
 bool showsDrawings();
-/// Of the terminal on standard output; 100 where it is none.
+/// The columns of the terminal on standard output; 100 if it is no terminal.
 int terminalColumns();
 
 /// `app.add_subcommand`, compiled once: inline, it brings a third of CLI11 into every file that calls it.
@@ -46,10 +46,10 @@ CLI::Option *addFlag(CLI::App &command, const std::string &name, bool &value, co
 /// Checks that each value is one of `names`.
 CLI::Validator oneOf(const std::vector<std::string> &names);
 
-/// --format of subcommands that print.
+/// The option --format of subcommands that print.
 void addFormatOption(CLI::App &command, std::string &format);
 
-/// "a, b, c", for help.
+/// The names for help: "a, b, c".
 std::string joined(const std::vector<std::string> &names);
 /// "label   value", values aligned.
 void printLine(const std::string &label, const std::string &value);

@@ -11,11 +11,11 @@ class DialectRegistry;
 
 namespace sluice {
 
-/// Our dialects, and all of MLIR's with their extensions: tests lower through
-/// them, and a dialect costs nothing until it is loaded.
+/// Registers the dialects of Sluice, and all of MLIR's with their extensions: tests lower through them, and a dialect
+/// costs nothing until it is loaded.
 void registerToolDialects(mlir::DialectRegistry &registry);
 
-/// Our passes, and all of MLIR's. Call once a process.
+/// Registers the passes of Sluice and all of MLIR's. Call it once per process.
 void registerToolPasses();
 
 } // namespace sluice

@@ -23,20 +23,20 @@ struct Disturbance {
   double factor = 1;
   int64_t step = 0;
 
-  /// "NAME=FACTOR@STEP". Fails saying what is wrong.
+  /// Parses "NAME=FACTOR@STEP". The failure says what is wrong.
   static Expected<Disturbance> parse(const std::string &text);
-  /// Fails naming the emulated devices there are.
+  /// Fails if there is no emulated device of this name, and names those that exist.
   Status apply(const RunSession &session) const;
 };
 
 /// A plan made while the model ran.
 struct Replan {
-  int64_t step = 0;                                      ///< After so many.
-  std::vector<std::pair<std::string, double>> slowdowns; ///< Of devices whose speed had changed.
-  int64_t plannedNs = 0;                                 ///< The new plan's step, simulated.
+  int64_t step = 0;                                      ///< The number of steps before it.
+  std::vector<std::pair<std::string, double>> slowdowns; ///< The names and factors of devices whose speed had changed.
+  int64_t plannedNs = 0;                                 ///< The simulated time of the new plan's step.
 };
 
-/// Another plan's artifact, opened.
+/// The opened artifact of another plan.
 struct Reopened {
   TemporaryDirectory directory;
   RunSession session;
@@ -47,14 +47,14 @@ public:
   AdaptiveRun(std::string model, const CompilerOptions &options, const DriftParams &params)
       : model(std::move(model)), options(options), monitor(params) {}
 
-  /// After a step of a session that keeps its command times: where a device has
-  /// become slower or faster, and still is once another plan is made for that, the
-  /// model by that plan, its states as the session's are.
+  /// Call it after a step of a session that keeps its command times. If a device has become slower or faster, makes a
+  /// plan for the new speeds. If the change still lasts then, returns the model by the new plan, with the session's
+  /// states.
   Expected<std::optional<Reopened>> afterStep(const RunSession &session);
   const std::vector<Replan> &replans() const { return made; }
 
 private:
-  /// Made, and taken if the change outlasts its making.
+  /// The new plan's model, which is used if the change lasts longer than the planning.
   struct Pending {
     CompilerOptions options;
     Replan replan;
@@ -64,7 +64,7 @@ private:
   Expected<std::optional<Pending>> planAnew(const sluice_model &running);
 
   std::string model;
-  CompilerOptions options; ///< With the slowdowns found so far.
+  CompilerOptions options; ///< The options, with the slowdowns found so far.
   DriftMonitor monitor;
   int64_t steps = 0;
   std::optional<Pending> pending;

@@ -11,8 +11,8 @@
 
 namespace sluice::driver {
 
-/// Prints what the manifest of the artifact in `directory` says: inputs, outputs, symbols with their ranges. No code of
-/// the artifact is loaded, so it may be another processor's. Fails where there is no manifest, or not one of schema 1.
+/// Prints the manifest of the artifact in `directory`: inputs, outputs, and symbols with their ranges. Loads no code of
+/// the artifact, so it may be for another processor. Fails if there is no manifest of schema 1.
 Status printArtifact(const std::string &directory, bool asJson);
 
 } // namespace sluice::driver

@@ -14,19 +14,19 @@
 
 namespace sluice::driver {
 
-/// GPU number `ordinal` of the driver's, with a context that is the opening thread's.
+/// GPU number `ordinal` of the driver. Its context belongs to the opening thread.
 class Card {
 public:
-  /// 0 where there is no driver.
+  /// 0 if there is no driver.
   static int count();
-  /// Fails where there is no such GPU, or none that can be used.
+  /// Fails if there is no such GPU or it cannot be used.
   static Expected<std::unique_ptr<Card>> open(int ordinal);
   ~Card();
   Card(const Card &) = delete;
 
-  /// The card's until it is closed, filled with numbers that are small in every type.
+  /// Memory that the card owns until it is closed, filled with numbers that are small in every type.
   Expected<runtime::CuPointer> allocate(size_t bytes);
-  /// The least of `repeat` times of what `enqueue` puts on the default stream, after one to warm up.
+  /// The least of `repeat` times of the work that `enqueue` puts on the default stream, after one run to warm up.
   Expected<double> seconds(int repeat, const std::function<int()> &enqueue);
   /// Read and written by copies of so many bytes within the card's memory.
   Expected<double> copyBytesPerSec(size_t bytes, int repeat);
@@ -34,7 +34,7 @@ public:
   const runtime::CudaDriver &cu;
   char name[256] = {};
   size_t memoryBytes = 0;
-  int architecture = 0; ///< 80: sm_80.
+  int architecture = 0; ///< 80 means sm_80.
   int multiprocessors = 0, clockKilohertz = 0;
   /// Multiply-adds of f32 on all lanes, at that clock.
   double flopsPerSec() const;

@@ -12,12 +12,11 @@
 
 namespace sluice::driver {
 
-/// Runs `body` in a child of this process and returns what it returns, so that the memory that it takes is given back.
-/// To be called before this process has threads. A child that a signal ends is an error that names the signal.
+/// Runs `body` in a child of this process and returns its result, so that the memory of `body` is freed. To be called
+/// before this process has threads. If a signal ends the child, the error names the signal.
 Expected<Json> runInChild(const std::function<Expected<Json>()> &body);
 
-/// What this process holds now, and the most that it has held: resident memory, in bytes; 0 where the system does not
-/// say.
+/// The resident memory of this process in bytes, now and at its peak; 0 if the system does not provide it.
 int64_t residentBytes();
 int64_t peakResidentBytes();
 

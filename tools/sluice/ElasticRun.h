@@ -13,17 +13,17 @@
 namespace sluice::driver {
 
 struct ElasticRun {
-  std::string launcher; ///< mpirun, with options between spaces; it takes -n.
+  std::string launcher; ///< mpirun, with options separated by spaces. It must accept -n.
   int64_t numRanks = 1;
-  int64_t steps = 1;      ///< Of each rank, from the begin of the training on.
-  std::string states;     ///< The folder that the run keeps its states in.
-  std::string fromStates; ///< That the user wants the run to begin with; may be empty.
+  int64_t steps = 1;      ///< The steps of each rank since the beginning of the training.
+  std::string states;     ///< The folder in which the run saves its states.
+  std::string fromStates; ///< The folder of states with which the run begins; may be empty.
 };
 
 /// Starts this process's own command on ranks, without --elastic and --launcher, and again from the kept states
 /// whenever the launcher ends because a rank was lost: with a status other than 0, 1 and 2. An error that a rank
-/// reports itself (1, 2) would come again and ends the run. Also fails where ranks are lost again and again and no
-/// states are kept in between, where the launcher does not start, and on Ctrl-C.
+/// reports itself (status 1 or 2) would occur again, so it ends the run. Also fails if ranks are lost repeatedly
+/// without saved states in between, if the launcher does not start, and on Ctrl-C.
 Status runElastic(const ElasticRun &run);
 
 } // namespace sluice::driver

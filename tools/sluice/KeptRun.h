@@ -10,13 +10,11 @@
 
 namespace sluice::driver {
 
-/// Writes what sluice-runner runs: `folder`/model, the compiled model; inputs that
-/// are data and references, where `expect` names any, as .npy; and, last,
-/// run.json: { schema, quantized, inputs: [{file} or {seed}], outputs: [{index, file}] }.
-/// `folder`/weights is such a run too, on the host, where large weights follow from
-/// little: its results are the bytes of model/parameters.bin that run.json's
-/// "weights" name, [{offset, bytes}] by result, and a copy may leave them zero.
-/// Fails before anything is written where an input does not fit or no .npy holds it.
+/// Writes a folder for sluice-runner: `folder`/model, the compiled model; inputs that are data, and the references of
+/// `expect`, as .npy files; and last run.json: { schema, quantized, inputs: [{file} or {seed}], outputs: [{index,
+/// file}] }. If large weights follow from little data, `folder`/weights is such a run too, on the host. Its results are
+/// the bytes of model/parameters.bin that "weights" of run.json names, [{offset, bytes}] by result; a copy of the
+/// folder may leave them zero. Fails before it writes anything if an input does not fit or cannot be a .npy file.
 Status keepRun(const std::string &folder, Compilation &compilation, std::vector<GivenInput> given,
                const std::string &expect, bool quantized);
 

@@ -14,33 +14,34 @@
 
 namespace sluice::driver {
 
-/// What is tuned, and how.
+/// The parameters of the tuning.
 struct KernelTuner {
   std::vector<TuningProgram> programs;
-  std::string file; ///< Of trials' tunings; each replaces the one before.
+  std::string file; ///< The file for tunings of trials; each replaces the one before.
   int threads = 1;
-  int64_t repeat = 1, rounds = 1; ///< Steps of a trial; trials of a kernel at most.
-  bool isExhaustive = false;      ///< Measures the whole grid of a kernel's tunings, instead of searching.
+  int64_t repeat = 1, rounds = 1; ///< The steps of a trial, and the most trials of a kernel.
+  bool isExhaustive = false;      ///< Whether to measure the whole grid of a kernel's tunings instead of searching.
 };
 
 struct TunedSteps {
-  /// Per program, in nanoseconds: a step as the compiler chooses, and tuned. Empty where nothing was compared.
+  /// Per program: the time of a step in nanoseconds by the compiler's choices, and tuned. Empty if nothing was
+  /// compared.
   std::vector<std::pair<int64_t, int64_t>> ns;
-  bool isStopped = false; ///< By Ctrl-C.
+  bool isStopped = false; ///< Whether Ctrl-C ended the search.
 };
 
-/// Searches every kernel of the programs whose search the tuning has not finished. Adds to the tuning what a last
-/// comparison with the compiler's choice confirms, and the operators' times. Ctrl-C ends the search and goes on to the
-/// comparison; a second one ends that too, and then the tuning stays as it was.
+/// Searches all kernels of the programs that the tuning does not mark as finished. Adds the results that a last
+/// comparison with the compiler's choice confirms, and the operators' times. Ctrl-C ends the search, and the comparison
+/// follows; a second Ctrl-C ends that too, and leaves the tuning unchanged.
 Expected<TunedSteps> tuneKernels(const KernelTuner &tuner, Tuning &tuning);
 
-/// What a kernel takes with each of two tunings, and as the compiler chooses.
+/// The times of a kernel with each of two tunings, and by the compiler's choice.
 struct TuningComparison {
   std::string kind, shape;
   int64_t defaultNs = 0, ns = 0, otherNs = 0; ///< At least 1.
 };
 
-/// Measures all kernels that both tunings have, in turns as the compiler chooses and with each tuning.
+/// Measures all kernels that both tunings have, in turns by the compiler's choice and with each tuning.
 Expected<std::vector<TuningComparison>> compareTunings(const KernelTuner &tuner, const Tuning &tuning,
                                                        const Tuning &other);
 

@@ -11,9 +11,9 @@ namespace sluice::driver {
 
 /// Copies over the link through the runtime, as a compiled model does, `repeat`
 /// times (at least 1) and once to warm up: five sizes in each direction alone,
-/// then the largest both ways at once. The event latency is from one's end to the
-/// start of the next, which is on another stream. Fails where the link's memories are too
-/// small, or it is too slow, for copies of 64 KiB, and as the runtime does.
+/// then the largest both ways at once. The event latency is the time from the end of a copy to the start of the next
+/// one on another stream. Fails if the link's memories are too small, or the link is too slow, for copies of 64 KiB.
+/// Fails like the runtime.
 Expected<LinkMeasurement> measureLink(const Machine &machine, LinkId link, int64_t repeat);
 
 } // namespace sluice::driver

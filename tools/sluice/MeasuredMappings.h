@@ -10,14 +10,14 @@
 
 namespace sluice::driver {
 
-/// --measure-mappings, of the commands that compile for this machine; 0: absent.
+/// The option --measure-mappings of commands that compile for this machine; 0 if absent.
 CLI::Option *addMeasureOption(CLI::App &app, size_t &count);
 
-/// Has the compilation run so many mappings on these inputs, in the model's order; those
-/// missing are random. A mapping's time is the median of some steps.
+/// Makes the compilation run `count` mappings on these inputs, which are in the model's order; missing inputs are
+/// random. The time of a mapping is the median of some steps.
 void measureMappings(Compilation &compilation, size_t count, std::vector<GivenInput> given);
 
-/// What they took, a line each.
+/// The mappings' times, one line for each.
 void printMappings(const std::vector<MeasuredMapping> &mappings);
 Json mappingsToJson(const std::vector<MeasuredMapping> &mappings);
 

@@ -11,7 +11,7 @@
 
 namespace sluice::driver {
 
-/// A compiled model, as folders of states name it.
+/// The identity of a compiled model in folders of states.
 struct ModelIdentity {
   std::string name;
   std::string

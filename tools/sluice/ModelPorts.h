@@ -9,7 +9,7 @@
 
 namespace sluice::driver {
 
-/// "float[batchx3]".
+/// The type in words, such as "float[batchx3]".
 std::string describePort(const DeclaredTensor &tensor);
 
 } // namespace sluice::driver

@@ -16,12 +16,12 @@
 
 namespace sluice::driver {
 
-/// Launches of what runs alike: of operators of one signature on one kind of device.
+/// The launches of operators of one signature on one kind of device.
 struct Samples {
   OperatorShape shape;
   std::vector<int64_t> ns;
 };
-/// By (signature, deviceKey).
+/// The keys are (signature, deviceKey).
 using SampleMap = std::map<std::pair<std::string, std::string>, Samples>;
 
 /// The launches of one compiled program, by operator. Graph, machine and plan outlive it.
@@ -29,11 +29,11 @@ class OperatorSamples {
 public:
   OperatorSamples(const Graph &graph, const Machine &machine, const Plan &plan);
 
-  /// Adds the last step's launches, of a session that traces.
+  /// Adds the launches of the last step of a session that traces.
   void addStep(const RunSession &session);
-  /// As if no step had been added.
+  /// Removes all launches.
   void clear() { ns.assign(ns.size(), {}); }
-  /// 0 where an operator never ran.
+  /// 0 for an operator that never ran.
   int64_t medianNs(OperatorId op) const;
   /// Adds all launches of operators with a signature.
   void addTo(SampleMap &samples) const;
@@ -46,7 +46,7 @@ private:
   std::vector<std::vector<int64_t>> ns; ///< Per operator.
 };
 
-/// Medians and quartiles into the profile's times.
+/// Writes medians and quartiles to the profile's times.
 void summarize(SampleMap samples, Profile &profile);
 
 } // namespace sluice::driver

@@ -12,12 +12,13 @@
 
 namespace sluice::driver {
 
-/// Whether a path is of a plan rather than of a model: a directory, which only a compiled model is, or a JSON object.
+/// Whether a path is that of a plan and not of a model: a directory, which must be that of a compiled model, or a JSON
+/// object.
 bool isPlanPath(const std::string &path);
 /// Reads a plan file, or the plan that a compiled model's directory keeps.
 Expected<PlanFile> readPlanAt(const std::string &path);
 
-/// Prints why operators and tensors are where and when the plan has them. Fails as explain() does.
+/// Prints why operators and tensors have their place and time in the plan. Fails as explain() does.
 Status printExplanations(const PlanFile &file, const std::vector<std::string> &names, bool asJson);
 /// Prints what differs between two plans, read by readPlanAt.
 Status printDiff(const std::string &pathA, const std::string &pathB, bool asJson);

@@ -13,8 +13,8 @@ class GraphProto;
 
 namespace sluice::driver {
 
-/// Whether operators compute in 8 bits what a reference may compute otherwise. Nesting was bounded when the model was
-/// opened.
+/// Whether operators compute in 8 bits, where a reference may use another precision. Nesting was bounded when the model
+/// was opened.
 bool isQuantized(const ::onnx::GraphProto &graph);
 /// Whether a compiled model has weights of 8 bits.
 bool isQuantized(const std::string &directory);

@@ -17,31 +17,31 @@ namespace sluice::driver {
 
 /// True where mpirun started this process with others.
 bool isMpiProcess();
-/// The communicator of the ranks that mpirun started. Fails where there is no MPI, or it does not start.
+/// The communicator of the ranks that mpirun started. Fails if there is no MPI or it does not start.
 Expected<const sluice_communicator *> mpiCommunicator();
 /// A function of libsluice_mpi, once mpiCommunicator() has succeeded; null if the library lacks it.
 void *mpiFunction(const char *name);
 
-/// One rank, where mpirun started this process with others; else all of a model's,
-/// which then are threads.
+/// The ranks of a model in this process: one rank if mpirun started this process with others, else all ranks, as
+/// threads.
 class RankGroup {
 public:
-  /// `numRanks`: the model's. Fails where there is no MPI, or it does not start.
+  /// `numRanks`: the number of the model's ranks. Fails if MPI is needed and missing, or does not start.
   static Expected<RankGroup> create(uint32_t numRanks);
-  /// A model that runs alone, whether mpirun started this process or not.
+  /// The group of a model of one rank, even if mpirun started this process.
   static RankGroup alone();
   RankGroup(RankGroup &&) noexcept = default;
   RankGroup &operator=(RankGroup &&) noexcept = default;
 
-  /// Ranks that are here.
+  /// The number of ranks in this process.
   size_t size() const { return members.size(); }
-  /// Null of a model that runs alone.
+  /// Null for a model of one rank.
   const sluice_communicator *member(size_t i) const { return members[i]; }
-  /// Whether rank 0, which reads and writes for all, is here.
+  /// Whether rank 0, which reads and writes for all ranks, is in this process.
   bool isFirst() const { return !members[0] || members[0]->rank == 0; }
-  /// All ranks are here.
+  /// Whether all ranks are in this process.
   bool isWhole() const { return !members[0] || members[0]->num_ranks == members.size(); }
-  /// Rank `i` of those here has failed: what others wait for in vain fails too.
+  /// Reports that rank `i` of this process has failed, so that other ranks that wait for it fail too.
   void leave(size_t i, const std::string &reason) const;
 
 private:
@@ -53,8 +53,8 @@ private:
   std::unique_ptr<sluice_local_group, Destroy> group;
 };
 
-/// Ends this process's part of MPI, if it had one: waits for the others or, where
-/// `status` is an error, prints it and ends them.
+/// Ends this process's use of MPI, if there was any. Waits for the other processes, or prints `status` and ends them if
+/// it is an error.
 void finishRanks(const Status &status);
 
 } // namespace sluice::driver

@@ -13,26 +13,26 @@
 
 namespace sluice::driver {
 
-/// One per name of `inputs`, from the texts of --input ("NAME=FILE.npy",
-/// "FILE.pb", "random:SEED"; without a name in the model's order) and, where
-/// `expectDirectory` is not empty, its input_*.pb. Fails naming the text.
+/// Makes one input per name of `inputs`, from the texts of --input: "NAME=FILE.npy", "FILE.pb" or "random:SEED", where
+/// texts without a name are in the model's order. Also reads input_*.pb of `expectDirectory`, if that is not empty.
+/// Fails and names the text.
 Expected<std::vector<GivenInput>> readGivenInputs(const std::vector<std::string> &inputs,
                                                   const std::vector<std::string> &texts,
                                                   const std::string &expectDirectory);
 
-/// The shapes of those that are data, by name: what binds symbolic dimensions.
+/// The shapes of the inputs that are data, by name. They bind symbolic dimensions.
 std::map<std::string, std::vector<int64_t>> givenShapes(const std::vector<std::string> &inputs,
                                                         const std::vector<GivenInput> &given);
 
-/// The texts of --fix, "NAME=FILE.npy" or "NAME=FILE.pb": by name.
+/// The inputs of the texts of --fix, "NAME=FILE.npy" or "NAME=FILE.pb", by name.
 Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<std::string> &texts);
 
-/// Those that are data, by name: what a model can be specialised to.
+/// The inputs that are data, by name. A model can be specialised to them.
 std::map<std::string, HostTensor> givenValues(const std::vector<std::string> &inputs,
                                               const std::vector<GivenInput> &given);
 
-/// What --expect compares with: output_*.pb, by the names inside where they are
-/// outputs' names, else by the numbers in the files' names. At least one.
+/// The references of --expect: output_*.pb, by the names inside if these are names of outputs, else by the numbers in
+/// the files' names. There is at least one.
 Expected<std::map<size_t, HostTensor>> readExpected(const std::vector<std::string> &outputs,
                                                     const std::string &directory);
 

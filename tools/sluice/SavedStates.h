@@ -19,7 +19,7 @@
 
 namespace sluice::driver {
 
-/// How far a run has come.
+/// The progress of a run.
 struct RunProgress {
   int64_t steps = 0;   ///< Number of steps that the first rank has done.
   int64_t batches = 0; ///< Number of batches that all ranks have used when each has done that many steps.

@@ -18,21 +18,20 @@ namespace sluice::driver {
 class CompileOptions {
 public:
   void addTo(CLI::App &app);
-  /// --devices, of the commands that split the model.
+  /// Adds --devices, for commands that split the model.
   CLI::Option *addDevicesTo(CLI::App &app);
-  /// --pipeline, of the command that compiles for several ranks.
+  /// Adds --pipeline, for the command that compiles for several ranks.
   void addPipelineTo(CLI::App &app);
-  /// --split-operators, of the commands that plan.
+  /// Adds --split-operators, for commands that plan.
   CLI::Option *addSplitTo(CLI::App &app);
-  /// The compiler's record of them, with progress on a terminal and Ctrl-C
-  /// heard. Fails naming an unknown solver or training option.
+  /// Returns the compiler's options, with progress on a terminal and a stop on Ctrl-C. Fails and names an unknown
+  /// solver or training option.
   Expected<CompilerOptions> resolve() const;
   /// The same for a command that runs what it compiles: also fails if this host cannot run the target's code.
   Expected<CompilerOptions> resolveToRun() const;
-  /// The name of an option of planning or code generation that was given, other than those of
-  /// `besides`; empty: none.
+  /// The name of a given option of planning or code generation that is not in `besides`; empty if there is none.
   std::string firstGiven(std::initializer_list<std::string_view> besides = {}) const;
-  /// The name of an option that limits memory or the search, divides ranges, or names solvers or files; empty: none
+  /// The name of an option that limits memory or the search, divides ranges, or names solvers or files; empty if none
   /// was given.
   std::string firstPlanned() const;
   /// Leaves these options out of the command's help, for a command that refuses them.
@@ -40,13 +39,13 @@ public:
   /// --dim.
   const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
-  /// --devices, of the commands that have it.
+  /// The value of --devices, for commands that have it.
   int64_t devices() const { return options.devices; }
   uint64_t seed() const { return options.seed; }
   /// Whether --memory limits the whole process: all devices that compute use the host's memory, and a limit is that of
   /// this memory. Reads the machine's file and measures nothing.
   bool limitsProcess() const;
-  /// Takes --prune-partitions back.
+  /// Removes --prune-partitions again.
   void keepWhole() { options.prune = {}; }
 
 private:
@@ -61,23 +60,22 @@ private:
   CLI::Option *searchTime = nullptr, *trainOption = nullptr, *pipelineOption = nullptr;
 };
 
-/// --dim; `dims` outlives the parse.
+/// Adds --dim. `dims` must outlive the parsing.
 CLI::Option *addDimOption(CLI::App &app, DimBindings &dims);
-/// --max-iterations.
+/// Adds --max-iterations.
 CLI::Option *addBoundOption(CLI::App &app, std::map<std::string, ValueBounds> &bounds);
 CLI::Option *addMaxIterationsOption(CLI::App &app, int64_t &most);
-/// --fix, for readFixedInputs.
+/// Adds --fix, for readFixedInputs.
 CLI::Option *addFixOption(CLI::App &app, std::vector<std::string> &texts);
 
-/// What layers lost, a line each.
+/// Prints what each pruned layer lost, one line per layer.
 void printPruned(const std::vector<PrunedLayer> &layers);
 Json prunedToJson(const std::vector<PrunedLayer> &layers);
 
-/// Compiles a model to run it at once. A Ctrl-C that ends the search does not
-/// end the run that follows.
+/// Compiles a model to run it right away. A Ctrl-C that ends the search does not end the following run.
 Status linkToRun(Compilation &compilation, const std::string &directory);
 
-/// Columns as wide as their widest cell; the first row is the header.
+/// A text table. Columns are as wide as their widest cell, and the first row is the header.
 class Table {
 public:
   explicit Table(std::vector<std::string> header) { rows.push_back(std::move(header)); }
@@ -88,16 +86,17 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-/// "batch up to 4, sequence up to 64".
+/// The upper bounds in words: "batch up to 4, sequence up to 64".
 std::string describeBounds(const std::vector<std::pair<std::string, int64_t>> &bounds);
-/// 0.1234 as "12.34%".
+/// A fraction as text: "12.34%" for 0.1234.
 std::string formatPercent(double share);
-/// "64.00 MiB of slots, 8.00 MiB expected to be read a step", of a plan's experts; empty if it has no slots for them.
+/// The slots of a plan in words: "64.00 MiB of slots, 8.00 MiB expected to be read a step"; empty if it has no slots
+/// for experts.
 std::string describeExperts(const Graph &graph);
 /// How often experts were in memory, beside the best that any cache could have done; nothing without slots for experts.
 void printExperts(const sluice_expert_stats &stats);
 Json expertsToJson(const sluice_expert_stats &stats);
-/// "8.00 GiB", or "no limit".
+/// A limit as text: "8.00 GiB" or "no limit".
 std::string formatCapacity(int64_t bytes);
 
 } // namespace sluice::driver

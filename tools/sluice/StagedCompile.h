@@ -18,8 +18,8 @@ Status checkStagedOptions(const CompilerOptions &options);
 
 /// Compiles the program of each rank of options.training->pipeline into a folder of its own below `directory`, one
 /// after the other, and calls `done` after each. stages.json is written last, with the choice that led to the number of
-/// stages. Fails as Compilation does, and if
-/// options.package is not a directory to run. On failure, removes the directory if this call created it.
+/// stages. Fails like Compilation, and if options.package is not a directory to run. On failure, removes the directory
+/// if this call created it.
 Status compileStages(const std::string &modelPath, const CompilerOptions &options,
                      const std::optional<PipelineChoice> &choice, const std::string &directory,
                      const std::function<void(uint32_t rank, const Compilation &)> &done);

@@ -32,11 +32,12 @@ struct StagesFile {
   uint32_t groupRanks = 1; ///< The ranks of a group, which run the same stages together.
   std::string schedule;
   std::vector<std::vector<StateType>> states; ///< Per rank.
-  std::vector<std::string> digests;           ///< Per rank: of its compiled model (identityOf).
-  std::vector<PipelineCandidate> weighed;     ///< With stages=best: what was compared. Only written.
+  std::vector<std::string> digests;           ///< Per rank: the digest of its compiled model (identityOf).
+  /// With stages=best: the candidates that were compared. This member is written but not read.
+  std::vector<PipelineCandidate> weighed;
 
   uint32_t numRanks() const { return static_cast<uint32_t>(states.size()); }
-  /// The states of all ranks, each once, and for each the first rank that has it.
+  /// The states of all ranks, each once, with the first rank that has the state.
   std::vector<std::pair<StateType, uint32_t>> allStates() const;
 };
 

@@ -16,27 +16,26 @@
 
 namespace sluice::driver {
 
-/// An input as data, or as the seed of random values.
+/// An input: data, or the seed of random values.
 struct GivenInput {
   std::optional<HostTensor> tensor;
   uint64_t seed = 0;
-  std::string origin = "random:0"; ///< For people.
+  std::string origin = "random:0"; ///< For messages.
 };
 
-/// The tensors of a step, of these shapes. Fails naming an input whose type or shape is
-/// another; each random one takes its own stream.
+/// Makes the tensors of a step, of these shapes. Each random input has its own stream of numbers. Fails and names an
+/// input whose data has another type or shape.
 Expected<std::vector<HostTensor>> makeInputs(const sluice_model &model, const InputShapes &shapes,
                                              std::vector<GivenInput> given);
 
-/// The shapes of a step's inputs. A symbol of the model has the size that `sizes` says by its name, else the extent of
-/// the data that is given for its input, else its upper bound. Fails where a size is for no symbol, is not in its
-/// range, or where data has another; `steps` as StepInputs::create has it. What the data of other inputs must have
-/// is left to RunSession::setShapes.
+/// The shapes of a step's inputs. A symbol of the model has the size in `sizes`, else the extent of the data for its
+/// input, else its upper bound. Fails if a size is for no symbol, is out of range, or differs from the data. For
+/// `steps` see StepInputs::create(). RunSession::setShapes checks the data of other inputs.
 Expected<InputShapes> chooseShapes(const sluice_model &model, const std::vector<GivenInput> &given, int64_t steps,
                                    const std::map<std::string, int64_t> &sizes);
 
-/// The tensors of every step. Data that has k times the first extent the model
-/// takes is k batches: step i gets number i modulo k.
+/// The tensors of every step. Data with k times the first extent of the model's input is k batches: step i gets batch
+/// number i modulo k.
 class StepInputs {
 public:
   /// As makeInputs, of the shapes that chooseShapes says, which it gives to the session; `steps` may be 1 only where
@@ -47,7 +46,7 @@ public:
   int64_t numBatches() const { return batches; }
 
 private:
-  std::vector<std::optional<HostTensor>> whole; ///< Per input: where it is several batches.
+  std::vector<std::optional<HostTensor>> whole; ///< Per input: its data, if it has several batches.
   std::vector<HostTensor> current;
   int64_t batches = 1;
 };

@@ -12,16 +12,16 @@
 
 namespace sluice::driver {
 
-/// Steps a second, bytes copied, and how busy each stream is, on the terminal of standard error, drawn anew four times
-/// a second.
+/// Shows steps per second, copied bytes, and how busy each stream is, on the terminal of standard error, four times per
+/// second.
 class StepWatch {
 public:
-  /// Fails where standard error is no terminal.
+  /// Fails if standard error is no terminal.
   static Expected<StepWatch> start(int64_t steps);
 
-  /// The session is traced. Draws where it is time.
+  /// To be called after each step of a session that traces. Draws if a quarter of a second has passed.
   void afterStep(const RunSession &session);
-  /// Draws once more; what is printed then stands below.
+  /// Draws a last time. Later output is printed below the drawing.
   void finish(const RunSession &session);
 
 private:
@@ -30,7 +30,7 @@ private:
 
   const int64_t steps;
   int64_t done = 0;
-  int64_t drawnNs, doneThen = 0; ///< At the last drawing.
+  int64_t drawnNs, doneThen = 0; ///< The time and the number of steps at the last drawing.
   int drawnLines = 0;
 };
 

@@ -9,20 +9,20 @@
 
 namespace sluice::driver {
 
-/// Where the probes of one machine are compiled and run.
+/// The settings for the probes of one machine.
 struct ProbeSetting {
   CompilerOptions options;
-  std::string origin, device; ///< As a tuning's.
+  std::string origin, device; ///< The origin and device of a tuning.
   int threads = 1;
-  std::string file;  ///< For programs and tunings; each replaces the one before.
-  int64_t steps = 1; ///< Of each turn.
+  std::string file;  ///< The file for programs and tunings; each replaces the one before.
+  int64_t steps = 1; ///< The steps of each turn.
 };
 
 /// Whether code of the target has loops of rate number `rate` of kRateNames.
 bool hasRate(const TargetSpec &target, size_t rate);
 
-/// Measures loops of this rate, of 2 to 300 us by the emitters' estimate, as one chunk and as two: the crossing of
-/// their times. Unknown with one thread, and where Ctrl-C comes before the end.
+/// Measures loops of this rate, of 2 to 300 us by the emitters' estimate, as one chunk and as two, and returns the
+/// crossing of their times. The result is Unknown with one thread, or if Ctrl-C comes before the end.
 Expected<Threshold> measureThreshold(const ProbeSetting &setting, size_t rate);
 
 } // namespace sluice::driver

@@ -20,20 +20,21 @@
 
 namespace sluice::driver {
 
-/// A program compiled with one tuning, and what its steps took.
+/// A program that was compiled with one tuning, and the times of its steps.
 class TuningTrial {
 public:
-  /// Runs `steps` steps; the first one of all warms caches and pages, and is not counted.
+  /// Runs `steps` steps. The very first step warms caches and pages and does not count.
   Status run(int64_t steps);
-  /// Forgets the times of the steps before.
+  /// Forgets the times of earlier steps.
   void forget() { samples_.clear(); }
-  /// Per kernel of the tuning: the median times of its operators, added up. Without those that never ran.
+  /// Per kernel of the tuning: the sum of the median times of its operators, without operators that never ran.
   std::map<std::string, int64_t> kernelNs() const;
-  /// The same of all operators but those of a kind.
+  /// The same sum for all operators except those of a kind.
   int64_t stepNs(std::string_view without = {}) const;
-  /// The algorithm of each kernel of convolutions; nothing where it is direct.
+  /// The algorithm of each kernel of convolutions; nothing for direct convolution.
   std::map<std::string, std::optional<dataflow::ConvAlgorithm>> algorithms() const;
-  /// What the emitters estimate that the longest operator but those of a kind takes, where its loop has this rate.
+  /// The emitters' estimate for the longest operator whose loop has this rate, among operators that are not of the
+  /// given kind.
   int64_t estimatedNs(dataflow::Rate rate, std::string_view without) const;
   void addTo(SampleMap &samples) const { samples_.addTo(samples); }
 
@@ -50,16 +51,16 @@ private:
   bool isWarm = false;
 };
 
-/// A model up to the choice of its kernels, which is made anew for each trial.
+/// A model that is compiled up to the choice of its kernels, which is repeated for each trial.
 class TuningProgram {
 public:
-  /// Options as of `sluice compile`; all operators run on `device`, a CPU's name.
+  /// The options are those of `sluice compile`. All operators run on `device`, the name of a CPU.
   static Expected<TuningProgram> open(const std::string &model, CompilerOptions options);
 
   const std::vector<TunableKernel> &kernels() const { return tunable; }
   const std::string &name() const { return partitioned.origin->name; }
   const emit::VectorTarget &target() const { return vectors; }
-  /// Compiles the program with a tuning, which passes through `file`, and opens it with so many threads.
+  /// Compiles the program with a tuning, which is written to `file`, and opens it with `threads` threads.
   Expected<std::unique_ptr<TuningTrial>> compile(const Tuning &tuning, const std::string &file, int threads) const;
 
 private:
