@@ -83,8 +83,8 @@ struct BarrierProblem {
   /// the same times again; `stragglers` must be 0, and stepTime is not used.
   std::vector<RecordedWorker> recorded;
   Exchange exchange;
-  /// If a worker fails a test of the barrier: the time until the worker tests again. 0: the worker tests again when any
-  /// update arrives, as in the thesis's simulator.
+  /// The time after which a worker tests again if it has failed a test of the barrier. 0 means that the worker tests
+  /// again when any update arrives, as in the thesis's simulator.
   int64_t retestNs = 0;
   uint64_t seed = 0;
 

@@ -27,10 +27,12 @@
 
 namespace sluice {
 
-/// Consecutive gradients of one type.
+/// A run of consecutive gradients that have the same type.
 struct GradientRun {
   int64_t elements = 0;
-  bool isDouble = false; ///< False: float. Under a bulk barrier, sums are rounded to this type after each addition.
+  /// Whether they are of type double and not float. Under a bulk barrier, sums are rounded to this type after each
+  /// addition.
+  bool isDouble = false;
 };
 
 struct BarrierTraining {

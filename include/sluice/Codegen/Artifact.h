@@ -107,7 +107,7 @@ Json symbolsToJson(std::span<const SymbolInfo> symbols);
 /// The description of a compiled program, which is written next to its code.
 struct ManifestInfo {
   std::string name;
-  std::string cpuFeatures; ///< TargetSpec::required.
+  std::string cpuFeatures; ///< The features of TargetSpec::required.
   ParameterFileWriter::Summary parameters;
   int64_t numRanks = 1;
   std::vector<PortInfo> inputs = {}, outputs = {};

@@ -23,7 +23,7 @@ struct EmissionParams {
   /// Number of objects into which the module is split, and which are compiled in parallel; 0:
   /// chosen by the size of the module. The bytes of the objects depend on `parts`, but not on `threads`.
   unsigned parts = 0;
-  unsigned threads = 0; ///< 0: one for each core.
+  unsigned threads = 0; ///< 0 means one for each core.
 };
 
 /// Compiles a module to relocatable objects (ELF, or WebAssembly for wasm32). All of the module must be in the LLVM

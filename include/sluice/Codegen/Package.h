@@ -34,8 +34,8 @@ struct PackageOptions {
   /// for Wasm, may be true for Object, and must be false for other forms. If it is true, the form Object consists of
   /// NAME.o and model.h.
   bool isFreestanding = false;
-  /// The directory of libsluice_standalone.a for the target, which executables and images link. Empty: the directory in
-  /// the build or the installation of this program.
+  /// The directory of libsluice_standalone.a for the target, which executables and images link. If it is empty, the
+  /// directory in the build or the installation of this program is used.
   std::string runtimeDirectory;
 
   bool linksRuntime() const { return form == PackageForm::Executable || form == PackageForm::Oci; }

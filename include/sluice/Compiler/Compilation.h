@@ -55,7 +55,7 @@ struct MeasuredMapping {
 /// proposes its `count` best mappings, and each of them is planned. `run` compiles and runs a plan and returns the time
 /// of a step. The fastest mapping is used.
 struct MappingMeasurement {
-  size_t count = 0; ///< 0: no mapping is measured.
+  size_t count = 0; ///< Number of measured mappings; 0 if none is measured.
   std::function<Expected<int64_t>(std::shared_ptr<const Planned>)> run;
 };
 

@@ -68,7 +68,7 @@ Expected<SolverChoices> parseSolvers(std::string_view text);
 /// Options of partition pruning (Tiling/Pruning.h). It divides each listed layer into blocks and removes the weights
 /// outside of the blocks, so the model's results change.
 struct PruneOptions {
-  int64_t parts = 0;  ///< Number of blocks of each layer; 0: no pruning.
+  int64_t parts = 0;  ///< Number of blocks of each layer; 0 means no pruning.
   std::string layers; ///< Regular expression that must match the whole name of a layer's node.
 };
 
@@ -81,7 +81,7 @@ struct PrunedLayer {
 
 /// Options for the automatic choice of buckets (chooseBuckets). A bucket is a set of sizes that has a plan of its own.
 struct BucketOptions {
-  int64_t count = 0;     ///< Upper limit of the number of plans; 0: no automatic choice.
+  int64_t count = 0;     ///< Upper limit of the number of plans; 0 means no automatic choice.
   std::string dim;       ///< The dimension; empty: the only one that has a range without a list of sizes.
   std::string sizesFile; ///< A file for readSizes; empty: all sizes of the range are equally frequent.
 };
@@ -98,7 +98,7 @@ struct CompilerOptions {
   /// The name of a preset, or the path of a machine file.
   std::string machine = "host";
   /// The device that runs every operator except those that only the host can run: operators on strings, and operators
-  /// without a kernel for the devices that run grids. Empty: placement decides.
+  /// without a kernel for the devices that run grids. If it is empty, placement decides.
   std::string device;
   /// Number of devices of the machine over which the model is split; each device runs its own parts. From phase
   /// Partition on, the program, its plan and the memory limits belong to one device.
@@ -116,13 +116,13 @@ struct CompilerOptions {
   /// includes the reserve.
   int64_t processBytes = kRuntimeProcessBytes;
   /// The hit rate that the simulator assumes if memory has slots for experts: the share of uses of experts that find
-  /// the weights in a slot. Absent: the number of slots divided by the number of experts.
+  /// the weights in a slot. If it is absent, the number of slots divided by the number of experts is used.
   std::optional<double> expertHitRate;
   int64_t searchTimeNs = 5'000'000'000;
-  /// Number of plans to make; 0: the clock limits the search.
+  /// Number of plans to make; 0 means that the clock limits the search.
   int64_t searchEvaluations = 0;
   uint64_t seed = 0;
-  /// Number of threads of the search and of code generation; 0: one for each core. The number does not change the
+  /// Number of threads of the search and of code generation; 0 means one for each core. The number does not change the
   /// result if searchEvaluations is the only limit of the search.
   int threads = 0;
   SolverChoices solvers;
@@ -143,18 +143,18 @@ struct CompilerOptions {
   std::map<std::string, ValueBounds> bounds;
   /// Inputs for whose values the program is specialised: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;
-  /// Limit of the iterations of a loop whose end depends on data; 0: no limit. See ImportOptions.
+  /// Limit of the iterations of a loop whose end depends on data; 0 means no limit. See ImportOptions.
   int64_t maxIterations = 0;
   /// Unrolls loops, as on a machine with devices that cannot run loops.
   bool unrollsLoops = false;
   PruneOptions prune;
-  /// Present: a training step of the model is compiled. Absent: inference.
+  /// If present, a training step of the model is compiled; else the model is compiled for inference.
   std::optional<TrainingOptions> training;
   /// Directory in which the IR of each phase is written; empty: none.
   std::string dumpPhases;
   /// If present, the plan uses the least memory for which the search finds a step of at most `slowdown` times the ideal
-  /// time, which is the simulated time with unlimited memory (findLeastMemory). Absent: the plan may use the whole
-  /// limit.
+  /// time, which is the simulated time with unlimited memory (findLeastMemory). If it is absent, the plan may use the
+  /// whole limit.
   std::optional<double> slowdown;
   /// Operators that are split into several. With a `planFile`, the splits of the plan replace these.
   std::vector<NamedSplit> splits;

@@ -124,8 +124,8 @@ struct Fused : Stage {
   Machine measured; ///< The rank's machine with the links that a profile measured.
   BridgedGraph bridge;
   CostTable costs;
-  /// The value of the option `chunks` of dataflow-emit-kernels: the least time of a chunk for each kind of loop. Empty:
-  /// the defaults of the pass.
+  /// The value of the option `chunks` of dataflow-emit-kernels: the least time of a chunk for each kind of loop. If it
+  /// is empty, the pass uses its defaults.
   std::string chunks;
   /// Computes the costs of operators at other sizes, from a graph with the bytes of these sizes.
   std::function<CostTable(const Graph &)> costsOf;

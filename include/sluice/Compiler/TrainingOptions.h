@@ -19,7 +19,7 @@ inline constexpr int64_t kAccumulateRanks = 0;
 
 /// The option `--pipeline`: the training step runs as stages on several ranks.
 struct PipelineOptions {
-  uint32_t stages = 2; ///< 0: choosePipeline decides.
+  uint32_t stages = 2; ///< Number of stages; if it is 0, choosePipeline decides.
   /// Number of groups of ranks; it divides the number of stages. Stage s is on group s mod groups.
   uint32_t groups = 2;
   uint32_t groupRanks = 1;   ///< Ranks of each group, over which its stages are tiled.
@@ -45,7 +45,7 @@ struct PipelineCandidate {
 /// defaults of the paper on Adam (Kingma and Ba, 2015). The default learning rate is the same
 /// for all optimizers.
 struct TrainingOptions {
-  std::string loss = "softmax-cross-entropy"; ///< Or "mse", or "output": a result of the model is the loss.
+  std::string loss = "softmax-cross-entropy"; ///< Also "mse" or "output", with which a result of the model is the loss.
   std::string output;                         ///< The result whose loss is computed; empty: the only result.
   int64_t classAxis = -1; ///< Axis of classes; -1: axis 1 if the output has rank 4 or 5, and otherwise the last axis.
   /// The label that softmax-cross-entropy ignores; absent: every label is a class.

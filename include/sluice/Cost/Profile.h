@@ -36,7 +36,7 @@ struct LinkMeasurement {
   double bytesPerSec = 0;       ///< Rate while only one direction copies.
   double duplexBytesPerSec = 0; ///< Rate of both directions together while both copy.
   double spread = 0;            ///< Distance between the quartiles of copies' times, relative to the fitted times.
-  int64_t samples = 0;          ///< Number of measured copies; 0: unknown (schema 1).
+  int64_t samples = 0;          ///< Number of measured copies; 0 if unknown (schema 1).
   int64_t eventLatencyNs = 0;   ///< See Link::eventLatencyNs.
   std::string setting = {};     ///< linkKey() of the link when it was measured; empty: unknown.
 };

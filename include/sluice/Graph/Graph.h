@@ -35,7 +35,7 @@ struct Tensor {
   int64_t bytes = 0;
   /// For a parameter of which operators only look up rows, such as an embedding: an upper bound of the bytes that a
   /// step reads, in whole blocks of 4 KiB. For a pooled parameter (isPooled): the bytes of all expert slots, divided
-  /// among the pooled parameters in proportion to their sizes. 0: a step may read the whole tensor.
+  /// among the pooled parameters in proportion to their sizes. 0 means that a step may read the whole tensor.
   int64_t touchedBytes = 0;
   /// True for a parameter of an expert. Such a parameter stays in the file. If the data of a step chooses the expert,
   /// the runtime reads the parameter into one of a fixed number of *expert slots* in the host's memory when the
@@ -65,7 +65,7 @@ struct Operator {
   std::vector<TensorId> inputs;  ///< Data read, each tensor once.
   std::vector<TensorId> outputs; ///< Data written, at least one.
   int64_t flops = 0;
-  /// Bytes read and written in one execution; 0: the sum of inputs and outputs.
+  /// Bytes read and written in one execution; 0 means the sum of inputs and outputs.
   int64_t bytesMoved = 0;
   /// Scratch memory in the device's arena that is live while the operator runs.
   int64_t workspaceBytes = 0;

@@ -69,7 +69,7 @@ struct Link {
   bool throttle = false;
   double reverseBytesPerSec = 0; ///< The rate from b to a; 0 if it is the rate from a to b.
   /// Another link, which has a memory in common with this link. Copies over this link also take a share of the other
-  /// link's rates. For example, copies from an SSD also load the bus of the host's memory. Invalid: there is no such
+  /// link's rates. For example, copies from an SSD also load the bus of the host's memory. Invalid if there is no such
   /// link.
   LinkId trunk = {};
 

@@ -30,7 +30,7 @@ struct Buffer {
 
 struct OffsetProblem {
   std::vector<Buffer> buffers;
-  /// Per buffer, for messages and files. Empty: messages name buffers by number.
+  /// Per buffer, for messages and files. If it is empty, messages name buffers by number.
   std::vector<std::string> ids;
   /// With a capacity, a solution must fit into it, and solvers stop at the first solution that
   /// does. Without a capacity, solvers minimize the peak.

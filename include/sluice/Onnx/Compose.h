@@ -25,7 +25,7 @@ struct ComposedService {
   /// The model's file, relative to the pipeline's directory; empty for a graph in the pipeline itself.
   std::string model;
   std::string sha256; ///< Hash of the file; empty without a file, and for PinMode::Check without a lock file.
-  int64_t opset = 0;  ///< The version of ONNX's own domain that the service imports; 0: none.
+  int64_t opset = 0;  ///< The version of ONNX's own domain that the service imports; 0 if it imports none.
 };
 
 struct Composition {

@@ -19,8 +19,8 @@ namespace sluice {
 
 /// Options for the import of a model that will be trained.
 struct TrainingImport {
-  /// POSIX extended regular expression. An initializer is trainable if its whole name matches. Empty: every initializer
-  /// with more than one float is trainable.
+  /// POSIX extended regular expression. An initializer is trainable if its whole name matches. If the expression is
+  /// empty, every initializer with more than one float is trainable.
   std::string trainable;
   /// Seed of dropout's masks.
   uint64_t seed = 0;
@@ -35,14 +35,14 @@ struct ImportOptions {
   DimBindings dims;
   /// If present, the model is imported for training. Trainable initializers become `dataflow.state`s. Batch
   /// normalization uses the statistics of the batch and updates the running statistics (results with the attribute
-  /// `dataflow.updates`). Dropout drops elements. Absent: the model is imported for inference.
+  /// `dataflow.updates`). Dropout drops elements. If it is absent, the model is imported for inference.
   std::optional<TrainingImport> training;
   /// Inputs whose data is known, by name; the program is specialised to this data. Two kinds of inputs must be here.
   /// First, inputs that determine shapes, if the importer finds no bounds of the extents. Second, inputs that determine
   /// axes, if the importer cannot import the operator once for each choice of axes. The inputs remain arguments of the
   /// function, but are not read. The attribute `dataflow.fixed` of such an argument has the value.
   std::map<std::string, HostTensor> fixedInputs;
-  /// Limit of the iterations of a loop; 0: no limit. A step fails if a loop exceeds the limit. A loop that stacks
+  /// Limit of the iterations of a loop; 0 means no limit. A step fails if a loop exceeds the limit. A loop that stacks
   /// tensors needs the limit if its number of iterations depends on data and nothing else bounds this number: the
   /// stacks have room for as many iterations as the limit allows.
   int64_t maxIterations = 0;

@@ -33,7 +33,7 @@ struct PlacementProblem {
   /// Per operator: the device on which it must run. If the id is invalid, the solver chooses the operator's device. If
   /// the vector is empty, the solver chooses all devices.
   std::vector<DeviceId> pinned;
-  /// Per memory: upper limit of placementBytes. Empty: no limit.
+  /// Per memory: upper limit of placementBytes. If it is empty, there is no limit.
   std::vector<int64_t> capacityBytes = {};
 
   /// Checks that graph and machine pass their own checks, that no capacity is negative, and that the sum of times fits
@@ -64,14 +64,13 @@ struct PlacementSolution {
 
 struct PlacementParams {
   std::string solver = "best";
-  /// Number of orders that a search may time; 0: a number that decreases with the size of the
-  /// graph.
+  /// Number of orders that a search may time; 0 means a number that decreases with the size of the graph.
   int64_t evaluations = 0;
-  /// Clock limit of searches; 0: none. A search that the clock stops may give different
-  /// results in different runs.
+  /// Clock limit of searches; 0 means no limit. A search that the clock stops may give different results in different
+  /// runs.
   int64_t timeNs = 0;
   uint64_t seed = 0;
-  int threads = 1; ///< 0: as many as the machine has. The result does not depend on it.
+  int threads = 1; ///< 0 means as many as the machine has. The result does not depend on it.
   const std::atomic<bool> *interrupt = nullptr;
 };
 

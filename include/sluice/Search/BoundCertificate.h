@@ -59,7 +59,7 @@ struct BoundCertificate {
   /// Chain: the operators of the chain, in order. Cuts: one operator for each cut, in order; the cut is at the time
   /// when this operator first starts.
   std::vector<OperatorId> operators;
-  DeviceId device;           ///< Work: the device.
+  DeviceId device;           ///< Work: the device whose work gives the bound.
   bool communicates = false; ///< Work: true for the work of the communication stream, false for the compute stream.
 
   bool repeats = true;                 ///< Cuts: the bound also holds for plans that launch operators again.

@@ -14,7 +14,7 @@ struct TriedBudget {
   std::vector<int64_t> capacityBytes; ///< The limit of each memory.
   /// Makespan of the best plan found; empty if no plan exists or none was found in time.
   std::optional<int64_t> makespanNs;
-  int64_t lowerBoundNs = 0; ///< Lower bound of all plans within this limit; 0: unknown.
+  int64_t lowerBoundNs = 0; ///< Lower bound of all plans within this limit; 0 if unknown.
 };
 
 struct LeastMemoryResult {

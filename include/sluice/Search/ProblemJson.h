@@ -28,8 +28,8 @@ struct ProblemFile {
   CostTable costs;
   /// Per memory of the machine: the largest number of bytes that its arena may have.
   std::vector<int64_t> capacities;
-  /// Per operator: the device that the problem fixes. An invalid id: the planner chooses the device. Empty: the planner
-  /// chooses all devices.
+  /// Per operator: the device that the problem fixes. An invalid id means that the planner chooses the device. If the
+  /// list is empty, the planner chooses all devices.
   std::vector<DeviceId> placement;
 };
 

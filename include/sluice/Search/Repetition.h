@@ -45,8 +45,8 @@ struct BlockRun {
 };
 
 struct Repetition {
-  std::vector<OperatorId> order; ///< Graph::topologicalOrder.
-  std::vector<BlockRun> runs;    ///< Ascending and disjoint, at least one.
+  std::vector<OperatorId> order; ///< The result of Graph::topologicalOrder.
+  std::vector<BlockRun> runs;    ///< At least one run; runs are ascending and disjoint.
   int64_t layers = 0;            ///< Blocks of the longest run, which has the layers 0 to layers - 1.
 };
 

@@ -58,22 +58,22 @@ struct SearchParams {
   /// search solver `default` then improves this placement by moving single operators.
   std::string placementSolver = "best";
   /// With `best`: the plan uses several devices only if its makespan is at most (1 - leastGain) times the makespan of
-  /// the best plan on one device. In [0, 1). This margin covers the errors of the costs, which are greater if devices
-  /// share cores and caches.
+  /// the best plan on one device. The margin leastGain is in [0, 1). It covers the errors of the costs, which are
+  /// greater if devices share cores and caches.
   double leastGain = 0;
   /// Whether operators may run more than once. Only the solvers `default` and `by-period` read this field.
   bool mayRecompute = true;
-  /// Clock limit; 0: none. The first candidates are always planned.
+  /// Clock limit; 0 means no limit. The first candidates are always planned.
   int64_t timeNs = 5'000'000'000;
-  /// Number of plans to make; 0: no limit. If this is the only limit, the result is the
-  /// same on any number of threads. Without any limit, the search makes 10,000 plans.
+  /// Number of plans to make; 0 means no limit. If this is the only limit, the result is the same on any number of
+  /// threads. Without any limit, the search makes 10,000 plans.
   int64_t evaluations = 0;
   uint64_t seed = 0;
   /// A plan from which the search starts; may be null. The search keeps its placement, and
   /// the result is not slower. The search fails if the plan is invalid or exceeds the
   /// capacities.
   const Plan *start = nullptr;
-  int threads = 1; ///< 0: as many as the machine has.
+  int threads = 1; ///< 0 means as many as the machine has.
   const std::atomic<bool> *interrupt = nullptr;
   /// Called on the caller's thread.
   std::function<void(const SearchProgress &)> progress;

@@ -44,7 +44,7 @@ struct PofoStage {
 struct PofoChain {
   std::vector<PofoStage> stages;
   int64_t memoryBytes = 0;
-  /// The rates of the link while it copies in both directions. 0: nothing can be offloaded.
+  /// The rates of the link while it copies in both directions. 0 means that nothing can be offloaded.
   double outBytesPerNs = 0, inBytesPerNs = 0;
 };
 

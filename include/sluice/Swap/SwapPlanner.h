@@ -72,7 +72,7 @@ struct SwapParams {
   int passes = 3;
   /// If all activations and some parameters fit together, the planner also tries a streaming plan. In this plan, these
   /// parameters are resident. All other parameters are copied in for each use through a buffer that has room for
-  /// `streamDepth` parameters of the largest size. The faster plan is returned. 0: no streaming plan is tried.
+  /// `streamDepth` parameters of the largest size. The faster plan is returned. If it is 0, no streaming plan is tried.
   int streamDepth = 4;
   /// In [0, 1]: a fraction of the bytes of all states that are updated in place. States with this share of the bytes
   /// stay in an accelerator's memory from step to step. These states need no home.

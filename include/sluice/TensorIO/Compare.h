@@ -13,7 +13,7 @@ namespace sluice {
 /// elements that are finite in both tensors.
 struct Tolerance {
   double maxRatio = 0;
-  double minCosine = -1; ///< Least cosine of actual and reference as vectors; -1: no limit.
+  double minCosine = -1; ///< Least cosine of actual and reference as vectors; -1 means no limit.
 };
 
 /// The default tolerances: 5e-4 for float32 and float64, 1e-2 for float16 and bfloat16, 8e-2

@@ -32,7 +32,7 @@ struct PruneProblem {
 };
 
 struct PruneParams {
-  int64_t restarts = 0; ///< 0: a number that decreases with the size of the layer.
+  int64_t restarts = 0; ///< Number of restarts; 0 means a number that decreases with the size of the layer.
   uint64_t seed = 0;
   int threads = 1; ///< The result does not depend on it.
 };
