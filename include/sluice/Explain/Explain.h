@@ -52,8 +52,8 @@ struct Dependency {
   /// command of the predecessor's stream.
   struct Sake {
     CommandFact command; ///< The third command.
-    /// True: `command` comes later on the waiting command's stream and depends on the predecessor. False: `command`
-    /// comes earlier on the predecessor's stream, and the waiting command depends on it.
+    /// If true, `command` comes later on the waiting command's stream and depends on the predecessor. If false,
+    /// `command` comes earlier on the predecessor's stream, and the waiting command depends on it.
     bool isWaiter = false;
     Why why = Why::Order; ///< The reason of that dependency; `tensor` and `tensorNoun` are as in Dependency.
     std::string tensor, tensorNoun;

@@ -74,7 +74,7 @@ struct PlanDiff {
   struct Kept {
     std::string tensor, memory;
     int64_t bytes = 0; ///< Size of the tensor in B.
-    bool inB = false;  ///< True: plan B keeps the tensor. False: plan A does.
+    bool inB = false;  ///< Whether plan B keeps the tensor; if false, plan A does.
   };
   /// An operator that the plans launch different numbers of times.
   struct Again {

@@ -61,12 +61,12 @@ struct SwapParams {
   double idleWeight = 1.0;
   /// CostAware: a copy that is d operators ahead has the weight d^-distanceExponent.
   double distanceExponent = 0.5;
-  /// True: if an operator can work in place, its output overwrites an operand without later readers. This causes fewer
-  /// evictions, but the output then lies at an address that was chosen for the operand. Even if this is false, an
+  /// If true, the output of an operator that can work in place overwrites an operand without later readers. This causes
+  /// fewer evictions, but the output then lies at an address that was chosen for the operand. Even if this is false, an
   /// operator works in place if its working set would otherwise not fit.
   bool inPlace = false;
-  /// True: a tensor that one pass evicts is copied out in the next pass as soon as it is written, so that the swap-out
-  /// stream works before the memory is full.
+  /// If true, a tensor that one pass evicts is copied out in the next pass as soon as it is written, so that the
+  /// swap-out stream works before the memory is full.
   bool saveEarly = true;
   /// Passes towards a steady state, at least 1. With one pass, the plan's step starts without resident parameters.
   int passes = 3;
@@ -124,17 +124,17 @@ struct PoolParams {
   /// A tensor whose last use is less than this time ago is evicted only if there is no other choice (SwapAdvisor's
   /// THRESH).
   int64_t thresholdNs = 0;
-  /// True: after its last use in a step, a parameter is next used by its first use in the next
-  /// step. False: it has no next use.
+  /// If true, after its last use in a step, a parameter is next used by its first use in the next step. If false, it
+  /// has no next use.
   bool cyclicNextUse = false;
   int passes = 2; ///< As in SwapParams. The default is the double pass of SwapAdvisor.
-  /// True: outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's
-  /// figure 1 does with all activations. False: as soon as they are written.
+  /// If true, outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's figure 1 does with
+  /// all activations. If false, they are copied as soon as they are written.
   bool lazyOutputs = false;
-  /// True: an output of an in-place operator takes the object of an operand of the same size that is not read later, as
-  /// ReLU and residual additions do in the paper's graphs.
+  /// If true, an output of an in-place operator takes the object of an operand of the same size that is not read later,
+  /// as ReLU and residual additions do in the paper's graphs.
   bool inPlace = false;
-  /// True: within a class, evictions are chosen by EvictionPolicy::CostAware, with the weights below, instead of by
+  /// If true, within a class, evictions are chosen by EvictionPolicy::CostAware, with the weights below, instead of by
   /// Belady's rule. A tensor that is needed soon may then be evicted if this keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;

@@ -84,7 +84,7 @@ struct TilingRule {
   /// set and n <= divisor.
   int64_t divisor = 1;
   int64_t mostParts = std::numeric_limits<int64_t>::max();
-  /// True: each device does its share of the work. False: each device does all of it.
+  /// Whether each device does its share of the work; if false, each device does all of it.
   bool dividesWork = true;
   /// The extents of parts may differ by 1. All extents that the rule splits are equal to `divisor`. A smaller part is
   /// followed by one spare element, and the operator computes with the spare element as with the others. Collectives
