@@ -77,12 +77,12 @@ LogicalResult PipelineStages::findResults() {
     else if (!loss)
       loss = operand.get(), lossNumber = operand.getOperandNumber();
     else
-      return function.emitError("the program has several outputs, and a training step returns only its loss, run "
-                                "dataflow-train with accumulate=0");
+      return function.emitError("the program has several outputs, and a training step returns only its loss, run the "
+                                "pass dataflow-train with accumulate=0");
   }
   if (!scale || !loss)
     return function.emitError(
-        "the program is not a training step that exchanges gradients, run dataflow-train with accumulate=0");
+        "the program is not a training step that exchanges gradients, run the pass dataflow-train with accumulate=0");
   // The forward pass reads weights after their update. Here they are read as states, and the update comes last.
   for (auto &[state, value] : next)
     if (state.getTrainable() && value.getDefiningOp() && !readsArguments(ancestorsOf(value)))
@@ -117,9 +117,8 @@ LogicalResult PipelineStages::findUpdates() {
         if (!updated.contains(state) && state != scale)
           read.push_back(state);
       if (read.size() != 1)
-        return each.state.emitError(
-            "has an update that does not depend on exactly one gradient, run dataflow-train with "
-            "accumulate=0");
+        return each.state.emitError("has an update that does not depend on exactly one gradient, run the pass "
+                                    "dataflow-train with accumulate=0");
       weightOfSum[read.front()] = weights.size();
       weights.push_back({each.state, cast<StateOp>(read.front()), {}, {}, {}, 0});
       sums.insert(read.front());
@@ -139,7 +138,7 @@ LogicalResult PipelineStages::findUpdates() {
   }
   for (Weight &weight : weights)
     if (!weight.gradient)
-      return weight.state.emitError("has no gradient in this step, run dataflow-train with accumulate=0");
+      return weight.state.emitError("has no gradient in this step, run the pass dataflow-train with accumulate=0");
   return success();
 }
 
@@ -212,7 +211,7 @@ LogicalResult PipelineStages::findPositions() {
     }
   if (ofMark.empty())
     return function.emitError(
-        "the program has no operator with a position, run dataflow-mark-positions before dataflow-train");
+        "the program has no operator with a position, run the pass dataflow-mark-positions before dataflow-train");
   for (Operation *op : members) {
     if (isForward(op))
       continue;

@@ -72,7 +72,7 @@ std::optional<TargetSpec> targetOf(ModuleOp module) {
   if (auto attribute = exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module))
     return targetFromAttribute(attribute);
   module.emitError() << "the module has no attribute '" << exec::ExecDialect::TargetAttrHelper::getNameStr()
-                     << "', run exec-attach-target first";
+                     << "', run the pass exec-attach-target first";
   return std::nullopt;
 }
 

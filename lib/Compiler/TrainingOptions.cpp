@@ -195,7 +195,7 @@ Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices) 
   if (options.groups == 1 && devices == 1)
     return makeError(ErrorCode::InvalidInput,
                      "one stage on one device is no pipeline, option '--pipeline', give 2 or more ",
-                     "stages, or several devices by --devices, over which this stage is divided");
+                     "stages, or divide the stage over several devices by --devices");
   if (devices > 1 && devices % options.groups != 0)
     return makeError(ErrorCode::InvalidInput, devices, " devices cannot be divided among ", options.groups,
                      " groups of ranks, option '--devices', give a multiple of ", options.groups);

@@ -335,7 +335,7 @@ Expected<const DeclaredTensor *> Binder::find(const std::string &name) const {
                             [&](const DeclaredTensor &input) { return input.name == name; });
   if (input == model.inputs().end())
     return makeError(ErrorCode::NotFound, "model '", model.path(), "' has no input '", name,
-                     "', 'sluice info' lists its inputs");
+                     "', use an input that 'sluice info' lists");
   return &*input;
 }
 

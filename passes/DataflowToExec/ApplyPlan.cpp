@@ -72,7 +72,8 @@ private:
     auto attribute = exec::ExecDialect::MachineAttrHelper(&getContext()).getAttr(getOperation());
     if (!attribute)
       return makeError(ErrorCode::InvalidInput, "the module has no attribute '",
-                       exec::ExecDialect::MachineAttrHelper::getNameStr().str(), "', run exec-attach-machine first");
+                       exec::ExecDialect::MachineAttrHelper::getNameStr().str(),
+                       "', run the pass exec-attach-machine first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     if (!bounds.empty()) {

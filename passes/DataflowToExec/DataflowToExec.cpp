@@ -91,7 +91,7 @@ Status Converter::outlineKernels() {
       return makeError(ErrorCode::InvalidInput, "operator '", bridge.graph.operators()[i].name,
                        "' is not on the device that the plan gives, attribute '",
                        DataflowDialect::DeviceAttrHelper::getNameStr().str(),
-                       "', run dataflow-apply-plan with phase=place first");
+                       "', run the pass dataflow-apply-plan with phase=place first");
     std::string key = kernelKey(op, bridge.operandSlots[i]);
     if (device.getForm() == KernelForm::Grids)
       key += "|grids";
@@ -256,7 +256,7 @@ private:
                        (attribute ? exec::ExecDialect::PlanAttrHelper::getNameStr()
                                   : exec::ExecDialect::MachineAttrHelper::getNameStr())
                            .str(),
-                       "', run exec-attach-machine and dataflow-apply-plan first");
+                       "', run the passes exec-attach-machine and dataflow-apply-plan first");
     const Machine machine = machineFromAttribute(attribute);
     SLUICE_ASSIGN_OR_RETURN(BridgedGraph bridge, buildGraph(function));
     if (!bridge.experts.empty() && !machine.hasFiles())

@@ -31,7 +31,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kern
 // -----
 
 func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.kernel} {
-  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, run dataflow-simplify, which replaces the operator, or compute the operands from constants only}}
+  // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, run the pass dataflow-simplify, which replaces the operator, or compute the operands from constants only}}
   %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xbf16>) -> tensor<256xi8>
   return %0 : tensor<256xi8>
 }

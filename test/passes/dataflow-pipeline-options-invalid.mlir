@@ -8,7 +8,7 @@
 // RUN: not sluice-opt %s --dataflow-train='loss=mse accumulate=0' --dataflow-pipeline='ranks=2' 2>&1 | FileCheck %s --check-prefix=UNMARKED
 
 // RATE: a rank computes 0.000000e+00 operations and moves 1.000000e+10 bytes per second, options 'flops-per-sec' and 'bytes-per-sec' of dataflow-pipeline, give positive rates
-// UNMARKED: has no operator with a position, run dataflow-mark-positions before dataflow-train
+// UNMARKED: has no operator with a position, run the pass dataflow-mark-positions before dataflow-train
 // NONE: 0 microbatches is out of range
 // GROUPS: 4 ranks cannot be divided into groups of 3, options 'ranks' and 'group-ranks' of dataflow-pipeline, give a multiple
 // RANK: rank 2 is out of range for 2 ranks, options 'rank' and 'ranks' of dataflow-pipeline, give 2 or more ranks and a rank below their number

@@ -2,7 +2,7 @@
 
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
-// expected-error @+1 {{the module has no attribute 'exec.plan', run exec-attach-machine and dataflow-apply-plan first}}
+// expected-error @+1 {{the module has no attribute 'exec.plan', run the passes exec-attach-machine and dataflow-apply-plan first}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     %0 = dataflow.unary tanh %x : tensor<8xf32>
@@ -13,7 +13,7 @@ module attributes {exec.machine = #machine} {
 // -----
 
 #plan = #exec.plan<arenas = [0], streams = [], slots = [], commands = []>
-// expected-error @+1 {{the module has no attribute 'exec.machine', run exec-attach-machine and dataflow-apply-plan first}}
+// expected-error @+1 {{the module has no attribute 'exec.machine', run the passes exec-attach-machine and dataflow-apply-plan first}}
 module {
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>
@@ -57,7 +57,7 @@ module attributes {exec.machine = #machine} {
   slots = [#exec.slot<tensor = "x", memory = "host", bytes = 32, resident = true>,
            #exec.slot<tensor = "elementwise", memory = "host", bytes = 32>],
   commands = [#exec.launch<op = "elementwise", stream = 0, reads = [0], writes = [1], waits = []>]>
-// expected-error @+1 {{operator 'elementwise' is not on the device that the plan gives, attribute 'dataflow.device', run dataflow-apply-plan with phase=place first}}
+// expected-error @+1 {{operator 'elementwise' is not on the device that the plan gives, attribute 'dataflow.device', run the pass dataflow-apply-plan with phase=place first}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32> {dataflow.name = "x"}) -> tensor<8xf32> attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>

@@ -94,10 +94,9 @@ Expected<Tiling> megatronTiling(const std::string &model, const TensorProgram &p
         isTransformer = true;
       }
   if (!isTransformer)
-    return makeError(
-        ErrorCode::Unsupported, "'", model,
-        "' has no weight that Megatron's tiling names (query/weight...), suite megatron, give a transformer "
-        "of scripts/models");
+    return makeError(ErrorCode::Unsupported, "model '", model,
+                     "' has no weight that Megatron splits (such as query/weight), suite 'megatron', give a "
+                     "transformer of scripts/models");
   return spread.tiling(axes);
 }
 

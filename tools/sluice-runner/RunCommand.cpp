@@ -141,7 +141,7 @@ Expected<KeptRun> readKeptRun(const std::string &folder, const sluice_model &mod
       return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t(INT64_MAX);
     };
     if (!weight.is_object() || !isSize("offset") || !isSize("bytes"))
-      return wrong("a weight has no 'offset' or no 'bytes'");
+      return wrong("a weight lacks its 'offset' or its 'bytes'");
     run.weights.push_back({weight["offset"], weight["bytes"]});
   }
   return run;

@@ -155,8 +155,9 @@ Expected<std::unique_ptr<Compilation>> compileFor(const RunOptions &options, Com
     for (auto &[name, shape] : givenShapes(names, open.given))
       resolved.dims.inputShapes[name] = std::move(shape);
   if (const auto &sequences = resolved.dims.sequences; !sequences.empty())
-    return makeError(ErrorCode::Unsupported, "input '", sequences.begin()->first, "' is a sequence, option '--shape', ",
-                     "compile the model with 'sluice compile' and run that");
+    return makeError(ErrorCode::Unsupported, "input '", sequences.begin()->first,
+                     "' is a sequence, for which only compiled models support option '--shape', ",
+                     "compile the model with 'sluice compile' and run the result");
   return Compilation::createFor(options.model, std::move(resolved), givenValues(names, open.given));
 }
 

@@ -121,8 +121,8 @@ static LogicalResult checkExtents(Operation *op) {
 LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp module, const VectorTarget &target,
                                   ArrayRef<unsigned> slots, const KernelStyle &style) {
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
-    return op->emitOpError("has no kernel, run dataflow-simplify, which replaces the operator, or compute the operands "
-                           "from constants only");
+    return op->emitOpError("has no kernel, run the pass dataflow-simplify, which replaces the operator, or compute the "
+                           "operands from constants only");
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
     if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
       return op->emitError("has an operand or result of dynamic shape, give every dimension a static size");

@@ -86,8 +86,8 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
   if (!changed)
     return {};
   auto refuse = [&](const ChangedNode &node, const std::string &why) {
-    return makeError(ErrorCode::Unsupported, "service '", service.id, "' has version ", versions.from, " and service '",
-                     newest, "' version ", versions.to, " of the operators of '",
+    return makeError(ErrorCode::Unsupported, "service '", service.id, "' uses version ", versions.from,
+                     " and service '", newest, "' uses version ", versions.to, " of the operators of '",
                      versions.domain.empty() ? "ai.onnx" : excerpt(versions.domain), "', and '", excerpt(node.type),
                      "' ", why, ", convert one of the models with onnx.version_converter");
   };
