@@ -36,10 +36,11 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
       found.push_back(s);
     known.push_back(name);
     if (name == wanted && isListed)
-      return makeError(ErrorCode::InvalidInput, "dimension '", name,
-                       "' has a list of sizes, so --buckets has nothing to choose, option '--buckets', leave it out or "
-                       "give a range by --dim ",
-                       name, "=LEAST..MOST");
+      return makeError(
+          ErrorCode::InvalidInput, "dimension '", name,
+          "' has a list of sizes, so --buckets has nothing to choose, option '--buckets', leave this option out or "
+          "give a range by --dim ",
+          name, "=LEAST..MOST");
   }
   if (found.size() == 1)
     return found.front();

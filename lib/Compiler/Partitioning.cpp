@@ -57,7 +57,7 @@ static Expected<SplitProgram> splitOver(func::FuncOp function, std::string_view 
   bridged.program.name = name;
   if (bridged.program.operators.empty())
     return makeError(ErrorCode::InvalidInput, "model '", name,
-                     "' has no operators to split over devices, option '--devices', leave it out");
+                     "' has no operators to split over devices, option '--devices', leave this option out");
   SLUICE_ASSIGN_OR_RETURN(PartitionSolution solution, solvePartition(bridged.program, machine, params));
   return SplitProgram{std::move(bridged.program), std::move(machine), std::move(solution)};
 }
@@ -77,7 +77,7 @@ Expected<SplitProgram> splitProgram(func::FuncOp function, std::string_view name
   if (function->hasAttr(dataflow::DataflowDialect::MeshAttrHelper::getNameStr()) ||
       function->hasAttr(dataflow::DataflowDialect::RanksAttrHelper::getNameStr()))
     return makeError(ErrorCode::InvalidInput, "model '", name,
-                     "' is already split over devices in its IR, option '--devices', leave it out");
+                     "' is already split over devices in its IR, option '--devices', leave this option out");
   SLUICE_ASSIGN_OR_RETURN(PartitionMachine mesh, partitionMachine(machine, devices));
   return splitOver(function, name, std::move(mesh), params);
 }

@@ -22,7 +22,7 @@ Status requireDevices(const Stage &program, const Machine &machine, std::string_
                      "' has one device, give a --machine with several devices or leave the option out");
   if (const int64_t ranks = numRanksOf(program.main()); ranks > 1)
     return makeError(ErrorCode::Unsupported, "'", program.origin->modelPath, "' is already split over ", ranks,
-                     " ranks, option '", option, "', leave it out");
+                     " ranks, option '", option, "', leave this option out");
   return {};
 }
 

@@ -232,13 +232,13 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
   SLUICE_RETURN_IF_ERROR(applyAll("--train", setters, splitPairs(train)));
   if (options.loss != "softmax-cross-entropy" && options.classAxis >= 0)
     return makeError(ErrorCode::InvalidInput, "loss '", options.loss,
-                     "' has no axis of classes, option '--train axis', leave it out");
+                     "' has no axis of classes, option '--train axis', leave this option out");
   if (options.loss != "softmax-cross-entropy" && options.ignoreIndex)
     return makeError(ErrorCode::InvalidInput, "loss '", options.loss,
-                     "' has no labels to ignore, option '--train ignore-index', leave it out");
+                     "' has no labels to ignore, option '--train ignore-index', leave this option out");
   if (options.loss == "output" && !of.empty())
     return makeError(ErrorCode::InvalidInput, "both '", of, "' and '", options.output,
-                     "' are named as the output of the loss, option '--train of', leave it out");
+                     "' are named as the output of the loss, option '--train of', leave this option out");
   if (!of.empty())
     options.output = of;
   SLUICE_RETURN_IF_ERROR(parseOptimizer(options, optimizer));

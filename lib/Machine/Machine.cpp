@@ -97,7 +97,7 @@ static Status checkTrunk(const Machine &machine, const Link &link) {
     return bad("the link's trunk does not exist");
   const Link &trunk = machine.link(link.trunk);
   if (&trunk == &link)
-    return bad("the link is its own trunk");
+    return bad("the link names itself as its trunk (the link whose rates it shares)");
   if (trunk.trunk.valid())
     return bad("the link's trunk '", machine.memory(trunk.a).name, "' - '", machine.memory(trunk.b).name,
                "' has a trunk itself");

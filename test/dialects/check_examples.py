@@ -30,7 +30,8 @@ def main(page, tests):
             continue
         examples = FENCED.findall(section)
         if not examples:
-            wrong.append(f"error: operation '{name}' has no example, write one in its description")
+            wrong.append(f"error: operation '{name}' has no example, write an example in the description of the "
+                         "operation")
         for example in examples:
             # An example may leave lines out.
             lines = example.splitlines() if "..." in example else [example]

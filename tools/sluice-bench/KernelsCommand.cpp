@@ -69,7 +69,7 @@ Status runKernels(const KernelsOptions &options) {
   std::erase_if(cases, [&](const KernelCase &test) { return !canRun(test, targetOf(options.vectors)); });
   if (cases.empty())
     return makeError(ErrorCode::NotFound, "no kernel has a name with '", options.filter,
-                     "', option '--filter', leave it out to see all names");
+                     "', option '--filter', leave this option out to see all names");
   if (!haveOneDnn())
     std::cerr << "note: built without oneDNN, nothing to compare with\n";
   if (!options.json()) {

@@ -275,7 +275,7 @@ Expected<std::vector<OnnxTest>> findModels(const ModelsOptions &options) {
   }
   if (models.empty())
     return makeError(ErrorCode::NotFound, "no model has a name that matches '", options.filter,
-                     "', option '--filter', leave it out to see all names");
+                     "', option '--filter', leave this option out to see all names");
   return models;
 }
 

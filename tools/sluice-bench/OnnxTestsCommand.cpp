@@ -194,7 +194,7 @@ Status runTests(const OnnxTestsOptions &options) {
     std::erase_if(tests, [&](const OnnxTest &test) { return !std::regex_search(test.name, filter); });
     if (tests.empty())
       return makeError(ErrorCode::NotFound, "no test has a name that matches '", options.filter,
-                       "', option '--filter', leave it out to see all names");
+                       "', option '--filter', leave this option out to see all names");
   }
   SLUICE_ASSIGN_OR_RETURN(TemporaryDirectory work, TemporaryDirectory::create("sluice-onnx"));
   const auto workOf = [&](size_t index) { return work.file(std::to_string(index)); };

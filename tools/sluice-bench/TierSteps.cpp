@@ -72,7 +72,7 @@ private:
       tensor.isWeight = kind == "weight";
       if (!traced.emplace(id, tensor).second)
         return makeError(ErrorCode::InvalidInput, "tensor ", id, " is listed twice, at '", entry.where(),
-                         "', give each an id of its own");
+                         "', give each tensor an id of its own");
     }
     return {};
   }

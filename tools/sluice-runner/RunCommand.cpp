@@ -188,7 +188,7 @@ Status writeOutputs(const std::string &directory, std::vector<HostTensor> output
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type == ElementType::String)
       return makeError(ErrorCode::Unsupported, "output '", outputs[i].name,
-                       "' holds text, which .npy files cannot store, option '--output-dir', leave it out");
+                       "' holds text, which .npy files cannot store, option '--output-dir', leave this option out");
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(concat(directory, "/output_", i, ".npy"), formatNpy(outputs[i])));
   }
   return {};

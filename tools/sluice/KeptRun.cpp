@@ -22,7 +22,7 @@ Json emptyRun() { return {{"schema", 1}, {"quantized", false}, {"inputs", Json::
 Status addTensor(Files &files, Json &where, const std::string &name, const HostTensor &tensor) {
   if (tensor.type == ElementType::String)
     return makeError(ErrorCode::Unsupported, "tensor '", tensor.name,
-                     "' holds text, which .npy files cannot store, option '--keep', leave it out");
+                     "' holds text, which .npy files cannot store, option '--keep', leave this option out");
   files.emplace_back(name, formatNpy(tensor));
   where["file"] = name;
   return {};

@@ -645,12 +645,14 @@ private:
   Status restore() {
     const bool hasStates = session.model().num_states > 0;
     if (options.keepEvery > 0 && !hasStates)
-      return makeError(ErrorCode::InvalidInput, "the model has no states to keep, option '--keep-every', leave it out");
+      return makeError(ErrorCode::InvalidInput,
+                       "the model has no states to keep, option '--keep-every', leave this option out");
     if (options.keepEvery > 0)
       SLUICE_RETURN_IF_ERROR(session.checkLengthsOfStates("--keep-every"));
     if (!options.fromStates.empty()) {
       if (!hasStates)
-        return makeError(ErrorCode::InvalidInput, "the model has no states, option '--from-states', leave it out");
+        return makeError(ErrorCode::InvalidInput,
+                         "the model has no states, option '--from-states', leave this option out");
       SLUICE_ASSIGN_OR_RETURN(const std::vector<StateType> wanted, session.stateTypes());
       SLUICE_ASSIGN_OR_RETURN(const SavedStates saved,
                               loadStates(options.fromStates, open.identity, wanted, options.isCompatible));
@@ -757,7 +759,8 @@ Expected<int64_t> ranksForBarrier(const RunOptions &options) {
     SLUICE_ASSIGN_OR_RETURN(const sluice_communicator *const ranks, mpiCommunicator());
     if (devices != 1 && devices != ranks->num_ranks)
       return makeError(ErrorCode::InvalidInput, "mpirun started ", ranks->num_ranks,
-                       " processes, and '--devices' asks for ", devices, " ranks, option '--devices', leave it out");
+                       " processes, and '--devices' asks for ", devices,
+                       " ranks, option '--devices', leave this option out");
     return ranks->num_ranks;
   }
   constexpr int64_t kMostThreads = 1024;

@@ -34,7 +34,7 @@ void forgetPipeline(const std::string &directory) {
 Status checkStagedOptions(const CompilerOptions &options) {
   if (options.package.form != PackageForm::Shared)
     return makeError(ErrorCode::Unsupported, "a pipeline is always compiled into a directory, option '--emit', ",
-                     "leave it out");
+                     "leave this option out");
   if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
     return makeError(
         ErrorCode::Unsupported, "option '", options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",

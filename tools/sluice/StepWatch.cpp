@@ -28,7 +28,7 @@ Expected<StepWatch> StepWatch::start(int64_t steps) {
   if (!isatty(STDERR_FILENO))
     return makeError(
         ErrorCode::InvalidInput,
-        "--watch draws on a terminal, and standard error is not a terminal, option '--watch', leave it out");
+        "--watch draws on a terminal, and standard error is not a terminal, option '--watch', leave this option out");
   return StepWatch(steps);
 }
 

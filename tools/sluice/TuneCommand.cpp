@@ -259,7 +259,7 @@ Status runTune(const TuneOptions &options) {
   if (!options.beside.empty()) {
     if (options.only == "thresholds")
       return makeError(ErrorCode::InvalidInput, "'--only thresholds' measures no kernels, which '--beside' would "
-                                                "compare, option '--beside', leave one of the two out");
+                                                "compare, option '--beside', leave one of the two options out");
     SLUICE_ASSIGN_OR_RETURN(beside, readTuning(options.beside));
     SLUICE_RETURN_IF_ERROR(checkTuning(*beside, fresh.origin, fresh.device, options.beside));
   }

@@ -95,7 +95,7 @@ Status PipelineReader::readService(const JsonReader &reader) {
                      "', write letters, digits, '_' and '-', at most 100, and a letter or '_' first");
   if (findService(service.id))
     return makeError(ErrorCode::InvalidInput, "two services have the id '", service.id, "', at '", reader.where(),
-                     "', give each an id of its own");
+                     "', give each service an id of its own");
   if (reader.has("model") == reader.has("graph"))
     return makeError(ErrorCode::InvalidInput, "service '", service.id, "' has ",
                      reader.has("model") ? "both a model and a graph" : "neither a model nor a graph", ", at '",

@@ -764,10 +764,10 @@ Expected<OwningOpRef<ModuleOp>> GraphImporter::run(const ImportOptions &options)
   SLUICE_RETURN_IF_ERROR(finish(function));
   // At the other sample points less may be unknown.
   if (const std::string *unused = found && !found->values.empty() ? nullptr : bounds.firstUnused())
-    return makeError(ErrorCode::InvalidInput, "a bound of '", excerpt(*unused), "' has no effect on model '",
-                     model.path(),
-                     "', option '--bound', leave it out, or name a tensor that determines an extent, a scale or ",
-                     "a number of iterations");
+    return makeError(
+        ErrorCode::InvalidInput, "a bound of '", excerpt(*unused), "' has no effect on model '", model.path(),
+        "', option '--bound', leave this option out, or name a tensor that determines an extent, a scale or ",
+        "a number of iterations");
   tidy(*block);
   return module;
 }

@@ -47,7 +47,7 @@ TEST_CASE("every option of a training step is read", "[training]") {
   CHECK(parseTraining("ignore-index=-100", "").value().ignoreIndex == -100);
   CHECK(errorOf("ignore-index=x") == "'x' is out of range, option '--train ignore-index', give an integer");
   CHECK(errorOf("loss=mse,ignore-index=0") ==
-        "loss 'mse' has no labels to ignore, option '--train ignore-index', leave it out");
+        "loss 'mse' has no labels to ignore, option '--train ignore-index', leave this option out");
   options = parseTraining("loss=mse", "momentum,momentum=0.5,nesterov=true").value();
   CHECK(options.momentum == 0.5);
   CHECK(options.nesterov);
@@ -86,10 +86,12 @@ TEST_CASE("optimizers and options that another has are refused", "[training]") {
 }
 
 TEST_CASE("options without an effect are refused", "[training]") {
-  CHECK(errorOf("axis=1,loss=mse") == "loss 'mse' has no axis of classes, option '--train axis', leave it out");
-  CHECK(errorOf("loss=output:y,axis=0") == "loss 'output' has no axis of classes, option '--train axis', leave it out");
+  CHECK(errorOf("axis=1,loss=mse") ==
+        "loss 'mse' has no axis of classes, option '--train axis', leave this option out");
+  CHECK(errorOf("loss=output:y,axis=0") ==
+        "loss 'output' has no axis of classes, option '--train axis', leave this option out");
   CHECK(errorOf("of=z,loss=output:y") ==
-        "both 'z' and 'y' are named as the output of the loss, option '--train of', leave it out");
+        "both 'z' and 'y' are named as the output of the loss, option '--train of', leave this option out");
 }
 
 TEST_CASE("numbers of training that are out of range are refused", "[training]") {

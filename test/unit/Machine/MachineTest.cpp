@@ -450,7 +450,7 @@ TEST_CASE("bad files and trunks are named", "[machine]") {
   }
   SECTION("its own trunk") {
     machine.links[1].trunk = LinkId(1u);
-    message = "the link is its own trunk";
+    message = "the link names itself as its trunk (the link whose rates it shares)";
   }
   SECTION("no such trunk") {
     machine.links[1].trunk = LinkId(7u);
