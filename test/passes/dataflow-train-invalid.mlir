@@ -17,7 +17,7 @@ func.func @idle(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"}) 
 
 // -----
 
-// expected-error @+1 {{has several outputs, and the loss needs one, option '--train of', name 'y' or 'z'}}
+// expected-error @+1 {{has several outputs, and the loss needs one, option '--train', give of=NAME, where NAME is 'y' or 'z'}}
 func.func @several(%x: tensor<8x3xf32>) -> (tensor<8x3xf32> {dataflow.name = "y"}, tensor<8x3xf32> {dataflow.name = "z"}) {
   %w = dataflow.state "w" trainable dense<0.5> : tensor<3xf32>
   %0 = dataflow.binary mul %x, %w : tensor<8x3xf32>, tensor<3xf32>
