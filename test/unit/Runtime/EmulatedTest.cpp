@@ -253,8 +253,8 @@ TEST_CASE("an arena's end is enforced on launches and copies", "[runtime]") {
     offset += 64;
     CHECK(runOnce(session.get(), x, y) != 0);
     std::string message = sluice_last_error();
-    CHECK(message.find(copies ? "copy of tensor 't0'" : "operator 'first'") == 0);
-    CHECK(message.find("1024 bytes at 3136 of the arena of memory 'accel0', which has 4096 bytes") !=
+    CHECK(message.find(copies ? "command 0: copy of tensor 't0'" : "command 0: operator 'first'") == 0);
+    CHECK(message.find("1024 bytes at offset 3136 of the arena of memory 'accel0', which has only 4096 bytes") !=
           std::string::npos);
   }
   CHECK(statsOf(session.get()).arena_peak_bytes[1] == 4096);
