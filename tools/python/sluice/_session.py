@@ -65,9 +65,9 @@ def _shape_text(shape: Sequence[int]) -> str:
     return "[" + "x".join(map(str, shape)) + "]"
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quoted(names: Sequence[str], last: str = "or") -> str:
     quoted = [f"'{name}'" for name in names]
-    return " or ".join([", ".join(quoted[:-1])] * (len(quoted) > 1) + quoted[-1:]) or "none"
+    return f" {last} ".join([", ".join(quoted[:-1])] * (len(quoted) > 1) + quoted[-1:]) or "none"
 
 
 def _address(array: np.ndarray) -> int:
@@ -270,7 +270,7 @@ class Session:
         if port.fixed is not None:
             return port.fixed
         raise Error(f"input '{port.name}' has no data, give an array for each of "
-                    f"{_quoted([each.name for each in self._inputs])}")
+                    f"{_quoted([each.name for each in self._inputs], 'and')}")
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         elements = {name.rpartition("[")[0] for name in self._input_names if name.endswith("]")}
