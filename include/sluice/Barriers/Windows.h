@@ -28,8 +28,9 @@ enum class RankCounter : uint8_t {
 };
 inline constexpr size_t kNumRankCounters = 3;
 
-/// One rank's access to all windows, for one thread at a time. `first` is the index of the first double in the owner's
-/// window; all doubles must be within the window. After a failure, the windows must not be used any more.
+/// One rank's access to all windows, for one thread at a time. `first` is the index, in the owner's window, of the
+/// first double that is accessed; all accessed doubles must be within the window. After a failure, the windows must not
+/// be used any more.
 class Windows {
 public:
   virtual ~Windows() = default;

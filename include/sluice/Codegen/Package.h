@@ -39,7 +39,8 @@ struct PackageOptions {
   std::string runtimeDirectory;
 
   bool linksRuntime() const { return form == PackageForm::Executable || form == PackageForm::Oci; }
-  /// Whether the parameters, of at most 1 GiB, are inside the package. It then has no parameter file.
+  /// Whether the parameters are inside the package. The package then has no parameter file, and writePackage() fails if
+  /// the parameters exceed 1 GiB.
   bool embedsParameters() const { return isFreestanding || form > PackageForm::Object; }
 };
 

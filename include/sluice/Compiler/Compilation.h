@@ -106,7 +106,7 @@ public:
   /// after link().
   std::string pipelineText() const;
 
-  /// A program that computes some weights of the model: those that the model computes from constants with little data.
+  /// A program that computes those weights of the model that are results of operators on small constants.
   /// A machine that receives the parameter file without these weights can run the program to compute them. The results
   /// are exactly the bytes of the complete file. Absent if these weights have less than 1 MiB in total, or if there are
   /// several ranks.

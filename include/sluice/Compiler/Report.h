@@ -26,7 +26,7 @@ std::vector<GraphPlace> layoutGraph(const Graph &graph);
 
 /// A measured step. Times are relative to the start of the step.
 struct MeasuredStep {
-  std::string name;               ///< Name of the file without extension; with several ranks "rank 1 of run".
+  std::string name; ///< Name of the file without extension. With several ranks, "rank 1 of run" for run.json.
   std::vector<Interval> commands; ///< The time of each command of the plan; {-1, -1} if it was not measured.
   int64_t makespanNs = 0;         ///< End of the last command.
 };

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Results of `sluice tune` on one machine: the fastest forms of kernels, the shortest loop
-// times at which several threads are faster, and the times of the kernels.
-// docs/formats/tuning.md describes the file.
+// Results of `sluice tune` on one machine: the fastest form of each kernel, the times of the kernels, and, for each
+// kind of loop, the estimated time from which several threads are faster than one. docs/formats/tuning.md describes the
+// file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_COST_TUNING_H

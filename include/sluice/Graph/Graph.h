@@ -87,7 +87,7 @@ class Graph {
 public:
   std::string name;
   /// True for the program of one rank of a pipeline: the programs of other ranks wait for its exchanges. Plans keep the
-  /// model's order (topologicalOrder()), and run each operator that communicates once.
+  /// model's order (topologicalOrder()). Each operator that communicates runs exactly once.
   bool keepsOrder = false;
 
   /// `tensor.updates` may be the id of a tensor that is added later.

@@ -21,8 +21,8 @@ enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
   Ram,  ///< Memory of the host or of a device.
-  File, ///< Storage: holds parameters, states and evicted tensors. Only copies access it, and the runtime when it loads
-        ///< an expert (Tensor::isPooled); operators do not.
+  File, ///< Storage: holds parameters, states and evicted tensors. Only copies, and the runtime when it loads an expert
+        ///< (Tensor::isPooled), access it; operators do not.
 };
 
 /// Memory 0 is always the host's. It holds inputs and outputs, and the parameters and states that are not in a file.
@@ -62,8 +62,8 @@ struct Link {
   /// Rate of both directions together: at least the greater of the two directions' rates, and at most their sum.
   double duplexBytesPerSec = 2.0e10;
   int64_t latencyNs = 10000;
-  /// Wake-up delay between streams. A command waits for a command of another stream, and at least one of the two is a
-  /// copy on this link: the time from the end of the first command to the start of the second.
+  /// Wake-up delay between streams: if a command waits for a command of another stream, and at least one of the two is
+  /// a copy on this link, the time from the end of the awaited command to the start of the waiting command.
   int64_t eventLatencyNs = 0;
   /// For emulated links: slow copies down to bytesPerSec at run time.
   bool throttle = false;

@@ -119,9 +119,9 @@ struct OffsetParams {
 /// says whether this is proven.
 Expected<OffsetSolution> solveOffsets(const OffsetProblem &problem, const OffsetParams &params = {});
 
-/// Baseline: the greedy allocator of Owl's computation graph. It processes buffers by the start of their lifetimes. A
-/// buffer gets the smallest free block that is large enough. If none of the free blocks is large enough, the largest of
-/// them grows. If no block is free, a new block is made. Blocks are never split.
+/// Baseline: the greedy allocator of computation graphs in Owl, a numerical library for OCaml. It processes buffers by
+/// the start of their lifetimes. A buffer gets the smallest free block that is large enough. If none of the free blocks
+/// is large enough, the largest of them grows. If no block is free, a new block is made. Blocks are never split.
 Expected<OffsetSolution> solveOffsetsOwl(const OffsetProblem &problem);
 
 } // namespace sluice

@@ -47,7 +47,7 @@ void repairClasses(std::vector<int32_t> &classes);
 /// `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
-/// Makes one child. First, CNT of both parents is written with one entry for each size instead of each class. The child
+/// Makes one child. First, CNT of both parents is expanded: each size gets the count of its class. The child
 /// takes CLS and CNT of `head` for the first `point` sizes, and those of `tail` for the others. CLS is repaired, and
 /// CNT is averaged within the new classes (rounded to nearest, at least 1). Both parents must have the same sizes. The
 /// child may exceed the capacity: call repairCounts.

@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The program of a group of ranks runs the group's tasks in order. Between two tasks it issues exchanges: it sends what
-// a task made, or receives what a later task reads. Slot k of a program is before task k; the last slot is behind all
-// tasks. An exchange blocks both groups until both have issued it, so the groups must issue their exchanges in orders
-// that agree.
+// a task made, or receives what a later task reads. A *slot* is a place in the program at which exchanges are issued:
+// slot k is before task k, and the last slot is after all tasks. An exchange blocks both groups until both have issued
+// it, so the groups must issue their exchanges in orders that agree.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PIPELINE_EXCHANGES_H
@@ -20,7 +20,7 @@ namespace sluice {
 enum class TransferTime : uint8_t {
   Begin,      ///< Once, before all tasks: a weight that another group keeps.
   Microbatch, ///< For each microbatch: activations and their gradients.
-  End,        ///< Once, behind all tasks: sums over the microbatches.
+  End,        ///< Once, after all tasks: sums over the microbatches.
 };
 
 /// Data that one group sends to another.
@@ -43,9 +43,9 @@ struct PipelineExchange {
 
 /// Orders all exchanges of a step. Each group's program issues its exchanges in this order. Exchanges of microbatches
 /// are in the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A
-/// receiver issues an exchange as late as possible: right before the task that reads the data, or earlier if a later
-/// exchange of the order is needed before that task. Fails if a transfer names a task that its group does not have, or
-/// a task that reads before the data is made.
+/// receiver issues an exchange as late as possible: right before the task that reads the data. It issues the exchange
+/// earlier if a task before that one needs an exchange that comes later in the order. Fails if a transfer names a task
+/// that its group does not have, or a task that reads before the data is made.
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);
 

@@ -110,7 +110,7 @@ std::vector<std::string> placementSolverNames();
 /// The result passes validatePlacement. Fails on a problem that does not pass check(), on an
 /// unknown solver, and with `exhaustive` on too many operators. Fails with Infeasible if the
 /// solver finds no placement within the capacities; the message names an operator and the
-/// missing bytes. HEFT takes O(operators x devices x log) time for bounded degrees.
+/// missing bytes. HEFT takes O(operators x devices x log(operators)) time if the degrees are bounded.
 Expected<PlacementSolution> solvePlacement(const PlacementProblem &problem, const PlacementParams &params);
 
 /// Checks a solution independently of the solvers, and names the first rule that is broken. In addition to the rules of

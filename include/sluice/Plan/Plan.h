@@ -128,11 +128,12 @@ struct Plan {
 ///   If the machine has files, the homes in the host's memory count with the host's arena;
 /// - overlapping ranges are ordered: all commands that touch the earlier one happen before
 ///   the command that creates the later one. That command itself may read the earlier one
-///   only by an `inPlace` pair of its operator, at the same offset;
+///   only if its operator may overwrite this operand with this result (Operator::inPlace) and both are at the same
+///   offset;
 /// - when the step ends, all data is where the next step expects it. Outputs are in their homes. The place of each
 ///   initial residency in an arena holds its tensor again, or the tensor's new value if the tensor is a state that the
-///   step updates. During the step, such a place may hold other data. The home of an updated state holds the new value
-///   too, unless the state has an initial residency in an arena and no residency in its home;
+///   step updates. During the step, such a place may hold other data. If an updated state has a
+///   residency in its home or has no initial residency in an arena, its home also holds the new value;
 /// - the home of a state and the home of its new value are the same place but two residencies.
 ///   All commands that read the old value there happen before the command that writes the new
 ///   value. This command itself may read the old value.

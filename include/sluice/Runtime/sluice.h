@@ -202,8 +202,8 @@ typedef struct sluice_stats {
       *arena_peak_bytes; /* per memory: highest arena address touched by the current plan; valid until the next call */
   int64_t bytes_sent;    /* sent to other ranks by the last step */
   int64_t parameter_bytes; /* bytes of the parameter file that this session maps */
-  /* The way in which ranks with GPUs exchange device memory, and the reason if it leads through the host's memory. Null
-   * if nothing was exchanged. Valid until the session closes. */
+  /* How ranks with GPUs exchange device memory. If the data passes through the host's memory, the text also says why.
+   * Null if nothing was exchanged. Valid until the session closes. */
   const char *device_exchange;
   /* Figures of the current plan. The current plan is the plan of the last step; before the first step it is the plan
    * for the upper bounds. A model with buckets has several plans, and `bounds` has the greatest values of the symbols
@@ -211,7 +211,7 @@ typedef struct sluice_stats {
   int64_t planned_bytes_in, planned_bytes_out;
   const int64_t *planned_arena_bytes; /* per memory */
   const int64_t *bounds;
-  /* Bytes that the last step read from files and wrote to them, and the same bytes as the current plan predicts them.
+  /* Bytes that the last step read from files and wrote to files, and the plan's prediction of both numbers.
    * Since minor version 14.
    */
   int64_t bytes_read, bytes_written, planned_bytes_read, planned_bytes_written;

@@ -40,10 +40,11 @@ Schedule overlappingOrder(const Graph &graph, const CostTable &costs, std::span<
                           const Schedule &order);
 
 /// Runs the *tail* of each state's update without interruption. The tail consists of the operators whose results only
-/// this update reads, directly or through other operators of the tail; states whose updates read a common activation
-/// share a tail. A tail starts as soon as all its operands from outside exist. All other operators follow `order`. For
-/// example, the terms of a weight's gradient in a recurrent network are then summed one right after the other, and the
-/// partial sum is in memory only for a short time. The time is linear in the number of the graph's edges.
+/// this update reads, directly or through other operators of the tail. If the updates of several states read a common
+/// activation, these states have one tail together. A tail starts as soon as all its operands from outside exist. All
+/// other operators follow `order`. For example, the terms of a weight's gradient in a recurrent network are then summed
+/// one right after the other, and the partial sum is in memory only for a short time. The time is linear in the number
+/// of the graph's edges.
 Schedule updatesTogetherOrder(const Graph &graph, const Schedule &order);
 
 /// The first `point` operators of `head`, then the others in the order of `tail`. The

@@ -29,8 +29,7 @@ struct SearchProblem {
   const Graph *graph = nullptr;
   const Machine *machine = nullptr;
   const CostTable *costs = nullptr;
-  /// Per memory: the limit of the arena's bytes. Memory::capacityBytes is a further limit
-  /// (SwapProblem ignores it).
+  /// Per memory: the limit of the arena's bytes. Plans also keep within Memory::capacityBytes.
   std::vector<int64_t> capacityBytes;
   /// Per operator: its device, or an invalid id if the search may place it. If the list is empty, the search places all
   /// operators.
@@ -96,9 +95,10 @@ struct SearchPoint {
 struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
-  /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy orders. With a single
-  /// device, orders hardly change the time. Only orders whose liveness peak fits the capacities are then tried, or the
-  /// first order if none fits. The value is a reference and not a lower bound: another order may be faster.
+  /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy orders. On a machine
+  /// with a single compute device, where orders hardly change the time, only orders whose liveness peak fits the
+  /// capacities are tried; if none fits, only the first order is tried. The value is a reference and not a lower bound:
+  /// another order may be faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
@@ -125,7 +125,8 @@ struct SearchResult {
 ///  by-period    like default, but faster for graphs of many repeated layers: plans eight of the
 ///               layers, extends the decisions to all layers, and plans the whole graph a few
 ///               times. Without repeated layers, it is the same as default
-///  greedy       five orders x all eviction policies, plans of planSwapStays, and three pools
+///  greedy       five orders, each with every eviction policy; also plans of planSwapStays, and
+///               plans with three pools
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               as swapadvisor, but results overwrite operands that are not read later

@@ -60,8 +60,8 @@ Expected<ServingStats> simulateServing(const ServingProblem &problem, const Serv
 /// without limit, and latencies depend only on the length of the run.
 double offeredLoad(const ServingProblem &problem);
 /// The mean wait by the formula of Pollaczek and Khinchine for M/G/1 queues. The formula is exact if all models have
-/// the same times: the models of a request and of the previous request, which determine whether the request is cold,
-/// are then independent of its wait. Infinite at an offered load of 1 and above.
+/// the same times. The wait of a request then does not depend on the models of this and the previous request, which
+/// determine whether the request is cold. Infinite at an offered load of 1 and above.
 double expectedWaitNs(const ServingProblem &problem);
 
 } // namespace sluice

@@ -33,9 +33,9 @@ struct KernelTuning {
   auto operator<=>(const KernelTuning &) const = default;
 };
 
-/// The kinds of loops, by what a loop computes with. The compiler estimates the rate of a loop from its kind. For each
-/// kind, `sluice tune` measures a threshold: the least estimated time of a loop for which two threads are
-/// faster than one.
+/// The kinds of loops. The kind says on which data and with which instructions a loop computes. The compiler estimates
+/// the rate of a loop from its kind. For each kind, `sluice tune` measures a threshold: the least estimated time of a
+/// loop for which two threads are faster than one.
 inline constexpr std::array<std::string_view, 5> kRateNames = {"scalars", "vectors", "products", "byte-products",
                                                                "tile-products"};
 

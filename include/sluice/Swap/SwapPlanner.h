@@ -5,9 +5,10 @@
 //
 // A planner makes several passes. In each pass it goes through the order of operators once and makes the tensors of
 // each operator resident. The plan's waits decide the timing: a copy starts as soon as its data is written and its
-// address range is free, even if this is long before the operator that needs it. For a steady state, each pass starts
-// with the parameters that were resident at the end of the previous pass. A parameter that a pass evicts is copied in
-// again at the end of that pass. The planner returns the best pass.
+// address range is free, even if this is long before the operator that needs it. For a steady state, the second
+// pass starts with the parameters that are resident at the end of the first pass, and each later pass starts with the
+// parameters that stayed resident throughout the previous pass. If a pass evicts a parameter with which it started, it
+// copies the parameter in again at its end, so that a step ends as it began. The planner returns the best pass.
 //
 // Every plan returned has passed validatePlan.
 //
@@ -37,7 +38,7 @@ enum class FileDivision : uint8_t {
   /// Then, as far as the host's memory has room, the selected tensors with the shortest absence are taken back from the
   /// selection and stay in the host's memory.
   FromBegin,
-  FromEnd, ///< Like FromBegin, but the returns are visited instead, from the end of the step backwards.
+  FromEnd, ///< Like FromBegin, but visits the copies that bring evicted tensors back, from the step's end backwards.
   Longest, ///< The tensors with the longest absence (close to Belady's rule).
   Latest,  ///< The tensors that are evicted while the host's memory is full.
   /// Like FromBegin, but the tensors that are taken back are those that are evicted first.
@@ -86,7 +87,8 @@ struct SwapParams {
   /// that wait in memory for a later use may together occupy at most this fraction. The rest is for copies that run
   /// ahead of their readers or behind their writers.
   double presence = 1;
-  /// Only for machines that have a memory of kind File.
+  /// Only for machines that have a memory of kind File: how evicted tensors are divided between the host's memory and
+  /// the file.
   FileDivision division = FileDivision::FromBegin;
   /// Only for machines that have a memory of kind File: the fraction, in [0, 1], of the bytes of homes that may be in
   /// the host's memory; the smallest homes are chosen first. Fewer homes leave more room for evicted tensors.
@@ -124,8 +126,8 @@ struct PoolParams {
   /// A tensor whose last use is less than this time ago is evicted only if there is no other choice (SwapAdvisor's
   /// THRESH).
   int64_t thresholdNs = 0;
-  /// If true, after its last use in a step, a parameter is next used by its first use in the next step. If false, it
-  /// has no next use.
+  /// If true, the next use after a parameter's last use in a step is its first use in the next step. If false, there is
+  /// no next use after the last use in a step.
   bool cyclicNextUse = false;
   int passes = 2; ///< As in SwapParams. The default is the double pass of SwapAdvisor.
   /// If true, outputs are copied out when they are evicted or when the step ends, as SwapAdvisor's figure 1 does with

@@ -42,9 +42,9 @@ struct MinimumBytes {
 };
 /// The size of the smallest possible arena per memory, in aligned bytes. For an accelerator, it is the
 /// largest working set of an operator placed on it; outputs that can overwrite operands in place do not
-/// count. planSwapOffsets succeeds with this size or more. Tensors cannot be evicted from the host's arena,
-/// so for the host it is the liveness peak without the copies that swapping adds. Requires a problem that
-/// passes check().
+/// count. planSwapOffsets succeeds with this size or more. Tensors cannot be evicted from the host's arena.
+/// The minimum of the host is therefore its liveness peak, not counting the evicted tensors that a plan stores there.
+/// Requires a problem that passes check().
 std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
 
 /// The liveness peak per memory: the largest number of aligned bytes that are live at one

@@ -23,7 +23,7 @@ struct GroupProgram {
 
 /// The slowest of the links between the ranks of two groups that exchange messages.
 struct GroupLink {
-  double bytesPerSec = 1e10; ///< Rate of the link; 0 if at least two of the ranks have no link.
+  double bytesPerSec = 1e10; ///< Rate of the link; 0 if some of these ranks have no link to each other.
   int64_t latencyNs = 0;     ///< Latency of one message.
 };
 

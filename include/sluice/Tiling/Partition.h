@@ -35,9 +35,9 @@ struct PartitionMachine {
 };
 
 /// The first `devices` computing devices of a machine as a mesh with one axis for each
-/// prime factor of `devices`. The rate of an axis is the rate of its slowest link in one direction while both
-/// directions are busy. A machine with a single computing device is divided into `devices` equal shares. Fails if the
-/// machine has fewer devices, if they differ, or if two of them that communicate have no link.
+/// prime factor of `devices`. The rate of an axis is that of its slowest link: the rate that this link has in one
+/// direction while both directions are busy. A machine with a single computing device is divided into `devices` equal
+/// shares. Fails if the machine has fewer devices, if they differ, or if two of them that communicate have no link.
 Expected<PartitionMachine> partitionMachine(const Machine &machine, int64_t devices);
 
 /// The measure of a conversion's cost.
@@ -61,9 +61,9 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// A sum over the axes, the outermost first. The outer axes divide the program into parts. Each axis adds the ghost
-  /// bytes that it causes within one such part, multiplied by the number of these parts. (SoyBean's recursion c_k =
-  /// delta_k + 2 c_{k-1}, where cut k is the outermost.)
+  /// A sum over the axes. An axis adds the ghost bytes that it causes within one part, multiplied by the number of
+  /// parts into which the axes outside of it divide the program. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where
+  /// cut k is the outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< The part of `bytes` of each CollectiveKind.
@@ -118,11 +118,11 @@ struct PartitionSolution {
 ///  best            Solves all axes at once by elimination, if the tables are small enough. If
 ///                  there is no such result, if it is not proven optimal, or if the cost is
 ///                  PartitionCost::Time, `best` improves other tilings. The starts are the results of the other solvers
-///                  and a solution of the axes one by one. With n operators, only the best 40,000 / (n + 1) starts are
-///                  used, but at least two. From each start, one axis at a time is solved with the others fixed, until
-///                  no axis improves or four rounds are over. `best` returns the best of all these tilings that is
-///                  within the memory limit: for PartitionCost::Time, the one with the least makespan; otherwise the
-///                  one with the least repeated work, and among equals the one with the least chargedCost.
+///                  and a tiling that is found by solving the axes one after another. With n operators, only the best
+///                  40,000 / (n + 1) starts are used, but at least two. From each start, one axis at a time is solved
+///                  with the others fixed, until no axis improves or four rounds are over. Of all these tilings within
+///                  the memory limit, `best` returns one. For PartitionCost::Time, it has the least makespan. Otherwise
+///                  it has the least work that several devices repeat, and among equals the least cost.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
 ///                  the graph, or by solveTiling if levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.

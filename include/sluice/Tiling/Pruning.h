@@ -46,8 +46,8 @@ struct PruneSolution {
 };
 
 /// Runs the thesis's greedy algorithm several times, from random rows, and improves each result. An
-/// improvement fixes the parts of one side and distributes the rows (or columns) of two parts of the
-/// other side optimally between these two parts. Improvements end when none gains. Returns the best
+/// improvement keeps the parts of one side. On the other side it takes two parts and distributes their
+/// rows (or columns) between them again, optimally. Improvements end when none gains. Returns the best
 /// result. Fails on a problem that does not pass check(). The result passes validatePruning.
 Expected<PruneSolution> solvePruning(const PruneProblem &problem, const PruneParams &params = {});
 

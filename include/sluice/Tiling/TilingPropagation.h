@@ -32,8 +32,8 @@ public:
 
   /// The dimension along which a tensor is split; nothing for a whole tensor.
   std::optional<uint32_t> dimOf(TensorId tensor) const { return dims[tensor.index()]; }
-  /// True for a split tensor, for the whole operands and results of operators through which a split has spread, and for
-  /// all tensors from which these whole tensors are computed.
+  /// True for a split tensor, for the unsplit operands and results of operators through which a split has spread, and
+  /// for all tensors from which these unsplit tensors are computed.
   bool isReached(TensorId tensor) const { return reached[tensor.index()]; }
   /// The rules that match at least one split tensor of the operator, ascending.
   std::vector<uint32_t> rulesOf(OperatorId op) const;
