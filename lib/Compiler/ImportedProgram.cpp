@@ -354,7 +354,7 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   };
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    return makeError(ErrorCode::NotFound, "'", directory, "' has no '", kProgramFileName,
+    return makeError(ErrorCode::NotFound, "directory '", directory, "' has no '", kProgramFileName,
                      "', give an ONNX file or a directory that sluice compile wrote");
   // A pipe would hang the open.
   if (!std::filesystem::is_regular_file(path, ignored))

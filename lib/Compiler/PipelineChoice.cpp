@@ -93,8 +93,9 @@ private:
                          "several numbers, option '--memory ",
                          limit, "', give bytes, or one number of stages by --pipeline stages=N");
       if (fileBelowHost(ofRank).valid())
-        return makeError(ErrorCode::Unsupported, "the ranks of a pipeline cannot read weights from a file, machine '",
-                         machine.name, "', leave out a limit of the host's memory, or give a machine without files");
+        return makeError(ErrorCode::Unsupported, "option '--memory ", limit,
+                         "' makes ranks read weights from a file, which the ranks of a pipeline cannot do, machine '",
+                         machine.name, "', leave the option out, or give a machine without a memory of kind 'file'");
       SLUICE_RETURN_IF_ERROR(applyMemoryOption(problem, limit));
     }
     return problem.capacityBytes[ofRank.device(ofRank.computeDevices().front()).memory.index()];

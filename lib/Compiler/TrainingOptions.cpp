@@ -225,8 +225,11 @@ Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view
            options.accumulate = kAccumulateRanks;
            return {};
          }
-         return integer("--train accumulate", options.accumulate, 1, INT32_MAX,
-                        "a number of steps from 1 to 2^31 - 1, or ranks")(text);
+         constexpr const char *kRange = "a number of steps from 1 to 2^31 - 1, or 'ranks'";
+         if (!parseInteger(text))
+           return makeError(ErrorCode::InvalidInput, "'", text,
+                            "' is neither a number of steps nor 'ranks', option '--train accumulate', give ", kRange);
+         return integer("--train accumulate", options.accumulate, 1, INT32_MAX, kRange)(text);
        }},
   };
   SLUICE_RETURN_IF_ERROR(applyAll("--train", setters, splitPairs(train)));

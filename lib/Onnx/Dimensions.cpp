@@ -160,7 +160,8 @@ static Expected<std::vector<int64_t>> parseShape(std::string_view shape, std::st
 Status addShapeBinding(std::string_view text, DimBindings &bindings) {
   const size_t equals = text.rfind('=');
   if (equals == std::string_view::npos || equals == 0)
-    return makeError(ErrorCode::InvalidInput, "'", excerpt(text), "' does not name an input, write NAME=SHAPE");
+    return makeError(ErrorCode::InvalidInput, "'", excerpt(text),
+                     "' does not have the form NAME=SHAPE, give the name of an input and its shape");
   const std::string name(text.substr(0, equals));
   std::string_view shapes = text.substr(equals + 1);
   bindings.inputShapes.erase(name);

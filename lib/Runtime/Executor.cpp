@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -222,12 +223,15 @@ template <typename T>
 static Status checkIndices(const sluice_tensor_desc &input, const int64_t *range, const T *elements, int64_t bytes) {
   const int64_t low = range[0], high = range[1], other = range[2];
   const int64_t count = bytes / static_cast<int64_t>(sizeof(T));
+  const bool isOpen = high == std::numeric_limits<int64_t>::max();
   for (int64_t i = 0; i < count; ++i)
     if (int64_t value = elements[i]; (value < low || value > high) && value != other)
       return failure("value ", value, " is out of range, element ", i, " of input '", input.name, "', give ",
                      other < low || other > high ? std::to_string(other) + " or " : "",
-                     low == high ? "the value " : "values from ", low,
-                     low == high ? "" : " to " + std::to_string(high));
+                     low == high ? "the value "
+                     : isOpen    ? "values of at least "
+                                 : "values from ",
+                     low, low == high || isOpen ? "" : " to " + std::to_string(high));
   return {};
 }
 

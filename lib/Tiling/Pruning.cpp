@@ -27,8 +27,8 @@ Status PruneProblem::check() const {
   if (parts < 2 || parts > kMostParts)
     return refuse(parts, " partitions are out of range, use 2 to ", kMostParts);
   if (parts > std::min(rows, columns))
-    return refuse(parts, " partitions of a layer of ", rows, " by ", columns,
-                  " nodes are too many, because each partition needs a node on both sides, use ",
+    return refuse(parts, " partitions are too many for ", rows, " inputs and ", columns,
+                  " outputs, because each partition needs an input and an output of its own, use ",
                   std::min(rows, columns), " or fewer");
   if (std::any_of(weights.begin(), weights.end(), [](float weight) { return !std::isfinite(weight); }))
     return refuse("a weight of the layer is not finite, correct the weight or leave the layer out");

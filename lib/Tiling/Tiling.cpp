@@ -117,9 +117,9 @@ static Status checkLimit(const TilingModel &model, const std::vector<double> &us
     return {};
   const int64_t over = static_cast<int64_t>(std::min(std::ceil(worst), 0x1p62));
   if (least)
-    return makeError(ErrorCode::Infeasible, "no combination of strategies keeps within the usage limit of ",
-                     *model.problem.usageLimit, ", at time ", time, " of '", model.problem.name,
-                     "', raise the limit by ", over);
+    return makeError(ErrorCode::Infeasible, "every combination of strategies exceeds the usage limit of ",
+                     *model.problem.usageLimit, " at time ", time, " of '", model.problem.name,
+                     "', raise the limit to at least ", saturatingAdd(*model.problem.usageLimit, over));
   return makeError(ErrorCode::Infeasible, "no combination of strategies found keeps within the usage limit of ",
                    *model.problem.usageLimit, ", the best one exceeds it by ", over, " at time ", time, " of '",
                    model.problem.name, "', search longer or raise the limit");

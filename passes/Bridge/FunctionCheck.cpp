@@ -29,6 +29,11 @@ private:
   const std::string &where;
   llvm::StringMap<Type> states;
 
+  Status areTwice(const char *what, StringRef name) {
+    return makeError(ErrorCode::InvalidInput, "two ", what, " have the name '", name.str(), "', ", where,
+                     ", give each of the ", what, " a name of its own");
+  }
+
   template <typename... Ts>
   Status bad(const Ts &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", ", where,
@@ -58,7 +63,7 @@ private:
         return bad("'", name, "' has a result of dynamic shape");
       if (auto state = dyn_cast<dataflow::StateOp>(op);
           state && !states.try_emplace(state.getName(), state.getType()).second)
-        return bad("two states have the name '", state.getName().str(), "'");
+        return areTwice("states", state.getName());
     }
     if (!isa<func::ReturnOp>(function.getBody().front().getTerminator()))
       return bad("the function does not end with func.return");
@@ -70,7 +75,7 @@ private:
     // The dialect verifies that names are strings.
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = dataflow::inputName(function, i); name && !inputs.insert(name.getValue()).second)
-        return bad("two inputs have the name '", name.str(), "'");
+        return areTwice("inputs", name.getValue());
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       if (auto state = dataflow::updatedState(function, i)) {
         auto found = states.find(state.getValue());
@@ -81,7 +86,7 @@ private:
         continue;
       }
       if (auto name = dataflow::outputName(function, i); name && !outputs.insert(name.getValue()).second)
-        return bad("two outputs have the name '", name.str(), "'");
+        return areTwice("outputs", name.getValue());
     }
     return {};
   }

@@ -150,8 +150,9 @@ LogicalResult FreestandingLowering::checkLaunch(LaunchOp launch) {
     if (!belongsTo(function.getSymName(), launch.getKernel()))
       continue;
     if (const char *service = serviceOf(function))
-      return refuse(launch, "operator '", launch.getOp().str(), "' needs the runtime for ", service,
-                    ", leave the operator out of the model, or compile with another --emit, or without --runtime none");
+      return refuse(launch, "operator '", launch.getOp().str(), "' works with ", service,
+                    ", which needs the runtime, leave the operator out of the model, or compile with --emit shared and "
+                    "without --runtime none");
     if (usesTiles(function))
       return refuse(launch, "operator '", launch.getOp().str(),
                     "' uses tile registers (AMX), which a program without the runtime cannot enable, option "
@@ -181,7 +182,7 @@ LogicalResult FreestandingLowering::check() {
   auto checkPort = [&](auto port) -> LogicalResult {
     if (dataflow::isString(cast<RankedTensorType>(port.getType()).getElementType()))
       return refuse(port, "tensor '", port.getTensor().str(),
-                    "' holds text, which needs the runtime, compile with another --emit, or without --runtime none");
+                    "' holds text, which needs the runtime, compile with --emit shared and without --runtime none");
     return success();
   };
   for (InputOp input : program.getBody().getOps<InputOp>())

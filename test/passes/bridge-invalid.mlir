@@ -76,7 +76,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{two states have the name 'h', function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{two states have the name 'h', function 'main', give each of the states a name of its own}}
 module attributes {exec.machine = #machine} {
   func.func @main() -> tensor<8xf32> attributes {exec.plan = #plan} {
     %h = dataflow.state "h" dense<0.0> : tensor<8xf32>

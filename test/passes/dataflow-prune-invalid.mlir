@@ -17,7 +17,7 @@ func.func @weights(%x: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<3x4xf32> 
 
 // -----
 
-// expected-error @unknown {{layer 'fc': 4 partitions of a layer of 4 by 3 nodes are too many, because each partition needs a node on both sides, use 3 or fewer}}
+// expected-error @unknown {{layer 'fc': 4 partitions are too many for 4 inputs and 3 outputs, because each partition needs an input and an output of its own, use 3 or fewer}}
 func.func @small(%x: tensor<3x4xf32>) -> tensor<3x3xf32> {
   %w = dataflow.constant dense<1.0> : tensor<4x3xf32>
   %y = dataflow.matmul %x, %w : tensor<3x4xf32>, tensor<4x3xf32> loc("fc")

@@ -47,7 +47,7 @@ exec.program @text parameters 0 state 0 {
   exec.stream @run compute of @cpu
   exec.step {
     %x = exec.slot @host at 0 bytes 64 tensor "x"
-    // expected-error @+1 {{operator 'lower' needs the runtime for text or images, leave the operator out of the model, or compile with another --emit, or without --runtime none}}
+    // expected-error @+1 {{operator 'lower' works with text or images, which needs the runtime, leave the operator out of the model, or compile with --emit shared and without --runtime none}}
     %e = exec.launch @kernel "lower" reads() writes(%x) on @run
   }
 }
@@ -57,7 +57,7 @@ exec.program @text parameters 0 state 0 {
 exec.program @words parameters 0 state 0 {
   exec.memory @host
   exec.device @cpu cpu in @host threads 1 speed 1.0
-  // expected-error @+1 {{tensor 'x' holds text, which needs the runtime, compile with another --emit, or without --runtime none}}
+  // expected-error @+1 {{tensor 'x' holds text, which needs the runtime, compile with --emit shared and without --runtime none}}
   exec.input "x" : tensor<1x!dataflow.string>
   exec.step {
   }

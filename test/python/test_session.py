@@ -109,7 +109,8 @@ def test_changed_code(add_model, tmp_path):
         pass
     with open(tmp_path / "plus" / "model.so", "ab") as file:
         file.write(b"x")
-    with pytest.raises(sluice.Error, match="model.so' was changed, its hash is not the one in the manifest"):
+    changed = "model.so' was changed, its hash is not the one in the manifest, compile the model again"
+    with pytest.raises(sluice.Error, match=changed):
         sluice.load(tmp_path / "plus")
 
 

@@ -85,9 +85,10 @@ Status Reducer::testWhole(const std::string &name) {
     return makeError(ErrorCode::Interrupted, "interrupted before the test of '", name,
                      "' ended, run the command again");
   if (!result.success())
-    return makeError(ErrorCode::InvalidInput, "the test command failed on the model itself (",
+    return makeError(ErrorCode::InvalidInput, "the test command does not succeed on the unchanged model (",
                      result.describe(params.timeoutNs), "), model '", name,
-                     "', give a command that exits with 0 on this model");
+                     "', give a command that exits with 0 on this model",
+                     result.end == ChildResult::End::TimedOut ? ", or a longer --timeout" : "");
   ++reduction.progress.interesting;
   reduction.progress.nodes = bestModel.graph().node_size();
   reduction.progress.bytes = static_cast<int64_t>(bytes.size());

@@ -84,7 +84,7 @@ tl::unexpected<Error> isForModels(const RunOptions &options, const std::string &
 
 Expected<OpenModel> openCompiled(const RunOptions &options) {
   if (options.adaptive)
-    return makeError(ErrorCode::InvalidInput, "option '--adaptive' needs the model to make new plans, and '",
+    return makeError(ErrorCode::InvalidInput, "option '--adaptive' makes new plans, which needs an ONNX file, and '",
                      options.model, "' is a compiled model, give the model's ONNX file");
   if (const std::string option = options.compile.firstGiven({"--dim"}); !option.empty())
     return isForModels(options, option);

@@ -72,7 +72,7 @@ Expected<std::map<std::string, HostTensor>> readFixedInputs(const std::vector<st
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       return makeError(ErrorCode::InvalidInput, "'", text,
-                       "' does not name an input, option '--fix', write NAME=FILE.npy");
+                       "' does not have the form NAME=FILE.npy, option '--fix', give the name of an input and a file");
     SLUICE_ASSIGN_OR_RETURN(HostTensor tensor,
                             readTensor(text.substr(equals + 1), concat("--fix ", text), " or FILE.pb"));
     if (!fixed.emplace(text.substr(0, equals), std::move(tensor)).second)

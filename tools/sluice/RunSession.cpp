@@ -136,8 +136,8 @@ static Status checkStates(const sluice_model &model, const StagesFile &stages, c
       if (const sluice_cut &cut = state.cuts[c]; cut.stride > stages.groupRanks || cut.count > stages.groupRanks ||
                                                  stages.groupRanks % (cut.stride * cut.count) != 0)
         return makeError(ErrorCode::InvalidInput, "state '", state.name,
-                         "' is divided over more ranks than a group has (", stages.groupRanks, "), '",
-                         stagesFileOf(directory), "', compile the model again");
+                         "' cannot be divided between the ranks of one group (ranks in a group: ", stages.groupRanks,
+                         "), '", stagesFileOf(directory), "', compile the model again");
   }
   if (areEqual)
     return {};

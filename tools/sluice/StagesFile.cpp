@@ -110,9 +110,9 @@ Expected<StagesFile> readStagesFile(const std::string &directory) {
     return makeError(ErrorCode::InvalidInput, "the file lists ", file.numRanks(), " ranks in groups of ",
                      file.groupRanks, ", '", path, "', compile the model again");
   if (const uint32_t groups = file.numRanks() / file.groupRanks; file.stages % groups != 0)
-    return makeError(ErrorCode::InvalidInput, "the file has ", file.stages, " stages for ", groups,
-                     " groups of ranks, and each group must have as many stages as the others, '", path,
-                     "', compile the model again");
+    return makeError(ErrorCode::InvalidInput, "'", path, "' has ", file.stages, " stages for ", groups,
+                     " groups of ranks, and the stages cannot be divided equally between the groups, compile the "
+                     "model again");
   return file;
 }
 

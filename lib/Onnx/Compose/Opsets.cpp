@@ -92,9 +92,10 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
                      "' ", why, ", convert one of the models with onnx.version_converter");
   };
   if (const int64_t known = newestKnownVersion(versions.domain); versions.to > known)
-    return refuse(*changed,
-                  known ? concat("may differ between these versions: definitions up to version ", known, " are known")
-                        : std::string("may differ between these versions"));
+    return refuse(
+        *changed,
+        known ? concat("may differ between these versions, because Sluice knows definitions only up to version ", known)
+              : std::string("may differ between these versions"));
   if (!versions.domain.empty())
     return refuse(*changed, "differs between these versions");
   if (const auto nested = findChanged(service.model.graph(), versions, /*isNested=*/false, /*onlyNested=*/true))

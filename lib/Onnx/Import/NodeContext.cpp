@@ -358,8 +358,9 @@ LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed
     return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
                        " of its indices",
                    "give " + (other ? std::to_string(*other) + " or " : std::string()) +
-                       (low == high ? "the value " + std::to_string(low)
-                                    : "values from " + std::to_string(low) + " to " + std::to_string(high)));
+                       (low == high         ? "the value " + std::to_string(low)
+                        : high == INT64_MAX ? "values of at least " + std::to_string(low)
+                                            : "values from " + std::to_string(low) + " to " + std::to_string(high)));
   }
   // One range is all that an input has: what is wrong for every entry of a tuple.
   AllowedIndices all = allowed.front();

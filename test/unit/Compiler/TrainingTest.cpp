@@ -57,8 +57,10 @@ TEST_CASE("every option of a training step is read", "[training]") {
   CHECK(options.loss == "output");
   CHECK(options.output == "model:cost=1");
   CHECK(parseTraining("accumulate=ranks", "").value().accumulate == kAccumulateRanks);
-  CHECK(errorOf("accumulate=rank") ==
-        "'rank' is out of range, option '--train accumulate', give a number of steps from 1 to 2^31 - 1, or ranks");
+  CHECK(
+      errorOf("accumulate=rank") ==
+      "'rank' is neither a number of steps nor 'ranks', option '--train accumulate', give a number of steps from 1 to "
+      "2^31 - 1, or 'ranks'");
 }
 
 TEST_CASE("losses and keys that are unknown are refused", "[training]") {

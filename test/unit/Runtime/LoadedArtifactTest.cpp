@@ -119,7 +119,7 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \".\""),
       "which must be in the directory of the manifest");
   has(artifact.errorWith("\"model\": \"model.so\"", "\"model\": \"parameters.bin\""),
-      "was changed, its hash is not the one in the manifest");
+      "was changed, its hash is not the one in the manifest, compile the model again");
   has(artifact.errorWith("\"model_hash\": \"", "\"model_hash\": \"0"), "which is not a SHA-256");
   has(artifact.errorWith("\"model_hash\"", "\"hash\""), "no string 'model_hash'");
   has(artifact.errorWith("\"model\": \"model.so\",", ""), "no string 'model'");
@@ -130,7 +130,7 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
   has(artifact.errorWith("{\"schema\"", "[\"schema\""), "not a JSON object");
   artifact.weights[3] = 4;
   artifact.write();
-  has(artifact.error(), "was changed, its hash is not the one in the manifest");
+  has(artifact.error(), "was changed, its hash is not the one in the manifest, compile the model again");
   artifact.manifest = std::string(100000, '[');
   artifact.write();
   has(artifact.error(), "not a JSON object");
@@ -151,15 +151,19 @@ TEST_CASE("code runs only if it is what the manifest says", "[runtime]") {
   for (const size_t at : {size_t(0), good.size() / 2, good.size() - 1}) {
     std::string changed = good;
     changed[at] ^= 1;
-    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' was changed, its hash is not the one in the manifest"));
+    CHECK_THAT(
+        errorOf(changed),
+        Catch::Contains("model.so' was changed, its hash is not the one in the manifest, compile the model again"));
   }
   for (const std::string &changed : {good.substr(0, good.size() - 1), good + '\0', std::string()})
-    CHECK_THAT(errorOf(changed), Catch::Contains("model.so' was changed, its hash is not the one in the manifest"));
+    CHECK_THAT(
+        errorOf(changed),
+        Catch::Contains("model.so' was changed, its hash is not the one in the manifest, compile the model again"));
   CHECK(errorOf(good) == "");
   // A library runs code as soon as it is loaded.
   unsetenv("SLUICE_HOSTILE_CODE_RAN");
   CHECK_THAT(errorOf(TestArtifact::contentsOf(SLUICE_HOSTILE_MODEL)),
-             Catch::Contains("was changed, its hash is not the one in the manifest"));
+             Catch::Contains("was changed, its hash is not the one in the manifest, compile the model again"));
   CHECK(!getenv("SLUICE_HOSTILE_CODE_RAN"));
   artifact.useCode(SLUICE_HOSTILE_MODEL);
   CHECK_THAT(artifact.error(), Catch::Contains("exports no sluice_model_get"));
@@ -181,7 +185,8 @@ TEST_CASE("a large parameter file is hashed when asked", "[runtime]") {
   fs::resize_file(artifact.path / "parameters.bin", static_cast<uintmax_t>(bytes)); // Sparse.
   sluice_options options{sizeof options, 1, 0, 1, nullptr, nullptr};
   CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));
-  CHECK(std::string(sluice_last_error()).find("was changed, its hash is not the one in the manifest") !=
+  CHECK(std::string(sluice_last_error())
+            .find("was changed, its hash is not the one in the manifest, compile the model again") !=
         std::string::npos);
   options.verify = 0;
   CHECK_FALSE(SessionPtr(sluice_open(artifact.path.c_str(), &options)));

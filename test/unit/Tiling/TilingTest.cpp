@@ -303,8 +303,8 @@ TEST_CASE("what cannot fit is named", "[tiling]") {
   Expected<TilingSolution> solution = solveTiling(*problem);
   REQUIRE(!solution);
   CHECK(solution.error().code == ErrorCode::Infeasible);
-  CHECK(solution.error().message == "no combination of strategies keeps within the usage limit of 40, at time 50 of "
-                                    "'example', raise the limit by 10");
+  CHECK(solution.error().message == "every combination of strategies exceeds the usage limit of 40 at time 50 of "
+                                    "'example', raise the limit to at least 50");
 }
 
 TEST_CASE("the validator names what is wrong", "[tiling]") {
