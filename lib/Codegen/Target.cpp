@@ -154,7 +154,7 @@ Expected<TargetSpec> resolveTarget(std::string_view names) {
     if (name.starts_with('+')) {
       if (cpu.empty())
         return makeError(ErrorCode::InvalidInput, "no CPU is named before CPU feature '", name,
-                         "', option '--target', write a CPU first, such as cpu:x86-64-v3+f16c or "
+                         "', option '--target', write a CPU with features first, such as "
                          "cpu:aarch64+dotprod");
       cpu += name;
       continue;

@@ -55,10 +55,10 @@ struct TargetSpec {
 
 /// Parses a list such as "cpu:native,cuda:sm_80,cuda:sm_90". At most one entry is a CPU, with an
 /// optional prefix "cpu:": "native" (the default), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
-/// "aarch64", "riscv64" or "wasm32". Features may follow the CPU: appended ("aarch64+dotprod+i8mm"),
-/// or as separate entries ("aarch64,+dotprod,+i8mm"). All other entries are GPUs: "sm_80" and so on with an optional
-/// prefix "cuda:", or "cuda:emulated". "native" uses those features of the host that generated code can use and the
-/// runtime can check. Fails on an unknown name or feature and lists the known ones.
+/// "aarch64", "riscv64" or "wasm32". Features may follow "aarch64", "riscv64" and "wasm32": appended
+/// ("aarch64+dotprod+i8mm"), or as separate entries ("aarch64,+dotprod,+i8mm"). All other entries are GPUs: "sm_80" and
+/// so on with an optional prefix "cuda:", or "cuda:emulated". "native" uses those features of the host that generated
+/// code can use and the runtime can check. Fails on an unknown name or feature and lists the known ones.
 Expected<TargetSpec> resolveTarget(std::string_view name);
 
 /// Fails, and says what to do, if the target's CPU has another architecture than this host.
