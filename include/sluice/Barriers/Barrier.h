@@ -29,7 +29,8 @@ inline constexpr int64_t kMostStaleness = 1'000'000'000, kMostWorkers = 1'000'00
 struct Barrier {
   /// Steps by which a worker may be ahead of any worker in its view; at most kMostStaleness.
   int64_t staleness = 0;
-  /// Number of other workers in a view, which each test draws anew; absent: all of them. With 0 no worker waits.
+  /// Number of other workers in a view, which each test draws anew. If it is absent, a view has all other workers. With
+  /// 0 no worker waits.
   std::optional<int64_t> sample;
 
   bool passes(int64_t clock, std::span<const int64_t> view) const {

@@ -94,19 +94,19 @@ struct BarrierProblem {
   int64_t startNs(uint32_t worker) const { return recorded.empty() ? 0 : recorded[worker].startNs; }
 };
 
-/// One step of one worker; times from the start of the run.
+/// One step of one worker. Times are from the start of the run.
 struct StepRecord {
   uint32_t worker = 0;
   int64_t passNs = 0;  ///< The worker passes the barrier.
-  int64_t readNs = -1; ///< The worker pulls the model, with all updates that have arrived by now; -1: after the run.
-  int64_t pushNs = -1; ///< The update arrives; -1: after the run.
+  int64_t readNs = -1; ///< The worker pulls the model, with all updates that have arrived; -1 if after the run.
+  int64_t pushNs = -1; ///< The update arrives; -1 if after the run.
 };
 
 struct BarrierTrace {
   std::vector<StepRecord> steps; ///< Sorted by passNs.
   /// For each step: the workers in the sampled view with which its worker passed the barrier. A view is the set of
   /// workers whose clocks a barrier compares (Barrier.h). All sampled views have the same size. Empty if views are not
-  /// sampled: each has all other workers, or none.
+  /// sampled: each view has all other workers, or none.
   std::vector<uint32_t> views;
 };
 
@@ -123,8 +123,8 @@ struct BarrierMetrics {
   /// steps of all workers. The inconsistency is the number of updates of the true sequence that have not arrived, plus
   /// the number of arrived updates that are not in the true sequence.
   std::vector<double> sequence;
-  /// Mean over all reads of the model. A worker reads the model for its step s: count the updates by other workers for
-  /// their steps before s that have not arrived.
+  /// Mean over all reads of the model. For a read by a worker for its step s, the value is the number of updates by
+  /// other workers for their steps before s that have not arrived.
   double meanLate = 0;
   double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
   int64_t tests = 0;       ///< Number of tests of the barrier, passed and failed ones.

@@ -82,8 +82,8 @@ struct PrunedLayer {
 /// Options for the automatic choice of buckets (chooseBuckets). A bucket is a set of sizes that has a plan of its own.
 struct BucketOptions {
   int64_t count = 0;     ///< Upper limit of the number of plans; 0 means no automatic choice.
-  std::string dim;       ///< The dimension; empty: the only one that has a range without a list of sizes.
-  std::string sizesFile; ///< A file for readSizes; empty: all sizes of the range are equally frequent.
+  std::string dim;       ///< The dimension. If empty, the only dimension that has a range without a list of sizes.
+  std::string sizesFile; ///< A file for readSizes. If empty, all sizes of the range are equally frequent.
 };
 /// Parses "auto:4" or "sequence=auto:4". Fails on other texts, and if the number of plans is not in 1 to 64.
 Expected<BucketOptions> parseBuckets(std::string_view text);
@@ -150,7 +150,7 @@ struct CompilerOptions {
   PruneOptions prune;
   /// If present, a training step of the model is compiled; else the model is compiled for inference.
   std::optional<TrainingOptions> training;
-  /// Directory in which the IR of each phase is written; empty: none.
+  /// Directory in which the IR of each phase is written. If empty, no IR is written.
   std::string dumpPhases;
   /// If present, the plan uses the least memory for which the search finds a step of at most `slowdown` times the ideal
   /// time, which is the simulated time with unlimited memory (findLeastMemory). If it is absent, the plan may use the
@@ -158,17 +158,18 @@ struct CompilerOptions {
   std::optional<double> slowdown;
   /// Operators that are split into several. With a `planFile`, the splits of the plan replace these.
   std::vector<NamedSplit> splits;
-  /// A plan file to follow instead of searching, including its splits; empty: search.
+  /// A plan file to follow instead of searching, including its splits. If empty, the plan is searched.
   std::string planFile;
   /// Starts a search from the plan of `planFile` instead of following that plan.
   bool resume = false;
-  /// A profile whose times replace the analytic ones; empty: none.
+  /// A profile whose times replace the analytic times. If empty, there is no profile.
   std::string profileFile;
-  /// A tuning file of this machine, which decides the forms and the costs of kernels; empty: estimates decide.
+  /// A tuning file of this machine, which decides the forms and the costs of kernels. If empty, estimates decide.
   std::string tuningFile;
-  /// For each name of a device: the factor by which operators on this device take longer than the costs say; absent: 1.
+  /// For each name of a device: the factor by which operators on this device take longer than the costs say. The factor
+  /// of a device that is absent is 1.
   std::map<std::string, double> slowdowns;
-  /// Path to which the planning problem is written; empty: it is not written.
+  /// Path to which the planning problem is written. If empty, the problem is not written.
   std::string dumpProblem;
   const std::atomic<bool> *interrupt = nullptr;
   std::function<void(const SearchProgress &)> progress;

@@ -46,9 +46,9 @@ struct PipelineCandidate {
 /// for all optimizers.
 struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Also "mse" or "output", with which a result of the model is the loss.
-  std::string output;                         ///< The result whose loss is computed; empty: the only result.
+  std::string output;                         ///< The result whose loss is computed; empty if there is one result only.
   int64_t classAxis = -1; ///< Axis of classes; -1: axis 1 if the output has rank 4 or 5, and otherwise the last axis.
-  /// The label that softmax-cross-entropy ignores; absent: every label is a class.
+  /// The label that softmax-cross-entropy ignores. If it is absent, every label is a class.
   std::optional<int64_t> ignoreIndex;
   /// Number of steps for each update; the update uses the mean of their gradients. With kAccumulateRanks, the ranks
   /// that train together exchange gradients, and each step begins with the update by the mean of the exchanged
@@ -60,8 +60,8 @@ struct TrainingOptions {
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weightDecay = 0;
-  /// POSIX extended regular expression. An initializer is trainable if its whole name matches; empty: all initializers
-  /// with more than one float are trained.
+  /// POSIX extended regular expression. An initializer is trainable if its whole name matches. If the expression is
+  /// empty, all initializers with more than one float are trained.
   std::string trainable;
   /// The seed of dropout.
   uint64_t seed = 0;
@@ -78,8 +78,8 @@ Expected<PipelineOptions> parsePipeline(std::string_view text, int64_t devices =
 /// Parses the options `--train` and `--optimizer`. `train` is "loss=softmax-cross-entropy|mse|output:NAME", followed
 /// after commas by "of=OUTPUT", "axis=N" and "ignore-index=N" (only with softmax-cross-entropy), and "accumulate=N" or
 /// "accumulate=ranks". `optimizer` is a name, followed after commas by "lr=" and "weight-decay=", for momentum also
-/// "momentum=" and "nesterov=", and for adam and adamw also "beta1=", "beta2=" and "epsilon="; empty: sgd. Fails on an
-/// option that is unknown, out of range or without effect.
+/// "momentum=" and "nesterov=", and for adam and adamw also "beta1=", "beta2=" and "epsilon=". An empty
+/// `optimizer` means sgd. Fails on an option that is unknown, out of range or without effect.
 Expected<TrainingOptions> parseTraining(std::string_view train, std::string_view optimizer);
 
 } // namespace sluice

@@ -17,7 +17,7 @@ namespace sluice {
 /// The properties that determine an operator's time. Bytes of tensors are Tensor::bytes: the size in memory, in the
 /// layout that the kernels read.
 struct OperatorShape {
-  std::string kind; ///< Operator::kind; empty: unknown.
+  std::string kind; ///< Operator::kind; empty if it is unknown.
   int64_t flops = 0;
   int64_t bytesMoved = 0; ///< Bytes moved in one execution; by default all operands and results.
   int64_t inputBytes = 0; ///< Bytes read, without parameters and states.

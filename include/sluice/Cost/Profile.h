@@ -38,7 +38,7 @@ struct LinkMeasurement {
   double spread = 0;            ///< Distance between the quartiles of copies' times, relative to the fitted times.
   int64_t samples = 0;          ///< Number of measured copies; 0 if unknown (schema 1).
   int64_t eventLatencyNs = 0;   ///< See Link::eventLatencyNs.
-  std::string setting = {};     ///< linkKey() of the link when it was measured; empty: unknown.
+  std::string setting = {};     ///< linkKey() of the link when it was measured; empty if it is unknown.
 };
 
 /// Sets the measured figures of a link, clamped to the valid range of a link.

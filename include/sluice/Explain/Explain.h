@@ -43,7 +43,7 @@ struct Dependency {
   enum class Why : uint8_t {
     Data,  ///< The predecessor writes or copies `tensor`, which the command reads.
     State, ///< The predecessor reads the old value of the state `tensor`, which the command overwrites.
-    Bytes, ///< The predecessor uses `tensor` (empty: a workspace), whose bytes the command overwrites.
+    Bytes, ///< The predecessor uses `tensor`, whose bytes the command overwrites; it is empty for a workspace.
     Order, ///< The command needs neither data nor bytes of the predecessor. The predecessor is the previous command of
            ///< the stream, or the plan has a wait for it that another command needs.
   };
@@ -194,7 +194,8 @@ struct AbsenceFact {
   int64_t needBytes = 0;           ///< Size of the tensor, aligned.
   int64_t mostInUseBytes = 0;      ///< The largest number of bytes in use in the memory at one time of `times`.
   int64_t atNs = 0;                ///< The time at which mostInUseBytes are in use.
-  /// The lowest offset at which needBytes within the limit are free during the absence and both stays; empty: none.
+  /// The lowest offset at which needBytes within the limit are free during the absence and both stays; empty if
+  /// there is none.
   std::optional<int64_t> freeOffset;
   std::optional<StayingFact> staying; ///< Empty if there is no freeOffset, or if this was not simulated.
   /// Only explainStep() sets this, for tensors that are away at the end of the step.

@@ -41,9 +41,9 @@ int32_t classOf(const PoolConfig &pool, int64_t bytes);
 /// d with d > 0, this element and all later ones are lowered by d. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
-/// Raises CNT to `minimumCounts` (per class; empty: 1), and then lowers it until the pool fits. With K classes, each
-/// round removes (excess / K) / size objects, rounded up, from each class, but not below `minimumCounts`. The excess is
-/// the number of bytes above the capacity. Fails with Infeasible, giving the bytes by which the pool with
+/// Raises CNT to `minimumCounts` (per class; all are 1 if empty), and then lowers it until the pool fits. With K
+/// classes, each round removes (excess / K) / size objects, rounded up, from each class, but not below `minimumCounts`.
+/// The excess is the number of bytes above the capacity. Fails with Infeasible, giving the bytes by which the pool with
 /// `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 

@@ -18,7 +18,7 @@ struct SupportedOperator {
   /// For each converter of the operator: the first version of the domain to which the converter applies, ascending. It
   /// applies until the next converter's first version.
   std::vector<int64_t> since;
-  /// Unsupported features, and operands that must be known at compile time; empty: none.
+  /// Unsupported features, and operands that must be known at compile time; empty if there are none.
   std::string limits;
 };
 

@@ -72,8 +72,9 @@ private:
 };
 
 /// Normalised Kendall tau distance: the fraction of pairs with different true values that the
-/// prediction orders the other way round. A pair with equal predictions counts half. 0: the
-/// same order; 1: reversed; 0.5: expected by chance. 0 if no pair differs.
+/// prediction orders the other way round. A pair with equal predictions counts half. The
+/// distance is 0 for the same order, 1 for the reversed order, 0.5 on average for a random order,
+/// and 0 if no pair has different true values.
 double kendallDistance(std::span<const double> truth, std::span<const double> predicted);
 
 using Predictor = std::function<double(std::span<const float>)>;

@@ -96,8 +96,8 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
 /// that make the data, no exchange waits for another in a cycle.
 Expected<std::vector<PipelineTask>> taskOrder(const PipelineSchedule &schedule);
 
-/// (p - 1) / (v * m + p - 1): the share of bubbles (times in which groups wait) with p groups, m microbatches and equal
-/// stages without transfers. A group has v stages: 1 in GPipe and 1F1B, several in interleaved schedules.
+/// The share of bubbles, that is, of times in which groups wait, for equal stages without transfers. With p groups, m
+/// microbatches and v stages in each group (1 in GPipe and 1F1B), the share is (p - 1) / (v * m + p - 1).
 double equalBubbleShare(uint32_t groups, uint32_t microbatches, uint32_t stagesPerGroup = 1);
 
 } // namespace sluice

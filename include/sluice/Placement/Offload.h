@@ -29,7 +29,7 @@ struct OffloadNode {
   double accelTime = 0;
   double bytes = 0; ///< Memory that the node takes on an accelerator.
   bool supported = true;
-  int32_t colour = -1; ///< Nodes of the same colour stay together; negative: no colour.
+  int32_t colour = -1; ///< Nodes of the same colour stay together; negative if the node has no colour.
 };
 
 struct OffloadEdge {

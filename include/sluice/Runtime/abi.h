@@ -66,8 +66,8 @@ enum sluice_string_function {
    * 2 upper), whether the comparison with words to remove distinguishes case, list of words to remove */
   SLUICE_STRING_NORMALIZE = 4,
   /* text -> parts of each text, int64 number of parts of each text, int64 largest of these numbers: limit of the parts
-   * of a text, delimiter (empty: white space), and since minor version 9 whether a text with more parts is an error. If
-   * it is no error, the last part is the whole rest of the text. */
+   * of a text, delimiter (white space if empty), and since minor version 9 whether a text with more parts is an error.
+   * If it is no error, the last part is the whole rest of the text. */
   SLUICE_STRING_SPLIT = 5,
   /* This function and the following ones exist since minor version 9. */
   SLUICE_STRING_MATCH = 6,       /* text -> bool, whether the whole text matches: regular expression of RE2 */

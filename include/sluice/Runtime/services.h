@@ -56,7 +56,7 @@ typedef struct sluice_collective {
   int64_t split_outer, split_inner;
   int64_t join_outer, join_inner;
   int64_t extent, low, high; /* halo: numbers of rows of split_inner bytes each */
-  int64_t fill, fill_bytes;  /* halo: bits of the fill value, and its size (1, 2, 4 or 8 bytes); fill_bytes 0: zeros */
+  int64_t fill, fill_bytes;  /* halo: bits of the fill value, and its size (1, 2, 4 or 8 bytes; 0 fills zeros) */
   int64_t num_axes;
   sluice_rank_axis axes[SLUICE_COLLECTIVE_AXES];
   /* Since minor version 15. The parts of the dimension that is split (or that a halo extends)
@@ -101,7 +101,7 @@ typedef struct sluice_product {
   int64_t precision;
   int64_t batches, m, n, k;
   int64_t transpose_lhs, transpose_rhs; /* transpose_lhs non-zero: A is [k, m]; transpose_rhs non-zero: B is [n, k] */
-  int64_t lhs_stride, rhs_stride;       /* elements from one batch to the next; 0: all batches share one matrix */
+  int64_t lhs_stride, rhs_stride;       /* elements from one batch to the next; 0 if all batches share one matrix */
   int64_t workspace_bytes;
 } sluice_product;
 

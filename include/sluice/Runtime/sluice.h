@@ -61,8 +61,8 @@ void sluice_local_group_leave(sluice_local_group *group, uint32_t rank, const ch
 
 typedef struct sluice_options {
   size_t size;
-  /* Threads of each CPU and emulated device. 0: one for each core that the process may use. With 0, an emulated device
-   * has no more threads than its description says (sluice_device_desc.threads). */
+  /* Threads of each CPU and emulated device. 0 means one for each core that the process may use. With 0, an emulated
+   * device has no more threads than its description says (sluice_device_desc.threads). */
   uint32_t threads;
   uint32_t trace;  /* non-zero: record command times for sluice_trace */
   uint32_t verify; /* non-zero: check the hash of the parameter file even if the file is large */
@@ -155,9 +155,9 @@ int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t leng
 /* Selects how the next token is chosen from the logits. Since minor version 13. */
 typedef struct sluice_sampling {
   size_t size;
-  uint32_t top_k;     /* draw from the top_k greatest logits; 0: from all; 1: take the greatest */
+  uint32_t top_k;     /* draw from the top_k greatest logits; 0 draws from all, 1 takes the greatest */
   double top_p;       /* draw from the smallest set of greatest logits with total probability >= top_p; 1: from all */
-  double temperature; /* divides the logits; 0: take the greatest */
+  double temperature; /* divides the logits; 0 takes the greatest logit */
   uint64_t seed;
 } sluice_sampling;
 

@@ -78,8 +78,8 @@ struct PofoSchedule {
 struct PofoParams {
   /// Sizes in a rematerialization are rounded up to multiples of memory / memoryParts. Long chains use fewer parts.
   int memoryParts = 500;
-  /// States of the dynamic program whose bytes differ by less than this fraction of the memory count as one state. 0:
-  /// every state that may lead to the best schedule is kept.
+  /// States of the dynamic program whose bytes differ by less than this fraction of the memory count as one state. If
+  /// it is 0, every state that may lead to the best schedule is kept.
   double tolerance = 1.0 / 24;
 };
 

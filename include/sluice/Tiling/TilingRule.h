@@ -46,9 +46,9 @@ struct AxisTiling {
   Kind kind = Kind::Replicated;
   uint32_t dim = 0;
   PartialKind reduction = PartialKind::Sum;
-  /// Split: the dimension consists of this many equal blocks. A part has a share of each block, and these shares follow
-  /// each other. With one block a part is contiguous. With more blocks it is strided, and parts are equal. For example,
-  /// if the columns 0 to 5 are 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
+  /// For Split: the dimension consists of this many equal blocks. A part has a share of each block, and these shares
+  /// follow each other. With one block a part is contiguous. With more blocks it is strided, and parts are equal. For
+  /// example, if the columns 0 to 5 are 3 blocks, two devices have the columns 0, 2, 4 and 1, 3, 5.
   uint32_t blocks = 1;
 
   static AxisTiling replicated() { return {}; }
@@ -66,7 +66,7 @@ struct AxisTiling {
 struct Halo {
   enum class Fill : uint8_t { Zero, Lowest };
   int64_t low = 0, high = 0; ///< Number of elements from the previous and the next part; at most a whole part.
-  /// The value beyond the ends of the tensor. Lowest: -infinity, or the least value of the type.
+  /// The value beyond the ends of the tensor. Lowest means -infinity, or the least value of the type.
   Fill fill = Fill::Zero;
   bool empty() const { return low == 0 && high == 0; }
   bool operator==(const Halo &) const = default;
