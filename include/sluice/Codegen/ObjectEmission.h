@@ -20,8 +20,8 @@ inline constexpr const char *kModelEntry = "sluice_model_get";
 
 struct EmissionParams {
   int optLevel = 3; ///< 0 to 3, with the meaning of a C compiler's -O option.
-  /// Number of objects into which the module is split, and which are compiled in parallel; 0:
-  /// chosen by the size of the module. The bytes of the objects depend on `parts`, but not on `threads`.
+  /// Number of objects into which the module is split, and which are compiled in parallel. With
+  /// 0, the size of the module decides. The bytes of the objects depend on `parts`, but not on `threads`.
   unsigned parts = 0;
   unsigned threads = 0; ///< 0 means one for each core.
 };

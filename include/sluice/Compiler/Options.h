@@ -32,9 +32,9 @@ Expected<Phase> parsePhase(std::string_view name);
 
 /// Which matrix products and convolutions on GPUs are computed by the vendor's libraries.
 enum class GpuLibraries : uint8_t {
-  Auto, ///< Those for which the library is faster, by measurements or estimates.
-  On,   ///< All. It is an error if other devices than GPUs compute.
-  Off,  ///< None.
+  Auto, ///< Those products and convolutions for which the library is faster, by measurements or estimates.
+  On,   ///< All of them. It is an error if other devices than GPUs compute.
+  Off,  ///< None of them.
 };
 /// "auto", "on" and "off", in the order of GpuLibraries.
 const std::vector<std::string> &gpuLibrariesNames();

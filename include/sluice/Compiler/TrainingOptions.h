@@ -47,7 +47,7 @@ struct PipelineCandidate {
 struct TrainingOptions {
   std::string loss = "softmax-cross-entropy"; ///< Also "mse" or "output", with which a result of the model is the loss.
   std::string output;                         ///< The result whose loss is computed; empty if there is one result only.
-  int64_t classAxis = -1; ///< Axis of classes; -1: axis 1 if the output has rank 4 or 5, and otherwise the last axis.
+  int64_t classAxis = -1; ///< Axis of classes; -1 is axis 1 of an output of rank 4 or 5, and else the last axis.
   /// The label that softmax-cross-entropy ignores. If it is absent, every label is a class.
   std::optional<int64_t> ignoreIndex;
   /// Number of steps for each update; the update uses the mean of their gradients. With kAccumulateRanks, the ranks

@@ -58,8 +58,8 @@ struct CopySample {
 LinkMeasurement fitLink(const std::vector<CopySample> &samples);
 
 struct Profile {
-  /// Compiler and processor of the measurements; times of other compilers and processors are not comparable. Empty:
-  /// unknown.
+  /// Compiler and processor of the measurements; times of other compilers and processors are not comparable. It is
+  /// empty if they are unknown.
   std::string origin = {};
   /// Maps the signature of an operator (Operator::signature) and the deviceKey of a device to the operator's time,
   /// including its launch. The time is by the device's own clock if it has one, and otherwise by the host's clock.

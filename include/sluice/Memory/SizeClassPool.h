@@ -37,8 +37,9 @@ int64_t poolBytes(const PoolConfig &pool);
 /// The index (from 0) of the class whose objects can hold `bytes`; -1 if there is none.
 int32_t classOf(const PoolConfig &pool, int64_t bytes);
 
-/// Makes CLS valid. An element below its predecessor is set to its predecessor. If an element is its predecessor + 1 +
-/// d with d > 0, this element and all later ones are lowered by d. CNT does not change.
+/// Makes CLS valid. An element that is smaller than its predecessor is set equal to it. If an element exceeds its
+/// predecessor by more than 1, this element and all later ones are lowered by the same number, so that this element
+/// exceeds its predecessor by 1. CNT does not change.
 void repairClasses(std::vector<int32_t> &classes);
 
 /// Raises CNT to `minimumCounts` (per class; all are 1 if empty), and then lowers it until the pool fits. With K
@@ -47,10 +48,10 @@ void repairClasses(std::vector<int32_t> &classes);
 /// `minimumCounts` exceeds the capacity.
 Status repairCounts(PoolConfig &pool, int64_t capacityBytes, std::span<const int64_t> minimumCounts = {});
 
-/// Makes one child. First, CNT of both parents is expanded: each size gets the count of its class. The child
-/// takes CLS and CNT of `head` for the first `point` sizes, and those of `tail` for the others. CLS is repaired, and
-/// CNT is averaged within the new classes (rounded to nearest, at least 1). Both parents must have the same sizes. The
-/// child may exceed the capacity: call repairCounts.
+/// Makes one child. First, CNT of both parents is expanded: each size gets the count of its class. The child takes
+/// CLS and CNT of `head` for the first `point` sizes, and those of `tail` for the others. CLS is repaired, and CNT is
+/// averaged within the new classes (rounded to nearest, at least 1). Both parents must have the same sizes. The child
+/// may exceed the capacity: call repairCounts.
 PoolConfig crossover(const PoolConfig &head, const PoolConfig &tail, size_t point);
 
 /// Each entry of CLS is equal to its predecessor or one more. With the given probability, an entry changes from one of

@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-/// In: a copy to a higher level. Out: a copy to a lower level. Between: a copy between two memories of one level.
+/// `In` is a copy to a higher level, `Out` a copy to a lower level, and `Between` a copy between two memories of one
+/// level.
 enum class CopyDirection : uint8_t { In, Out, Between };
 
 CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);

@@ -349,7 +349,7 @@ typedef struct sluice_model {
   const sluice_tensor_desc *states;
   const int64_t *state_offsets;
   /* The initial contents of the state store are the parameter file from this offset to its
-   * end, followed by zeros; -1: all zeros. */
+   * end, followed by zeros; with -1, all zeros. */
   int64_t state_initial;
   /* The number of ranks that run this program together; 0 or 1 for a single rank. Since
    * minor version 3. */

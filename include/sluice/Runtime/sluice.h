@@ -43,7 +43,7 @@ typedef struct sluice_communicator {
   uint32_t host_rank;
   /* Returns non-zero once no exchange can succeed any more. A thread that waits for
    * something other than an exchange calls this function to learn that a rank was lost.
-   * Any thread may call it. Null: the state is unknown. */
+   * Any thread may call it. Null if the state is unknown. */
   int32_t (*is_broken)(void *self);
 } sluice_communicator;
 
@@ -155,8 +155,8 @@ int32_t sluice_set_length(sluice_session *session, uint32_t symbol, int64_t leng
 /* Selects how the next token is chosen from the logits. Since minor version 13. */
 typedef struct sluice_sampling {
   size_t size;
-  uint32_t top_k;     /* draw from the top_k greatest logits; 0 draws from all, 1 takes the greatest */
-  double top_p;       /* draw from the smallest set of greatest logits with total probability >= top_p; 1: from all */
+  uint32_t top_k; /* draw from the top_k greatest logits; 0 draws from all, 1 takes the greatest */
+  double top_p;   /* draw from the smallest set of greatest logits with total probability >= top_p; 1 draws from all */
   double temperature; /* divides the logits; 0 takes the greatest logit */
   uint64_t seed;
 } sluice_sampling;

@@ -79,7 +79,7 @@ PartitionReport measurePartition(const TensorProgram &program, const PartitionMa
 struct PartitionParams {
   std::string solver = "best"; ///< One of partitionSolverNames().
   PartitionCost cost = PartitionCost::Time;
-  /// Memory limit of one device for its tensors and for their converted copies. Absent:
+  /// Memory limit of one device for its tensors and for their converted copies. If it is absent, the limit is
   /// PartitionMachine::capacityBytes.
   std::optional<int64_t> memoryBytes;
   /// Extra bytes of one device that `spartan` may use for replicated tensors.
