@@ -25,11 +25,11 @@ const sluice_communicator *sluice_mpi_start(const char **error);
  * it. If `reason` is not NULL, the function does not wait, but prints the reason and ends all ranks (MPI_Abort). */
 void sluice_mpi_stop(const char *reason);
 
-/* Windows: each rank owns counters and doubles, which any rank reads and changes while the
- * owner computes (MPI's one-sided communication, passive target). All are zero at first.
- * `first` and `count` select doubles of the owner's window. Each double and each counter is
- * read and changed atomically. Functions return 0 on success; otherwise `error` returns the
- * reason. Only the thread that created the windows may call these functions. */
+/* Windows: each rank owns counters and doubles. While the owner computes, any rank can read them and change the doubles
+ * (MPI's one-sided communication, passive target). Only the owner advances its counters. All are zero at first. `first`
+ * and `count` select doubles of the owner's window. Each double and each counter is read and changed atomically.
+ * Functions return 0 on success; otherwise `error` returns the reason. Only the thread that created the windows may
+ * call these functions. */
 typedef struct sluice_windows {
   size_t size;
   uint32_t rank, num_ranks;
