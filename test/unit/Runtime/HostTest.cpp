@@ -99,7 +99,8 @@ TEST_CASE("a model reads its parameters and keeps its states", "[runtime]") {
     CHECK(y[255] == 259.0f * step);
   }
   CHECK_FALSE(SessionPtr(sluice_open_model(model.get(), parameters.data(), 1000, nullptr)));
-  CHECK(std::string(sluice_last_error()).find("1040 bytes of parameters and 1000 bytes are given") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("1040 bytes of parameters and 1000 bytes are given") !=
+        std::string::npos);
 }
 
 TEST_CASE("a failing kernel ends the step and names its operator", "[runtime]") {
