@@ -58,9 +58,9 @@ Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limit
     int64_t &capacity = problem.capacityBytes[0];
     const int64_t least = saturatingAdd(needs.least.bytes, processBytes);
     if (capacity < least)
-      return makeError(ErrorCode::Infeasible, "model '", problem.graph->name, "' needs ", formatBytes(least),
-                       " of memory: ", formatBytes(processBytes), " for the process and ",
-                       formatBytes(needs.least.bytes), " for operator '",
+      return makeError(ErrorCode::Infeasible, "model '", problem.graph->name, "' needs ",
+                       formatBytes(roundUpToPrinted(least)), " of memory: ", formatBytes(processBytes),
+                       " for the process and ", formatBytes(needs.least.bytes), " for operator '",
                        needs.least.op.valid() ? problem.graph->op(needs.least.op).name : "", "', option '--memory ",
                        limit, "', give at least ", least, " bytes", orCompileFirst(needs.least.bytes, processBytes));
     capacity -= processBytes;

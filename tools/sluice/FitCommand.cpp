@@ -78,18 +78,20 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
   return fit;
 }
 
+/// Sizes that are needed are rounded up: what is printed suffices.
 void printFits(const Needs &needs, const std::vector<Fit> &fits) {
   const std::string process = concat(formatBytes(needs.processBytes), " for the process");
   const std::string minimum = concat("minimum of operator '", needs.op, "'");
   if (needs.processBytes > 0) {
     printLine("least limit",
-              concat(formatBytes(needs.leastBytes), " of memory '", needs.memory,
+              concat(formatBytes(roundUpToPrinted(needs.leastBytes)), " of memory '", needs.memory,
                      "': ", formatBytes(needs.leastBytes - needs.processBytes), ", the ", minimum, ", and ", process));
-    printLine("full limit", concat(formatBytes(needs.peakBytes), ": ",
+    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.peakBytes)), ": ",
                                    formatBytes(needs.peakBytes - needs.processBytes), ", the peak, and ", process));
   } else {
-    printLine("least limit", concat(formatBytes(needs.leastBytes), " of memory '", needs.memory, "', the ", minimum));
-    printLine("full limit", concat(formatBytes(needs.peakBytes), ", the peak"));
+    printLine("least limit", concat(formatBytes(roundUpToPrinted(needs.leastBytes)), " of memory '", needs.memory,
+                                    "', the ", minimum));
+    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.peakBytes)), ", the peak"));
   }
   std::cout << '\n';
   Table table({"limit", "of the full limit", "simulated step", "slowdown", "copied in a step"});
