@@ -106,7 +106,7 @@ func.func @no_epilogue(%x: tensor<4xf32>) {
 // -----
 
 func.func @second_result(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{yields 2 values where 'dataflow.matmul' computes 1}}
+  // expected-error @+1 {{yields 2 values, and 'dataflow.matmul' computes 1 values}}
   %0, %1 = dataflow.fused (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
     %2 = dataflow.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32>
     %3 = dataflow.unary relu %2 : tensor<4x4xf32>

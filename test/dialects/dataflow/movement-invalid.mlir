@@ -41,7 +41,7 @@ func.func @broadcast(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @repeats(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{extent 7 of dimension 1 is not a multiple of 3}}
+  // expected-error @+1 {{extent 7 of dimension 1 is not a multiple of the input's extent 3}}
   %0 = dataflow.tile %x : tensor<2x3xf32> -> tensor<2x7xf32>
   return
 }
