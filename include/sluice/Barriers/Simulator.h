@@ -116,15 +116,15 @@ struct BarrierMetrics {
   int64_t updates = 0;
   double meanSteps = 0, sdSteps = 0; ///< Mean and standard deviation of the workers' clocks at the end of the run.
   int64_t leastSteps = 0, mostSteps = 0;
-  /// Progress inconsistency of an update: the number of other workers' updates that arrived after the update's worker
-  /// had read the model and before the update arrived.
+  /// Progress inconsistency of an update U of a worker W: the number of updates of other workers that arrived after W
+  /// had read the model for U and before U arrived.
   double meanProgress = 0, sdProgress = 0;
   /// Sequence inconsistency after each round of `workers` updates. After round n, the true sequence has the first n
   /// steps of all workers. The inconsistency is the number of updates of the true sequence that have not arrived, plus
   /// the number of arrived updates that are not in the true sequence.
   std::vector<double> sequence;
-  /// Mean over all reads of the model. For a read by a worker for its step s, the value is the number of updates by
-  /// other workers for their steps before s that have not arrived.
+  /// Mean number of late updates, over all reads of the model. When a worker reads the model for its step s (its first
+  /// step is 0), the late updates are those of the other workers' steps 0 to s - 1 that have not arrived yet.
   double meanLate = 0;
   double waitingShare = 0; ///< Fraction of the workers' time that they spend at the barrier.
   int64_t tests = 0;       ///< Number of tests of the barrier, passed and failed ones.

@@ -71,7 +71,7 @@ struct RankStep {
   int64_t arriveNs = 0; ///< The rank arrives at the barrier.
   int64_t passNs = 0;   ///< The rank passes the barrier.
   int64_t readNs = 0;   ///< The rank begins to pull. It receives all gradients that were pushed before this time.
-  /// Just before the rank raises the counter by which other ranks see that its gradients are complete.
+  /// The time just before the rank raises the counter by which other ranks see that its gradients are complete.
   int64_t pushNs = 0;
   int64_t tests = 0; ///< Number of tests of the barrier before it let the rank pass.
   double loss = 0;
@@ -81,8 +81,8 @@ struct RankStep {
 /// done all their steps and this replica has applied all gradients. Fails if a rank fails or leaves.
 Expected<std::vector<RankStep>> trainUnderBarrier(Windows &windows, const BarrierTraining &training, Replica &replica);
 
-/// The trace of a training run in the format of the simulator. The trace begins when a rank arrives at a barrier for
-/// the first time, and ends when a rank has finished its last step for the first time. measureTrace() computes its
+/// The trace of a training run in the format of the simulator. The trace begins when the first rank arrives at its
+/// first barrier. It ends when the first rank has pushed the gradients of its last step. measureTrace() computes its
 /// metrics. `ranks` has the records of each rank, none empty.
 struct TrainingTrace {
   BarrierTrace trace;

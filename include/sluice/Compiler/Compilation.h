@@ -82,9 +82,9 @@ public:
   /// Opens and imports the model, and reads the machine. It writes no files. If it
   /// fails, the error holds the diagnostic.
   static Expected<std::unique_ptr<Compilation>> create(const std::string &modelPath, CompilerOptions options);
-  /// Like create, with known values of the inputs. If the model cannot be compiled for all values, the values of as few
-  /// small inputs as possible are fixed. A step with other values of these inputs then fails. options().fixedInputs has
-  /// these inputs.
+  /// Like create, with known values of the inputs. If the model cannot be compiled without the values of some inputs,
+  /// the values of as few inputs as possible are fixed; only small inputs can be fixed. A step with other values of
+  /// these inputs then fails. options().fixedInputs has these inputs.
   static Expected<std::unique_ptr<Compilation>> createFor(const std::string &modelPath, CompilerOptions options,
                                                           const std::map<std::string, HostTensor> &values);
   ~Compilation();

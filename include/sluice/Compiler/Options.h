@@ -112,8 +112,8 @@ struct CompilerOptions {
   /// Limits of memories, such as "accel0=8GiB" and "gpu0=60%": see applyMemoryOption.
   std::vector<std::string> memory;
   /// The process reserve: bytes that the process which runs the model needs in addition to the arena and to inputs,
-  /// outputs and states. If parameters stream from a file into the host's memory, a limit of this memory in bytes
-  /// includes the reserve.
+  /// outputs and states. If parameters stream from a file into the host's memory, a limit of this memory that is given
+  /// in bytes, such as "2GiB", includes the reserve. A limit that is given in percent does not include it.
   int64_t processBytes = kRuntimeProcessBytes;
   /// The hit rate that the simulator assumes if memory has slots for experts: the share of uses of experts that find
   /// the weights in a slot. If it is absent, the number of slots divided by the number of experts is used.
@@ -139,7 +139,7 @@ struct CompilerOptions {
   /// Pairs of an input and an output, "PAST=PRESENT", that become states: see --dataflow-carry-states.
   std::vector<std::string> states;
   BucketOptions buckets;
-  /// Bounds of tensors that determine extents: see ImportOptions.
+  /// Bounds of the elements of tensors that determine extents, by the name of the tensor: see ImportOptions::bounds.
   std::map<std::string, ValueBounds> bounds;
   /// Inputs for whose values the program is specialised: see ImportOptions.
   std::map<std::string, HostTensor> fixedInputs;

@@ -167,8 +167,8 @@ std::string boundsText(const std::vector<int64_t> &bounds);
 /// beside "plan.json".
 std::string bucketPlanFile(const std::string &planFile, const std::vector<int64_t> &bounds);
 
-/// The planning problem of a program, with the capacities of options.memory. The problem fixes the device of each
-/// operator whose kind or whose options.device leaves no choice.
+/// The planning problem of a program, with the capacities of options.memory. The problem fixes the device of an
+/// operator if the kind of the operator, or options.device, leaves no choice.
 Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &options);
 /// Searches for a plan, or follows options.planFile. The resulting plan is valid.
 Expected<Planned> plan(std::shared_ptr<const Fused> fused, const CompilerOptions &options);

@@ -51,8 +51,8 @@ struct TrainingOptions {
   /// The label that softmax-cross-entropy ignores. If it is absent, every label is a class.
   std::optional<int64_t> ignoreIndex;
   /// Number of steps for each update; the update uses the mean of their gradients. With kAccumulateRanks, the ranks
-  /// that train together exchange gradients, and each step begins with the update by the mean of the exchanged
-  /// gradients.
+  /// that train together exchange gradients between steps. Each step then begins with the update, which uses the mean
+  /// of the gradients exchanged before this step, and ends with new gradients.
   int64_t accumulate = 1;
   std::string optimizer = "sgd"; ///< Or "momentum", "adam", "adamw".
   double learningRate = 0.01;

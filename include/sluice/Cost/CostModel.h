@@ -31,7 +31,7 @@ OperatorShape shapeOf(const Graph &graph, OperatorId op);
 /// overhead, where `speed` is Device::speed (Williams, Waterman and Patterson 2009).
 int64_t rooflineTimeNs(const OperatorShape &shape, const Device &device);
 
-/// The interface of cost models. Solvers see only the table below.
+/// The interface of cost models. Solvers do not call a model: they read the CostTable that makeCostTable() fills.
 class CostModel {
 public:
   virtual ~CostModel() = default;

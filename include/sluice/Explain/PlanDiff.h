@@ -65,9 +65,11 @@ struct PlanDiff {
   /// A tensor that both plans have, and whose number of copies in at least one direction differs between them.
   struct Copied {
     std::string tensor, kind;
-    int64_t bytes = 0;     ///< Size of the tensor in B.
-    Pair in{}, out{};      ///< Number of copies to memories of a higher level, and of a lower level (copyDirection()).
-    Pair between{};        ///< Number of copies between memories of one level.
+    int64_t bytes = 0; ///< Size of the tensor in B.
+    /// Number of copies towards the accelerators (from a file to another memory, or from the host's memory to an
+    /// accelerator), and number of copies in the opposite direction: see copyDirection().
+    Pair in{}, out{};
+    Pair between{};        ///< Number of copies between accelerators, or between files.
     int64_t moreBytes = 0; ///< Bytes of all copies in B minus bytes of all copies in A.
   };
   /// A parameter or state that only one of the plans keeps in a memory from the previous step until it is read there.
@@ -87,12 +89,12 @@ struct PlanDiff {
     std::string op, device;
     Pair timeNs{};
   };
-  /// An operator before whose launches the stream is idle, for different times in the two plans.
+  /// An operator before whose launches the stream is idle for a longer time in one plan than in the other.
   struct Waiting {
     std::string op;
     Pair waitNs{}; ///< Idle time before all launches of the operator.
-    /// The cause of the wait in the plan with the greater waitNs. Among the launches of the operator, take the one
-    /// before which the stream is idle longest: `longest` is the command that accounts for most of this idle time.
+    /// The cause of the longest wait, in the plan with the greater waitNs. The longest wait is the longest idle time
+    /// before a single launch of the operator. `longest` is the command that accounts for most of this time.
     CommandFact longest;
   };
 

@@ -34,8 +34,8 @@ struct Tensor {
   /// Unaligned size of the data.
   int64_t bytes = 0;
   /// For a parameter of which operators only look up rows, such as an embedding: an upper bound of the bytes that a
-  /// step reads, in whole blocks of 4 KiB. For a pooled parameter (isPooled): the bytes of all expert slots, divided
-  /// among the pooled parameters in proportion to their sizes. 0 means that a step may read the whole tensor.
+  /// step reads, in whole blocks of 4 KiB. For a parameter of an expert (isPooled, below): its share of the bytes of
+  /// all expert slots, in proportion to its size. 0 means that a step may read the whole tensor.
   int64_t touchedBytes = 0;
   /// True for a parameter of an expert. Such a parameter stays in the file. If the data of a step chooses the expert,
   /// the runtime reads the parameter into one of a fixed number of *expert slots* in the host's memory when the
@@ -52,7 +52,7 @@ struct Tensor {
   /// On a State tensor: its new value; set by the graph.
   TensorId updatedBy;
 
-  /// Bytes of a memory that the tensor's home takes if the parameter file is mapped into this memory.
+  /// The number of bytes that the tensor's home takes in a memory into which the parameter file is mapped.
   int64_t homeBytes() const { return touchedBytes > 0 ? touchedBytes : bytes; }
 
   OperatorId producer;               ///< Invalid unless an operator writes it.

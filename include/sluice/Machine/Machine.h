@@ -20,7 +20,7 @@ namespace sluice {
 enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
-  Ram,  ///< Memory of the host or of a device.
+  Ram,  ///< Memory of the host or of a device. A home in the mapped parameter file is in the host's memory.
   File, ///< Storage: holds parameters, states and evicted tensors. Only copies, and the runtime when it loads an expert
         ///< (Tensor::isPooled), access it; operators do not.
 };
@@ -28,7 +28,8 @@ enum class MemoryKind : uint8_t {
 /// Memory 0 is always the host's. It holds inputs and outputs, and the parameters and states that are not in a file.
 struct Memory {
   std::string name; ///< "host", "accel0", "gpu0"
-  /// Limit of the bytes of the memory's arena, the block in which a plan stores tensors; max() if no limit is known.
+  /// Limit of the bytes of the memory's arena, the block in which a plan stores tensors; max() if no limit is known. If
+  /// the machine has files, the host's limit includes the homes of tensors in the host's memory (validatePlan).
   int64_t capacityBytes = std::numeric_limits<int64_t>::max();
   MemoryKind kind = MemoryKind::Ram; ///< Files come after all other memories.
 };

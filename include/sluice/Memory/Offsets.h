@@ -100,9 +100,9 @@ struct OffsetProgress {
 };
 
 struct OffsetParams {
-  /// Limit of the evaluations. Each node of the exact search of solveOffsets (below) counts as one evaluation, and so
-  /// does each step that tries to improve a packing. In addition, every 64 buffers that a greedy packing places, or
-  /// that such a step examines, count as one evaluation.
+  /// Limit of the evaluations. Each node of the exact search of solveOffsets (below) counts as at least one evaluation.
+  /// A greedy packing of n buffers counts as 1 + n / 64 evaluations, rounded down. A step of the local search that
+  /// examines n buffers also counts as 1 + n / 64.
   Budget budget{1'000'000, std::nullopt, nullptr};
   uint64_t seed = 1;
   /// Called on the caller's thread with every better packing; may be empty.

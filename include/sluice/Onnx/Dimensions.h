@@ -46,7 +46,7 @@ struct DimBindings {
   /// has an empty list.
   std::map<std::string, std::vector<std::vector<int64_t>>> sequences;
 
-  /// The dimension to which a name is tied, directly or through others; the name itself if it is not tied.
+  /// Follows `ties` from `name` and returns the last name of the chain; `name` itself if it has no tie.
   std::string tiedTo(const std::string &name) const;
 };
 
@@ -83,10 +83,10 @@ struct BoundInputs {
   /// Each symbol's value.
   std::map<std::string, int64_t> symbols;
 };
-/// Determines the size of each dimension of the inputs. Ignores the ranges in `bindings`. A dimension without a size
-/// whose name is a sum of other names and numbers, such as "past + 1", has the sum of their sizes. Fails, naming the
-/// dimension, if a dimension has no size, has two different sizes, or is not in the model. Fails, naming the input, if
-/// the shape of its data differs from the declared rank or sizes.
+/// Determines the size of each dimension of the inputs. Ignores the ranges in `bindings`. If a dimension has no size
+/// and its name is a sum of other names and numbers, such as "past + 1", the size is the sum of their sizes. Fails,
+/// naming the dimension, if a dimension has no size, has two different sizes, or is not in the model. Fails, naming the
+/// input, if the shape of its data differs from the declared rank or sizes.
 Expected<BoundInputs> bindDims(const ModelFile &model, const DimBindings &bindings);
 
 } // namespace sluice

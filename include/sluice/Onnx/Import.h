@@ -64,11 +64,11 @@ struct ImportOptions {
   GradientBuilder buildGradient;
 };
 
-/// Imports the model's graph as `func.func @main` of the dataflow dialect. The shape of a type is static: an
-/// extent that varies has its upper bound there, and its expression in the encoding of the type. Inputs are arguments
-/// and outputs are results, in the model's order, each with its name in the attribute `dataflow.name`. The locations of
-/// operators have the names of their nodes. Initializers of more than a few hundred bytes are resources that refer to
-/// the mapped file.
+/// Imports the model's graph as `func.func @main` of the dataflow dialect. The shape in a tensor's type is static. For
+/// an extent that varies, the shape has the upper bound of the extent, and the encoding of the type has the expression
+/// of the extent. Inputs are arguments and outputs are results, in the model's order, each with its name in the
+/// attribute `dataflow.name`. The locations of operators have the names of their nodes. Initializers of more than a few
+/// hundred bytes are resources that refer to the mapped file.
 ///
 /// The importer computes everything that follows from shapes, so no shape arithmetic is left. Branches with a known
 /// condition and short loops of known length become part of the program; other branches and loops become dataflow.if

@@ -65,8 +65,8 @@ int bits(int32_t elementType);
 } // namespace onnxtype
 
 /// The number of elements of a shape. Fails, naming `what`, on a negative dimension, and if the product of the
-/// dimensions times 16 bytes does not fit int64. This check counts dimensions of zero as one, so no partial product
-/// overflows.
+/// dimensions times 16 (the bytes of the largest element type) does not fit int64. This check counts dimensions of zero
+/// as one, so no partial product overflows.
 Expected<int64_t> checkedElementCount(std::span<const int64_t> dims, std::string_view what);
 
 struct TensorData {

@@ -30,7 +30,7 @@ struct BestFirstParams {
 
 /// Measures the starting points. Then repeatedly expands the cheapest point that was not expanded yet, which means that
 /// it measures the point's neighbours. With a patience of 1 this is a hill climb that measures all neighbours before it
-/// moves. Points must be ordered. No point is measured twice.
+/// moves. No point is measured twice. The type Point must have an operator<.
 template <typename Point>
 class BestFirst {
 public:

@@ -74,9 +74,11 @@ struct PipelineTimeline {
   };
   std::vector<std::vector<Span>> spans; ///< Per group: the times of its tasks, in order.
   int64_t makespanNs = 0;
-  std::vector<int64_t> busyNs;            ///< Per group: the total time of its tasks.
-  std::vector<uint32_t> keptMicrobatches; ///< Per stage: the most microbatches between their forward and backward pass.
-  std::vector<int64_t> keptBytes;         ///< Per group: the most bytes kept at one time.
+  std::vector<int64_t> busyNs; ///< Per group: the total time of its tasks.
+  /// Per stage: the largest number of microbatches that have had their forward pass and not yet their backward pass at
+  /// one time.
+  std::vector<uint32_t> keptMicrobatches;
+  std::vector<int64_t> keptBytes; ///< Per group: the most bytes kept at one time.
 
   /// The share of the groups' time in which they wait.
   double bubbleShare() const;

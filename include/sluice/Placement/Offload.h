@@ -37,13 +37,12 @@ struct OffloadEdge {
   double cost = 0; ///< Time to move the source's output between an accelerator and the CPUs' memory.
 };
 
-/// The problem is to minimize the latency of one sample. A node on a CPU ends at the latest
-/// end of its predecessors plus cpuTime, because there are always enough CPUs. The set of
-/// nodes on an accelerator runs as one call, which starts at the latest end of the set's
-/// predecessors outside. The time of a call is the sum of three parts. The first part moves in the outputs of outside
-/// nodes that have an edge into the set. The second part is the sum of accelTime over the nodes of the set. The third
-/// part moves out the outputs of nodes of the set that have an edge to the outside. Each node's output is moved once,
-/// at the cost of the most expensive of these edges.
+/// The problem is to minimize the latency of one sample. A node on a CPU ends at the latest end of its predecessors
+/// plus cpuTime, because there are always enough CPUs. The set of nodes on an accelerator runs as one call, which
+/// starts at the latest end of the set's predecessors outside. The time of a call is the sum of three times: the time
+/// to move in the outputs of outside nodes that have an edge into the set; the sum of accelTime over the nodes of the
+/// set; and the time to move out the outputs of nodes of the set that have an edge to the outside. Each node's output
+/// is moved once, at the cost of the most expensive of these edges.
 struct OffloadProblem {
   std::string name;
   std::vector<OffloadNode> nodes;
@@ -70,8 +69,8 @@ struct OffloadSolution {
 
 struct OffloadParams {
   std::string solver = "best"; ///< One of offloadSolverNames().
-  /// If the limit of evaluations has its default (no limit), the solver sets a limit itself. This limit grows with the
-  /// number of nodes, and corresponds to a fixed amount of work on large graphs.
+  /// If the limit of evaluations has its default (no limit), the solver sets a limit itself. On small graphs, this
+  /// limit is proportional to the number of nodes. On large graphs, it corresponds to a fixed amount of work.
   Budget budget = {};
   uint64_t seed = 0;
   int threads = 1; ///< The result does not depend on it.

@@ -37,7 +37,8 @@ struct PlacementProblem {
   std::vector<int64_t> capacityBytes = {};
 
   /// Checks that graph and machine pass their own checks, that no capacity is negative, and that the sum of times fits
-  /// int64. Each device in `pinned` must compute, and all operators of one colocation colour must have the same device.
+  /// int64. Each device in `pinned` must compute, and pinned operators of the same colour (Operator::colocation) must
+  /// be pinned to the same device.
   Status check() const;
 };
 

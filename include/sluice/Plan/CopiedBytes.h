@@ -14,8 +14,9 @@
 
 namespace sluice {
 
-/// `In` is a copy to a higher level, `Out` a copy to a lower level, and `Between` a copy between two memories of one
-/// level.
+/// Files have the lowest level, the host's memory has the next one, and memories of accelerators have the highest
+/// level. `In` is a copy to a higher level, `Out` a copy to a lower level, and `Between` a copy between two memories of
+/// one level.
 enum class CopyDirection : uint8_t { In, Out, Between };
 
 CopyDirection copyDirection(const Machine &machine, MemoryId from, MemoryId to);

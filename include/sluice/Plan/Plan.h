@@ -127,13 +127,14 @@ struct Plan {
 /// - every arena range is within its arena, and every arena within the capacity of its memory.
 ///   If the machine has files, the homes in the host's memory count with the host's arena;
 /// - overlapping ranges are ordered: all commands that touch the earlier one happen before
-///   the command that creates the later one. That command itself may read the earlier one
-///   only if its operator may overwrite this operand with this result (Operator::inPlace) and both are at the same
-///   offset;
+///   the command that creates the later one. The creating command may read the earlier range only
+///   if it works in place: Operator::inPlace allows its operator to write the result over the
+///   operand, and the two ranges have the same offset;
 /// - when the step ends, all data is where the next step expects it. Outputs are in their homes. The place of each
 ///   initial residency in an arena holds its tensor again, or the tensor's new value if the tensor is a state that the
-///   step updates. During the step, such a place may hold other data. If an updated state has a
-///   residency in its home or has no initial residency in an arena, its home also holds the new value;
+///   step updates. During the step, such a place may hold other data. The home of an updated state also
+///   holds the new value, unless the plan keeps the state only in an arena: the state then has an initial
+///   residency there and no residency in its home;
 /// - the home of a state and the home of its new value are the same place but two residencies.
 ///   All commands that read the old value there happen before the command that writes the new
 ///   value. This command itself may read the old value.

@@ -40,9 +40,9 @@ typedef struct sluice_rank_axis {
 /* The parts into which a dimension of `extent` rows is divided; their sizes differ by at most one row. `axes` first
  * divide the dimension into pieces, and the ranks of the collective's group divide each piece. If there are n parts in
  * all, part p begins with row floor(extent * p / n). The memory of a part has room for the rows of the largest part. In
- * the result of a collective, a smaller part is followed by a spare row: a copy of the part's last row, which is never
- * sent. (Operators may replace the spare row: TilingRule::uneven in sluice/Tiling/TilingRule.h.) If `extent` is 0, all
- * parts are equal. */
+ * the result of a collective, a smaller part is followed by a spare row. The spare row is a copy of the part's last row
+ * and is never sent. (Operators may replace the spare row: TilingRule::uneven in sluice/Tiling/TilingRule.h.) If
+ * `extent` is 0, all parts are equal. */
 typedef struct sluice_uneven {
   int64_t extent;
   int64_t num_axes; /* number of further axes, outside of the group, that split the dimension */

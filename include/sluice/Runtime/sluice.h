@@ -117,11 +117,11 @@ const sluice_model *sluice_describe(const sluice_session *session);
 int32_t sluice_run(sluice_session *session, const void *const *inputs, void *const *outputs);
 
 /* Sets the shapes of the inputs from the next step on. shapes[i] has one extent for each dimension of input number i;
- * it may be NULL for an input without dimensions. A symbol that a dimension of an input defines takes the extent of
- * this dimension as its value. Until the first call, such symbols have their upper bounds. The call fails, and changes
- * nothing, in four cases: a value is not in the range of its symbol; the extents of an input contradict the values of
- * the symbols; the model has no symbols, and a shape differs from the model's shape; or a state has no room for another
- * step. Call it only between steps. Since minor version 11. */
+ * it may be NULL for an input without dimensions. If a dimension of an input is a symbol (a named size that may differ
+ * between steps), the extent of this dimension becomes the value of the symbol. Until the first call, such symbols have
+ * their upper bounds. The call fails, and changes nothing, in four cases: a value is not in the range of its symbol;
+ * the extents of an input contradict the values of the symbols; the model has no symbols, and a shape differs from the
+ * model's shape; or a state has no room for another step. Call it only between steps. Since minor version 11. */
 int32_t sluice_set_shapes(sluice_session *session, const int64_t *const *shapes);
 
 enum sluice_port { SLUICE_PORT_INPUT = 0, SLUICE_PORT_OUTPUT = 1 };

@@ -48,7 +48,7 @@ struct SegmentPrices {
   struct Work {
     DeviceId device;
     bool communicates = false;
-    int64_t share = 0; ///< The price of a nanosecond of this device's work, in millionths of a nanosecond.
+    int64_t share = 0; ///< The time that the bound counts for 1 ns of this device's work, in units of 1e-6 ns.
   };
   int64_t in = 0, out = 0; ///< Attoseconds per byte that is copied into the memories, and out of them.
   std::vector<Work> work;
@@ -56,8 +56,8 @@ struct SegmentPrices {
 
 struct BoundCertificate {
   BoundArgument argument = BoundArgument::Chain;
-  /// Chain: the operators of the chain, in order. Cuts: one operator for each cut, in order; the cut is at the time
-  /// when this operator first starts.
+  /// Chain: the operators of the chain, in order. Cuts: one operator for each cut, in order. A cut is a time: the time
+  /// at which its operator first starts.
   std::vector<OperatorId> operators;
   DeviceId device;           ///< Work: the device whose work gives the bound.
   bool communicates = false; ///< Work: true for the work of the communication stream, false for the compute stream.
@@ -74,8 +74,8 @@ inline constexpr int64_t kMaxPrice = int64_t(1) << 54;
 inline constexpr int64_t kWholeShare = 1'000'000;
 
 /// The lower bound in nanoseconds that the certificate proves. If the certificate proves nothing, fails with the
-/// reason. The function shares no code with the search for bounds. The time is linear in the size of the graph for each
-/// cut.
+/// reason. The function shares no code with the search for bounds. Its running time is linear in the size of the graph;
+/// for BoundArgument::Cuts, it is linear in the size of the graph times the number of cuts.
 Expected<int64_t> provenNs(const BoundProblem &problem, const BoundCertificate &certificate);
 
 /// A text that describes the proof, such as "bytes across 31 cuts of memory 'gpu0'".

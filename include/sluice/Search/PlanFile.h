@@ -7,7 +7,7 @@
 // one into the artifact, `--plan` makes the compiler follow it, and `sluice report`
 // shows it:
 //
-//   { schema, problem: see ProblemJson.h, plan: see PlanJson.h,
+//   { schema, problem: see Search/ProblemJson.h, plan: see Plan/PlanJson.h,
 //     summary: { makespanNs, idealNs, lowerBoundNs, bytesSwappedIn,
 //                bytesSwappedOut, computedAgain, evaluations,
 //                memories: {name: {capacityBytes, minimumBytes, peakBytes, arenaBytes}},

@@ -96,9 +96,9 @@ struct SearchResult {
   Plan plan;
   int64_t makespanNs = 0;
   /// The makespan with unlimited memory: the best simulated makespan of planIdeal over the greedy orders. On a machine
-  /// with a single compute device, where orders hardly change the time, only orders whose liveness peak fits the
-  /// capacities are tried; if none fits, only the first order is tried. The value is a reference and not a lower bound:
-  /// another order may be faster.
+  /// with a single compute device, orders hardly change the time. There the search tries only the orders whose liveness
+  /// peak fits the capacities, because an ideal plan that fits is the result of the search. If there is no such order,
+  /// it tries only the first order. The value is a reference and not a lower bound: another order may be faster.
   int64_t idealNs = 0;
   /// A lower bound of the makespan of all plans with the given placement, or of all plans
   /// if the placement is open.
@@ -126,7 +126,8 @@ struct SearchResult {
 ///               layers, extends the decisions to all layers, and plans the whole graph a few
 ///               times. Without repeated layers, it is the same as default
 ///  greedy       five orders, each with every eviction policy; also plans of planSwapStays, and
-///               plans with three pools
+///               plans of planSwapPool for each order with three layouts of pools: one class
+///               for all sizes, one class for each power of two, one class for each size
 ///  swapadvisor  SwapAdvisor's genetic search over orders and pools only
 ///  swapadvisor-in-place
 ///               as swapadvisor, but results overwrite operands that are not read later
@@ -155,12 +156,13 @@ struct SearchResult {
 std::vector<std::string> searchSolverNames();
 
 /// Minimizes the simulated makespan of a step. The plan passes validatePlan and fits the capacities. The makespans of
-/// `default` and `greedy` never exceed the makespan of `odswap`. The makespan of `default` never exceeds the makespan
-/// of `greedy` if the placement is given and the evaluations suffice for all greedy plans, including the plans with
-/// recomputation. If the graph has repeated layers and the clock limit allows only few plans of the whole graph,
-/// `default` and `no-recompute` begin with the method of `by-period`. If the ideal plan fits, it is returned at once.
-/// The search stops when a plan meets the lower bound. Fails with Infeasible, naming what does not fit and how many
-/// bytes are missing, or with Interrupted if the search is stopped before it has a plan.
+/// `default` and `greedy` never exceed the makespan of `odswap`. Before its genetic search, `default` makes the plans
+/// of `greedy` and some plans that run operators again. If the placement is given and the evaluations suffice for all
+/// these plans, the makespan of `default` does not exceed the makespan of `greedy`. If the graph has repeated layers
+/// and the clock limit allows only few plans of the whole graph, `default` and `no-recompute` begin with the method of
+/// `by-period`. If the ideal plan fits, it is returned at once. The search stops when a plan meets the lower bound.
+/// Fails with Infeasible, naming what does not fit and how many bytes are missing, or with Interrupted if the search is
+/// stopped before it has a plan.
 Expected<SearchResult> solveSearch(const SearchProblem &problem, const SearchParams &params = {});
 
 } // namespace sluice

@@ -22,16 +22,16 @@ struct Timeline {
   int64_t makespanNs = 0;
 };
 
-/// Simulates a valid plan by events. A stream runs its commands in order, and a command
-/// starts when its waits are complete. If a command waited for a command of another stream, and at least one of the two
-/// is a copy, it starts later by the event latency of the copy's link. The two directions of a link share
-/// duplexBytesPerSec fairly while both are busy, and several copies in one direction share its rate equally.
-/// Deterministic.
+/// Simulates a valid plan by events. A stream runs its commands in order, and a command starts when its waits are
+/// complete. If a command waited for a command of another stream, and at least one of the two is a copy, the waiting
+/// command starts later by the event latency of the copy's link. If both are copies, the greater of their links' event
+/// latencies counts. The two directions of a link share duplexBytesPerSec fairly while both are busy, and several
+/// copies in one direction share its rate equally. Deterministic.
 Timeline simulate(const Graph &graph, const Machine &machine, const CostTable &costs, const Plan &plan);
 
-/// The commands of the critical path by ascending time. The last one ends last of all
-/// commands. Each earlier one is the command for which the next one waited longest, on the
-/// same or another stream.
+/// The commands of the critical path by ascending time. The last command of the path is the one that ends last in the
+/// whole step. Every other command of the path is the one that ended last among those that its successor on the path
+/// had to wait for: the successor's Command::waits and the previous command of its stream.
 std::vector<CommandId> criticalPath(const Plan &plan, const Timeline &timeline);
 
 /// Per residency, including homes and workspaces: the time in which its bytes are in use. This time begins with the

@@ -73,7 +73,8 @@ struct SwapParams {
   int passes = 3;
   /// If all activations and some parameters fit together, the planner also tries a streaming plan. In this plan, these
   /// parameters are resident. All other parameters are copied in for each use through a buffer that has room for
-  /// `streamDepth` parameters of the largest size. The faster plan is returned. If it is 0, no streaming plan is tried.
+  /// `streamDepth` parameters of the largest size. The faster plan is returned. If `streamDepth` is 0, no streaming
+  /// plan is tried.
   int streamDepth = 4;
   /// In [0, 1]: a fraction of the bytes of all states that are updated in place. States with this share of the bytes
   /// stay in an accelerator's memory from step to step. These states need no home.
@@ -140,9 +141,9 @@ struct PoolParams {
   /// Belady's rule. A tensor that is needed soon may then be evicted if this keeps the streams busy.
   bool costAware = false;
   double stallWeight = 1.0, idleWeight = 1.0, distanceExponent = 0.5;
-  /// Exceptions to the rule that a tensor uses the first class that is large enough
-  /// (SwapAdvisor's CLS without its restriction). Per memory, by ascending tensor size: pairs
-  /// (aligned bytes of the tensor, object bytes of the class that it uses). May be empty.
+  /// Exceptions to the rule that a tensor uses the first class that is large enough. SwapAdvisor's map from sizes to
+  /// classes (CLS) always follows this rule. Per memory, by ascending tensor size: pairs (aligned bytes of the tensor,
+  /// object bytes of the class that it uses). May be empty.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> classOfSize = {};
 };
 

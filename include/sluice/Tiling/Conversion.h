@@ -33,10 +33,12 @@ struct CollectiveStep {
   int64_t bytes = 0;
 };
 
-/// The collectives that convert a tensor with tiling `from`, which may be partial, to tiling `to`,
-/// which must not be partial. Neither tiling may have an empty part. Each step is a slice if one is
-/// possible, and an all-gather only if it is needed. A dimension that changes its number of blocks is
-/// gathered and cut again.
+/// The collectives that convert a tensor from tiling `from` to tiling `to`. `from` may be partial: each device then
+/// holds one operand of a reduction, such as one summand of the tensor. `to` must not be partial. Neither tiling may
+/// have an empty part. The collectives are chosen one after the other. Each is the first of the following that is
+/// possible and leads closer to `to`: a slice, a reduce-scatter, an all-reduce over the axes along which `to` is
+/// replicated, an all-to-all, an all-gather, an all-reduce over the other axes. A dimension that changes its number of
+/// blocks is gathered and cut again.
 std::vector<CollectiveStep> planConversion(const std::vector<int64_t> &shape, int64_t elementBytes,
                                            const std::vector<AxisTiling> &from, const std::vector<AxisTiling> &to,
                                            const Mesh &mesh);
@@ -51,10 +53,10 @@ std::vector<CollectiveStep> planHalos(const ProgramOperator &op, size_t slot, co
 /// links carry only the reduced parts (hierarchical all-reduce).
 int64_t collectiveNs(const CollectiveStep &step, const Mesh &mesh);
 
-/// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices:
-/// the bytes of the part that a device needs after the conversion, minus the bytes that are already in the device's
-/// part before the conversion. If `from` is partial, the partial results are first reduced and scattered along the
-/// dimension that makes the sum smallest.
+/// SoyBean's ghost areas of a conversion (sections 4.2 and 4.5), in bytes, summed over all devices: the bytes of the
+/// part that a device needs after the conversion, minus the bytes that are already in the device's part before the
+/// conversion. If `from` is partial, the partial results are first reduced and scattered, and the bytes of this step
+/// count too. They are scattered along the dimensions for which the returned number of bytes is smallest.
 int64_t ghostBytes(const std::vector<int64_t> &shape, int64_t elementBytes, const std::vector<AxisTiling> &from,
                    const std::vector<AxisTiling> &to, const Mesh &mesh);
 /// The bytes of a conversion as the example of SoyBean's paper counts them, summed over all

@@ -61,9 +61,9 @@ struct PlannedConversion {
 /// The costs of a tiling.
 struct PartitionReport {
   int64_t paperBytes = 0, ghostBytes = 0;
-  /// A sum over the axes. An axis adds the ghost bytes that it causes within one part, multiplied by the number of
-  /// parts into which the axes outside of it divide the program. (SoyBean's recursion c_k = delta_k + 2 c_{k-1}, where
-  /// cut k is the outermost.)
+  /// A sum over the axes, which are nested: the first axis of the mesh is the outermost one. Each axis adds the ghost
+  /// bytes that it causes in one part, multiplied by the number of parts that the axes before it make. (SoyBean's
+  /// recursion c_k = delta_k + 2 c_{k-1}, where cut k is the outermost.)
   int64_t recursiveGhostBytes = 0;
   int64_t bytes = 0;                          ///< Bytes that all devices together send.
   std::array<int64_t, 6> bytesByCollective{}; ///< The part of `bytes` of each CollectiveKind.
@@ -117,12 +117,18 @@ struct PartitionSolution {
 /// The names of solvers, the default first.
 ///  best            Solves all axes at once by elimination, if the tables are small enough. If
 ///                  there is no such result, if it is not proven optimal, or if the cost is
-///                  PartitionCost::Time, `best` improves other tilings. The starts are the results of the other solvers
-///                  and a tiling that is found by solving the axes one after another. With n operators, only the best
-///                  40,000 / (n + 1) starts are used, but at least two. From each start, one axis at a time is solved
-///                  with the others fixed, until no axis improves or four rounds are over. Of all these tilings within
-///                  the memory limit, `best` returns one. For PartitionCost::Time, it has the least makespan. Otherwise
-///                  it has the least work that several devices repeat, and among equals the least cost.
+///                  PartitionCost::Time, `best` also improves other tilings. It starts from several tilings: the
+///                  results of the other solvers, and one that is found by solving the axes one after another. With n
+///                  operators, only the best 40,000 / (n + 1) of these tilings are used, but at least two. From each
+///                  start, one axis at a time is solved with the others fixed, until no axis improves or four rounds
+///                  are over. These searches charge each operator for its conversions. With PartitionCost::Volume, two
+///                  more searches charge a converted copy once, even if several operators read it: one solves all axes
+///                  at once, if the tables are small enough, and the other improves the tilings found so far as above.
+///                  Of all these tilings within the memory limit, `best` returns one. For PartitionCost::Time, it has
+///                  the least makespan. Otherwise it has the fewest operators that several devices repeat; for
+///                  PartitionCost::Volume, operators of negligible work may be repeated and do not count. Among equals,
+///                  it has the fewest sent bytes (PartitionReport::bytes) for PartitionCost::Volume, and the least
+///                  chargedCost for the other two costs.
 ///  soybean         SoyBean's k cuts. Each cut is solved by dynamic programming over levels of
 ///                  the graph, or by solveTiling if levels are too wide. It minimizes
 ///                  recursive ghost bytes, whichever PartitionCost is set.
@@ -134,8 +140,9 @@ struct PartitionSolution {
 ///                  devices by an all-reduce, or by reduce-scatter, update of parts and
 ///                  all-gather, which sends the same number of bytes. The tilings of gradients and of
 ///                  updates are chosen by least cost.
-///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension. Each operator
-///                  that reads such a weight runs on its part of it. The batch is replicated.
+///  model-parallel  Weights of rank 2 and more are split along the cheapest dimension. On each device, an
+///                  operator that reads such a weight computes with the device's part of the weight. The
+///                  batch is replicated.
 std::vector<std::string> partitionSolverNames();
 
 /// Fails on an invalid program or mesh, on an unknown solver, and if `best` finds no tiling within

@@ -30,8 +30,8 @@ struct ProgramTensor {
   std::vector<int64_t> shape;
   int64_t elementBytes = 0;
   TensorRole role = TensorRole::Intermediate;
-  /// The state whose next value this tensor is; invalid for all other tensors. The state and this tensor have the same
-  /// tiling.
+  /// If this tensor is the next value of a state: the state, which then has the same tiling as this tensor. Otherwise
+  /// invalid.
   TensorId updates = {};
 
   int64_t bytes() const; ///< Saturating.
@@ -50,7 +50,8 @@ struct ProgramOperator {
   std::string kind = {};         ///< Operator::kind, which determines the device's efficiency.
   /// Set if the operator is a message. `peer` is the rank at the other end. A message with an operand sends the operand
   /// to this rank; a message without an operand receives its result from this rank. The programs of both ends are split
-  /// over meshes of the same axes, and both ends run by messageRules(), so they have the same parts.
+  /// over meshes of the same axes. Both ends use the rules that messageRules() chooses, so sender and receiver divide
+  /// the tensor into the same parts.
   std::optional<int64_t> peer = {};
 };
 
@@ -91,8 +92,8 @@ struct Mesh {
 
 /// A solution. For each axis of the mesh it has a rule for each operator, and for each tensor the tiling in which the
 /// tensor is stored between operators. If a rule needs another tiling of an operand than the tensor has, the tensor is
-/// converted before the operator. A result, which may be partial, is converted to the tiling of its tensor after the
-/// operator.
+/// converted before the operator. A result may be partial: each device then has one operand of a reduction, such as one
+/// summand of the result. After the operator, the result is converted to the tiling of its tensor.
 struct Tiling {
   std::vector<std::vector<AxisTiling>> tensors; ///< [tensor][axis]; never partial.
   std::vector<std::vector<uint32_t>> rules;     ///< [operator][axis]
@@ -102,9 +103,10 @@ struct Tiling {
   std::vector<AxisTiling> resultTilings(const TensorProgram &program, OperatorId op, size_t slot) const;
 };
 
-/// Chooses a rule of a message for each axis, in the order of the axes. An axis gets the second rule if the operator
-/// has a second rule, and if the message divides equally over this axis together with the earlier axes that got the
-/// second rule. All other axes get the first rule. The choice depends only on the extents and the mesh.
+/// Chooses a rule of a message for each axis, in the order of the axes. The first rule of a message replicates it; the
+/// second rule, if there is one, splits it. An axis gets the second rule if this rule exists and divides the message
+/// equally over the earlier axes that got the second rule and this axis together. All other axes get the first rule.
+/// The choice depends only on the extents and the mesh.
 std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh);
 
 /// Whether tilings along different axes can be used together. False if two axes split one dimension in different
@@ -120,8 +122,8 @@ std::vector<int64_t> partShape(const std::vector<int64_t> &shape, const std::vec
 
 /// Checks a solution; the message names the first broken condition. The conditions are: along each axis there is a
 /// tiling for each tensor and a rule for each operator; the tensors can be split in this way (ProgramTensor::canSplit);
-/// each rule allows the number of devices that use it; the rules of an operator combine (rulesCombine); messages run by
-/// messageRules(); and a state and its next value have the same tiling.
+/// each rule allows the number of devices that use it; the rules of an operator combine (rulesCombine); messages use
+/// the rules that messageRules() chooses; and a state and its next value have the same tiling.
 Status validateTiling(const TensorProgram &program, const Mesh &mesh, const Tiling &tiling);
 
 } // namespace sluice

@@ -100,8 +100,10 @@ struct TilingParams {
 std::vector<std::string> tilingSolverNames();
 
 /// Fails if the problem does not pass check(), if the solver is unknown, if every choice within the memory limit is
-/// forbidden, or if the search found no choice within the limit. Also fails if no choice fits the memory limit; the
-/// message then has the time and the missing bytes. The result passes validateTiling.
+/// forbidden, if no choice is within the memory limit, or if the search finds none. In the last two cases, the message
+/// says which of the two it is, and names a time at which the limit is exceeded, in the unit of TilingNode::lower. It
+/// also has the least sufficient limit for this time, or the number of bytes by which the best choice exceeds the
+/// limit. The result passes validateTiling.
 Expected<TilingSolution> solveTiling(const TilingProblem &problem, const TilingParams &params = {});
 
 /// Checks a solution independently of the solvers: every node has one of its strategies, the cost
