@@ -219,7 +219,7 @@ class FileTest(unittest.TestCase):
                 (("inception-v4", "--size", "32", *output), 1, "image is too small"),
                 (("gpt2", "--heads", "5", *output), 1, "cannot be divided into 5 heads"),
                 (("nasnet-2", "--filters", "100", *output), 1, "multiple of 96"),
-                (("mlp-0-8", *output), 1, "no model"),
+                (("mlp-0-8", *output), 1, "does not exist"),
                 (("llama", "--heads", "5", *output), 1, "cannot be divided into 5 heads"),
                 (("llama", "--kv-heads", "3", *output), 1, "cannot share 3 heads of keys evenly"),
                 (("llama", "--bits", "3", *output), 1, "option '--bits' is 3"),

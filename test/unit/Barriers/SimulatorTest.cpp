@@ -242,7 +242,8 @@ TEST_CASE("recorded workers take their own times", "[barriers]") {
   CHECK(refused(problem).empty());
   BarrierProblem wrong = problem;
   wrong.workers = 3;
-  CHECK_THAT(refused(wrong), Catch::Contains("2 workers are recorded, 3 are simulated"));
+  CHECK_THAT(refused(wrong),
+             Catch::Contains("the times of 2 workers are recorded, and the barrier simulation has 3 workers"));
   wrong = problem;
   wrong.stragglers = 0.5;
   CHECK_THAT(refused(wrong), Catch::Contains("simulate only the recorded workers, and slow none"));

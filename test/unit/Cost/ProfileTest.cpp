@@ -115,7 +115,7 @@ TEST_CASE("what is wrong in a profile is named by path", "[cost]") {
       {"/links/0/bytesPerSec", 1e308, "write a number from 1 to 1e21"},
       {"/links/0/bytesPerSec", 5e-324, "write a number from 1 to 1e21"},
       {"/links/0/latencyNs", 3'600'000'000'001, "write at most 3600000000000 (one hour)"},
-      {"/links/0/eventLatencyNs", 3'600'000'000'000, "is more than one hour"},
+      {"/links/0/eventLatencyNs", 3'600'000'000'000, "are more than one hour together"},
       {"/links/0/duplexBytesPerSec", -2, "duplexBytesPerSec -2 is out of range"},
       {"/links/0/between", Json::array(), "must name two memories"},
       {"/links/0/latencyNs", -1, "latencyNs -1 is out of range"},

@@ -98,7 +98,7 @@ TEST_CASE("problems that cannot be cut name the fault", "[pipeline]") {
   problem.stages = 1;
   problem.crossingBytes = {1, 5};
   CHECK_THAT(solveCuts(problem).error().message,
-             Catch::Contains("or the first place for a cut (before all operators) has bytes"));
+             Catch::Contains("or its first place for a cut (before all operators) has bytes"));
   problem.crossingBytes = {0};
   CHECK_FALSE(solveCuts(problem));
   problem.crossingBytes = {0, -1};

@@ -506,7 +506,7 @@ TEST_CASE("wrong problems are named", "[placement]") {
   }
   SECTION("a negative capacity") {
     problem.capacityBytes.assign(3, -1);
-    CHECK_THAT(message(), Catch::Contains("is -1 bytes"));
+    CHECK_THAT(message(), Catch::Contains("is negative, -1 bytes"));
   }
   SECTION("too few pins") {
     problem.pinned.resize(2);

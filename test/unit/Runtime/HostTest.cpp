@@ -194,7 +194,7 @@ TEST_CASE("missing buffers and a program that gives up are errors", "[runtime]")
   CHECK(runOnce(session.get(), x, y) == 0);
   result = 5;
   CHECK(runOnce(session.get(), x, y) != 0);
-  CHECK(std::string(sluice_last_error()).find("the step of the model failed with code 5") != std::string::npos);
+  CHECK(std::string(sluice_last_error()).find("step failed with code 5, after command") != std::string::npos);
   const void *noInput[] = {nullptr};
   void *outputs[] = {y.data()};
   CHECK(sluice_run(session.get(), noInput, outputs) != 0);

@@ -106,7 +106,8 @@ TEST_CASE("an artifact that is not what it says is refused", "[runtime]") {
     CHECK(message.find(part) != std::string::npos);
   };
   CHECK(artifact.error() == "");
-  has(artifact.errorWith("\"abi_major\": 1", "\"abi_major\": 2"), "ABI version 2 and this runtime 1");
+  has(artifact.errorWith("\"abi_major\": 1", "\"abi_major\": 2"),
+      "has ABI version 2, and this runtime has ABI version 1");
   has(artifact.errorWith("\"schema\": 1", "\"schema\": 7"), "schema 7");
   has(artifact.errorWith("\"cpu_features\": \"\"", "\"cpu_features\": \"+sse2,+warp9\""), "CPU feature 'warp9'");
   has(artifact.errorWith("\"parameter_bytes\": 64", "\"parameter_bytes\": 60"),

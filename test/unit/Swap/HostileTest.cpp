@@ -35,7 +35,8 @@ TEST_CASE("malformed swap problems are refused by name", "[swap]") {
   CHECK(contains(spoilt([](SwapProblem &p) { std::swap(p.order[0], p.order[1]); }), "not a topological order"));
   CHECK(contains(spoilt([](SwapProblem &p) { p.order.pop_back(); }), "not a topological order"));
   CHECK(contains(spoilt([](SwapProblem &p) { p.order[1] = p.order[0]; }), "not a topological order"));
-  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes[1] = -1; }), "capacity of memory 'accel0' is -1 bytes"));
+  CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes[1] = -1; }),
+                 "capacity of memory 'accel0' is negative, -1 bytes"));
   CHECK(contains(spoilt([](SwapProblem &p) { p.capacityBytes.pop_back(); }), "1 capacities are given for 2 memories"));
 
   instance.machine.devices[1].computes = false;

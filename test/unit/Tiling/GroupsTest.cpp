@@ -219,15 +219,17 @@ TEST_CASE("groups that wait for each other forever are refused", "[tiling]") {
   first.send(1);
   second.receive(0);
   second.send(0);
-  CHECK(errorOf(first, second).find("message 'op0' waits forever") == 0);
+  CHECK(errorOf(first, second).find("message 'op0' between two groups of ranks waits forever") == 0);
   ChainMaker away({4, 4}), none({4, 4});
   away.task();
   away.send(2);
   none.task();
-  CHECK(errorOf(away, none).find("message 'op1' goes to rank 2, which is in no other group") == 0);
+  CHECK(errorOf(away, none)
+            .find("message 'op1' between two groups of ranks goes to rank 2, which is in no other group") == 0);
   ChainMaker small({4, 4}), large({4, 8});
   small.task();
   small.send(1);
   large.receive(0);
-  CHECK(errorOf(small, large).find("message 'op1' has 64 bytes, and its receiver waits for 128") == 0);
+  CHECK(errorOf(small, large)
+            .find("message 'op1' between two groups of ranks has 64 bytes, and its receiver waits for 128") == 0);
 }

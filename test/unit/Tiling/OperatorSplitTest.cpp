@@ -74,7 +74,7 @@ TEST_CASE("splits that cannot be are refused", "[tiling]") {
   };
   const OperatorId product(1);
   CHECK_THAT(why({{OperatorId(9), kRows, 2}}), Catch::Contains("no operator 9"));
-  CHECK_THAT(why({{product, 7, 2}}), Catch::Contains("operator 'product' has no rule 7"));
+  CHECK_THAT(why({{product, 7, 2}}), Catch::Contains("operator 'product' has no rule number 7"));
   CHECK_THAT(why({{product, 0, 2}}), Catch::Contains("rule 'replicated', whose parts each do all of the work"));
   CHECK_THAT(why({{product, kRows, 3}}),
              Catch::Contains("3 parts by rule 'rows', use a number of at least 2 that divides 8"));
