@@ -83,7 +83,7 @@ TEST_CASE("optimizers and options that another has are refused", "[training]") {
         "key 'momentum' is unknown, option '--optimizer sgd', use 'lr' or 'weight-decay'");
   CHECK(errorOf("", "momentum,beta1=0.9") ==
         "key 'beta1' is unknown, option '--optimizer momentum', use 'lr', 'momentum', 'nesterov' or 'weight-decay'");
-  CHECK(errorOf("", "adam,nesterov=true").find("option '--optimizer adam', use beta1, beta2, epsilon, lr") !=
+  CHECK(errorOf("", "adam,nesterov=true").find("option '--optimizer adam', use 'beta1', 'beta2', 'epsilon', 'lr'") !=
         std::string::npos);
 }
 

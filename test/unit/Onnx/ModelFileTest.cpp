@@ -284,7 +284,7 @@ TEST_CASE("Initializer sizes are checked", "[onnx]") {
     tensor->clear_dims();
     for (int64_t dim : {int64_t(1) << 62, int64_t(1) << 62, int64_t(0)})
       tensor->add_dims(dim);
-    CHECK_THAT(messageOf(openProto(proto)), Contains("more elements"));
+    CHECK_THAT(messageOf(openProto(proto)), Contains("more than 2^59 elements"));
   }
   SECTION("unknown element type") {
     tensor->set_data_type(77);
