@@ -20,8 +20,8 @@ namespace sluice {
 /// add to its gradient. `done` may add operators itself. It is not called if no path leads from wrt[i] to a root.
 ///
 /// Emits an error and fails if a path leads through an operator without a gradient. Integer values end paths, because
-/// small changes of `wrt` do not change them. The values of `wrt` hold floats. They, the roots and the operators
-/// between them are in one block.
+/// small changes of `wrt` do not change them. The values of `wrt` hold floats. One block has these
+/// values, the roots, and all operators on the paths.
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> roots,
                                    llvm::ArrayRef<mlir::Value> seeds, llvm::ArrayRef<mlir::Value> wrt,
                                    llvm::function_ref<void(size_t, mlir::Value)> done);

@@ -83,6 +83,24 @@ GroupProgram groupOf(ChainMaker chain, const GroupMachine &machine) {
   return {std::move(chain.program), std::move(solution.tiling), std::move(solution.report.conversions)};
 }
 
+/// One task for each microbatch in each group, whose result goes to the next group.
+std::vector<GroupProgram> forwardPasses(int64_t groups, int64_t microbatches, const std::vector<int64_t> &shape,
+                                        const GroupMachine &machine) {
+  std::vector<GroupProgram> programs;
+  for (int64_t group = 0; group < groups; ++group) {
+    ChainMaker chain(shape);
+    for (int64_t i = 0; i < microbatches; ++i) {
+      if (group > 0)
+        chain.receive(group - 1);
+      chain.task();
+      if (group + 1 < groups)
+        chain.send(group + 1);
+    }
+    programs.push_back(groupOf(chain, machine));
+  }
+  return programs;
+}
+
 } // namespace
 
 TEST_CASE("a message begins when both ends have reached it", "[tiling]") {
@@ -102,19 +120,8 @@ TEST_CASE("a message begins when both ends have reached it", "[tiling]") {
 TEST_CASE("a chain of forward passes has the bubbles of a pipeline", "[tiling]") {
   constexpr int64_t kGroups = 4, kMicrobatches = 6;
   const GroupMachine machine = machineOf({1}, kGroups, {1e18, 0});
-  std::vector<GroupProgram> groups;
-  for (int64_t group = 0; group < kGroups; ++group) {
-    ChainMaker chain({4, 4});
-    for (int64_t i = 0; i < kMicrobatches; ++i) {
-      if (group > 0)
-        chain.receive(group - 1);
-      chain.task();
-      if (group + 1 < kGroups)
-        chain.send(group + 1);
-    }
-    groups.push_back(groupOf(chain, machine));
-  }
-  const GroupTimeline timeline = simulateGroups(groups, machine).value();
+  const GroupTimeline timeline =
+      simulateGroups(forwardPasses(kGroups, kMicrobatches, {4, 4}, machine), machine).value();
   CHECK(timeline.makespanNs == (kMicrobatches + kGroups - 1) * kTaskNs);
   for (int64_t ns : timeline.computeNs)
     CHECK(ns == kMicrobatches * kTaskNs);
@@ -155,30 +162,19 @@ TEST_CASE("a message between groups of ranks goes in the parts that divide", "[t
 TEST_CASE("a message takes the time of the link between its groups", "[tiling]") {
   constexpr int64_t kGroups = 3;
   GroupMachine machine = machineOf({1}, kGroups);
-  auto chainNs = [&] {
-    std::vector<GroupProgram> groups;
-    for (int64_t group = 0; group < kGroups; ++group) {
-      ChainMaker chain({10, 5});
-      if (group > 0)
-        chain.receive(group - 1);
-      chain.task();
-      if (group + 1 < kGroups)
-        chain.send(group + 1);
-      groups.push_back(groupOf(chain, machine));
-    }
-    return simulateGroups(groups, machine);
-  };
-  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 2 * (10 + 200));
+  const std::vector<GroupProgram> groups = forwardPasses(kGroups, 1, {10, 5}, machine);
+  auto simulated = [&] { return simulateGroups(groups, machine); };
+  CHECK(simulated()->makespanNs == 3 * kTaskNs + 2 * (10 + 200));
   machine.links[1 * kGroups + 2] = {1e8, 500};
-  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
+  CHECK(simulated()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
   // No message goes from the first group to the last.
   machine.links[0 * kGroups + 2] = {0, 0};
-  CHECK(chainNs()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
+  CHECK(simulated()->makespanNs == 3 * kTaskNs + 10 + 200 + 500 + 2000);
   machine.links[0 * kGroups + 1] = {0, 0};
-  CHECK(chainNs().error().message.find("goes from group 0 to group 1, between which two devices have no link") !=
+  CHECK(simulated().error().message.find("goes from group 0 to group 1, between which two devices have no link") !=
         std::string::npos);
   machine.links.pop_back();
-  CHECK(chainNs().error().message ==
+  CHECK(simulated().error().message ==
         "3 groups of ranks need 9 links and have 8, give one link from each group to each group, also to itself");
 }
 
