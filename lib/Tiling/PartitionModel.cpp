@@ -5,6 +5,7 @@
 
 #include "PartitionModel.h"
 
+#include "sluice/Support/Count.h"
 #include "sluice/Support/Units.h"
 
 #include <algorithm>
@@ -200,8 +201,8 @@ class PartitionModel::Builder {
 public:
   Builder(PartitionModel &model, const Request &request)
       : model(model), request(request), mesh(model.machine.mesh), ranges(liveRanges(model.program)),
-        tensorOf(model.numTensorNodes), heldOf(model.numTensorNodes), copies(model.numTensorNodes),
-        isShared(model.program.tensors.size()) {
+        tensorOf(model.numTensorNodes), tuplesOf(model.numTensorNodes), heldOf(model.numTensorNodes),
+        copies(model.numTensorNodes), isShared(model.program.tensors.size()) {
     instance.problem.name = model.program.name;
     instance.problem.usageLimit = request.memoryBytes;
     instance.problem.nodes.resize(model.numTensorNodes);
@@ -215,11 +216,13 @@ public:
   }
 
   std::optional<Instance> run() {
+    // Before the first cost is computed, which takes much longer than counting.
+    if (hasTooManyEntries())
+      return std::nullopt;
     for (uint32_t i = 0; i < model.program.operators.size(); ++i)
-      if (!addOperator(OperatorId(i)))
-        return std::nullopt;
+      addOperator(OperatorId(i));
     for (uint32_t node = 0; node < model.numTensorNodes; ++node)
-      describeTensor(node, 1);
+      describeTensor(node);
     return std::move(instance);
   }
 
@@ -278,18 +281,32 @@ private:
       }
   }
 
-  /// Fills the node of a tensor when the first operator asks for it: that an instance
-  /// has too many entries often shows at its first operator, which has so many rules.
-  /// False if it has too many.
-  bool describeTensor(uint32_t node, size_t rules) {
+  /// Lists the rules of the operators and the tilings of their tensors, until the matrices would have too many entries.
+  bool hasTooManyEntries() {
+    Count entries; // In all matrices, counted once per edge.
+    for (uint32_t i = 0; i < model.program.operators.size(); ++i) {
+      instance.rules.push_back(ruleTuples(OperatorId(i)));
+      for (const Adjacent &adjacent : adjacentOf(model.program.operators[i])) {
+        std::vector<std::vector<AxisTiling>> &list = tuplesOf[adjacent.node];
+        if (list.empty())
+          list = tensorTuples(adjacent.node);
+        entries +=
+            Count(list.size()) * (isShared[tensorOf[adjacent.node]] ? list.size() : 1) * instance.rules[i].size();
+        if (entries > Count(request.mostEntries))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  /// Fills the node of a tensor.
+  void describeTensor(uint32_t node) {
     if (!instance.tilings[node].empty())
-      return true;
+      return;
     const uint32_t t = tensorOf[node];
     const ProgramTensor &tensor = model.program.tensors[t];
-    const std::vector<std::vector<AxisTiling>> tuples = tensorTuples(node);
-    const size_t strategies = tuples.size() * (isShared[t] ? tuples.size() : 1);
-    if (strategies > request.mostEntries / std::max<size_t>(rules, 1))
-      return false;
+    const std::vector<std::vector<AxisTiling>> tuples =
+        tuplesOf[node].empty() ? tensorTuples(node) : std::move(tuplesOf[node]);
     std::vector<std::vector<AxisTiling>> list;
     for (const std::vector<AxisTiling> &held : tuples)
       for (const std::vector<AxisTiling> &copy : isShared[t] ? tuples : std::vector<std::vector<AxisTiling>>{held}) {
@@ -309,7 +326,6 @@ private:
     }
     heldOf[node] = heldNumbers.of(codes);
     instance.tilings[node] = std::move(list);
-    return true;
   }
 
   /// The operator's rules per axis that the mesh allows and the filter accepts.
@@ -383,11 +399,11 @@ private:
     return adjacent;
   }
 
-  /// Adds the operator's node and its edges; false if the matrices get too many entries.
-  bool addOperator(OperatorId id) {
+  /// Adds the operator's node and its edges.
+  void addOperator(OperatorId id) {
     TilingProblem &problem = instance.problem;
     const ProgramOperator &op = model.program.operators[id.index()];
-    RuleTuples list = ruleTuples(id);
+    const RuleTuples &list = instance.rules[id.index()];
     const uint32_t kind = model.kindOf[id.index()], rules = ruleNumbers.of(list);
     const auto node = static_cast<uint32_t>(problem.nodes.size());
     TilingNode entry;
@@ -401,19 +417,13 @@ private:
     problem.nodes.push_back(std::move(entry));
     instance.isView.push_back(op.flops == 0 && op.operands.size() == 1 && op.results.size() == 1);
     for (const Adjacent &adjacent : adjacentOf(op)) {
-      if (!describeTensor(adjacent.node, list.size()))
-        return false;
+      describeTensor(adjacent.node);
       auto [shared, isNew] = matrixOf.try_emplace({kind, rules, adjacent.slot, heldOf[adjacent.node]},
                                                   static_cast<uint32_t>(problem.matrices.size()));
       problem.edges.push_back({adjacent.node, node, shared->second});
-      entries += instance.tilings[adjacent.node].size() * list.size();
-      if (entries > request.mostEntries)
-        return false;
       if (isNew)
         problem.matrices.push_back(matrix(op, adjacent, list));
     }
-    instance.rules.push_back(std::move(list));
-    return true;
   }
 
   /// The operator's cost for a tensor, per tiling of the tensor and per rule of the operator.
@@ -440,7 +450,7 @@ private:
   const std::vector<LiveRange> ranges; ///< Per tensor.
   std::vector<uint32_t> tensorOf;      ///< Per tensor node: the tensor that updates none.
   Instance instance;
-  size_t entries = 0; ///< In all matrices, counted once per edge.
+  std::vector<std::vector<std::vector<AxisTiling>>> tuplesOf; ///< Per tensor node: its tilings, until it is described.
   // Operators of one kind, by the same rules, of tensors held in the same ways, have one matrix.
   Numbering<std::vector<TilingCode>> heldNumbers;
   Numbering<RuleTuples> ruleNumbers;
