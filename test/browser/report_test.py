@@ -482,7 +482,7 @@ class OnePlan(PageTest):
         times = {row[1]: row[5:9] for row in self.rows("swaps")}
         self.assertEqual(times[self.WEIGHT], ["host to accel0", "0 ns", "46.40 us", "0 ns"])
         self.assertEqual(why["input_ids"], "the caller gives it in the host's memory")
-        self.assertIn("operator 'Gather_15' reads it, and it is not kept in 'accel0' between steps, because it does not fit", why[self.WEIGHT])
+        self.assertIn("operator 'Gather_15' reads it, and it is not kept in 'accel0' between steps. It does not fit", why[self.WEIGHT])
         self.assertIn(f"it is not in 'accel0' from {self.weight_leaves()} of one step to 46.40 us of the next step", why[self.WEIGHT])
         self.click_element("#swaps input[type=checkbox]")
         slack = dict(zip(*self.run_js("[report.tables[0].entries.map(entry => entry.name), report.tables[0].entries.map(entry => entry.slackNs)]")))
