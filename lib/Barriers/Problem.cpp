@@ -69,9 +69,12 @@ Expected<StepTime> parseStepTime(std::string_view text) {
 }
 
 Status Exchange::check() const {
-  if (bytes < 0 || bytes > kLongestNs || shards < 1 || shards > kMostWorkers)
-    return makeError(ErrorCode::InvalidInput, "an exchange of ", bytes, " bytes of updates over ", shards,
-                     " shards is out of range, give 0 to 1e15 bytes and 1 to ", kMostWorkers, " shards");
+  if (bytes < 0 || bytes > kLongestNs)
+    return makeError(ErrorCode::InvalidInput, bytes,
+                     " bytes for an exchange of updates are out of range, give 0 to 1e15 bytes");
+  if (shards < 1 || shards > kMostWorkers)
+    return makeError(ErrorCode::InvalidInput, shards, " shards for an exchange of updates are out of range, give 1 to ",
+                     kMostWorkers, " shards");
   if (!isRate(pushBytesPerSec) || !isRate(pullBytesPerSec))
     return makeError(ErrorCode::InvalidInput, "an exchange of updates at ", pushBytesPerSec, " and ", pullBytesPerSec,
                      " bytes per second is out of range, give rates of ", kLeastRate, " to ", kGreatestRate,

@@ -88,10 +88,11 @@ private:
       problem.capacityBytes.push_back(memory.capacityBytes);
     for (const std::string &limit : options.memory) {
       if (limit.ends_with('%'))
-        return makeError(ErrorCode::Unsupported,
-                         "a percentage gives a different limit for each number of stages, and stages=best compares "
-                         "several numbers, option '--memory ",
-                         limit, "', give bytes, or one number of stages by --pipeline stages=N");
+        return makeError(
+            ErrorCode::Unsupported,
+            "stages=best compares plans with different numbers of stages, and a percentage would give each "
+            "of them another limit, option '--memory ",
+            limit, "', give bytes, or a number of stages by --pipeline stages=N");
       if (fileBelowHost(ofRank).valid())
         return makeError(ErrorCode::Unsupported, "option '--memory ", limit,
                          "' makes ranks read weights from a file, which the ranks of a pipeline cannot do, machine '",

@@ -87,7 +87,7 @@ static Status pinToDevice(const Fused &fused, SearchProblem &problem, const std:
     std::vector<std::string> known;
     for (DeviceId id : devices)
       known.push_back(machine.device(id).name);
-    return makeError(ErrorCode::InvalidInput, "no device '", name, "' computes in machine '", machine.name, "', use ",
+    return makeError(ErrorCode::InvalidInput, "machine '", machine.name, "' has no compute device '", name, "', use ",
                      alternatives(known));
   }
   problem.placement.resize(fused.bridge.operators.size());

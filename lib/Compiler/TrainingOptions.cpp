@@ -146,8 +146,10 @@ static Status checkBest(const PipelineOptions &options, int64_t ranks, int64_t d
                      "stages=best', give the number of devices by --devices");
   if (ranks > 0 || options.schedule == PipelineKind::Interleaved)
     return makeError(ErrorCode::InvalidInput,
-                     "stages=best compares only pipelines in which each group of ranks has one stage, ",
-                     "option '--pipeline ", ranks > 0 ? "ranks" : "schedule", "', leave this key out or give stages=N");
+                     ranks > 0 ? "stages=best chooses the groups of ranks itself, option '--pipeline ranks"
+                               : "stages=best does not work with schedule=interleaved, in which a group of ranks has "
+                                 "several stages, option '--pipeline schedule",
+                     "', leave this key out or give stages=N");
   return {};
 }
 

@@ -160,7 +160,8 @@ std::string tuningDifference(const Tuning &tuning, const std::string &origin, co
   for (auto [what, theirs, ours] : {std::tuple("with compiler and processor", &tuning.origin, &origin),
                                     std::tuple("on device", &tuning.device, &device)})
     if (*theirs != *ours)
-      return concat(what, " '", differingPart(*theirs, *ours), "' instead of '", differingPart(*ours, *theirs), "'");
+      return concat(what, " '", differingPart(*theirs, *ours), "', and this computer has '",
+                    differingPart(*ours, *theirs), "'");
   return "";
 }
 
@@ -168,7 +169,7 @@ Status checkTuning(const Tuning &tuning, const std::string &origin, const std::s
                    const std::string &where) {
   if (const std::string difference = tuningDifference(tuning, origin, device); !difference.empty())
     return makeError(ErrorCode::InvalidInput, "the tuning in '", where, "' was measured ", difference,
-                     ", run 'sluice tune' here or leave the file out");
+                     ", run 'sluice tune' on this computer or leave the file out");
   return {};
 }
 

@@ -227,11 +227,11 @@ static Status checkIndices(const sluice_tensor_desc &input, const int64_t *range
   for (int64_t i = 0; i < count; ++i)
     if (int64_t value = elements[i]; (value < low || value > high) && value != other)
       return failure("value ", value, " is out of range, element ", i, " of input '", input.name, "', give ",
-                     other < low || other > high ? std::to_string(other) + " or " : "",
                      low == high ? "the value "
                      : isOpen    ? "values of at least "
                                  : "values from ",
-                     low, low == high || isOpen ? "" : " to " + std::to_string(high));
+                     low, low == high || isOpen ? "" : " to " + std::to_string(high),
+                     other < low || other > high ? ", or " + std::to_string(other) + " for an element to ignore" : "");
   return {};
 }
 

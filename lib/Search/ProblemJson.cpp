@@ -87,7 +87,7 @@ static Status readPlacement(const JsonReader &reader, ProblemFile &problem) {
         if (problem.machine.devices[i].name == name)
           found = DeviceId(i);
       if (!found.valid() || !problem.machine.device(found).computes)
-        return makeError(ErrorCode::NotFound, "no device '", name, "' computes in machine '", problem.machine.name,
+        return makeError(ErrorCode::NotFound, "machine '", problem.machine.name, "' has no compute device '", name,
                          "', at '", entry.where(), "', name a device that computes");
     }
     problem.placement.push_back(found);

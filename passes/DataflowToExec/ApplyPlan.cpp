@@ -55,8 +55,8 @@ private:
   Status apply() {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     if (functions.size() != 1 || functions.front().isExternal())
-      return makeError(ErrorCode::InvalidInput,
-                       "the module must have exactly one function, apply a plan before dataflow-to-exec");
+      return makeError(ErrorCode::InvalidInput, "the pass needs exactly one function with a body, and the module has ",
+                       functions.size(), " functions, run the pass before dataflow-to-exec");
     func::FuncOp function = functions.front();
     if (phase == "tiling")
       return applyTiling(function);

@@ -3,9 +3,9 @@
 // RUN: not sluice-opt %s --dataflow-apply-tuning=file=%t.none 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: {{.*}}.none
 // RUN: not sluice-opt %s --dataflow-apply-tuning='file=%S/Inputs/tuning.json device=cpu/4t' 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: error: the tuning in '{{.*}}tuning.json' was measured on device 'cpu/2t' instead of 'cpu/4t', run 'sluice tune' here or leave the file out
+// DEVICE: error: the tuning in '{{.*}}tuning.json' was measured on device 'cpu/2t', and this computer has 'cpu/4t', run 'sluice tune' on this computer or leave the file out
 // RUN: not sluice-opt %s --dataflow-apply-tuning='file=%S/Inputs/tuning.json origin=there' 2>&1 | FileCheck %s --check-prefix=ORIGIN
-// ORIGIN: error: the tuning in '{{.*}}tuning.json' was measured with compiler and processor 'here' instead of 'there', run 'sluice tune' here or leave the file out
+// ORIGIN: error: the tuning in '{{.*}}tuning.json' was measured with compiler and processor 'here', and this computer has 'there', run 'sluice tune' on this computer or leave the file out
 // RUN: sed 's/"rows": 4/"rows": 400/' %S/Inputs/tuning.json > %t.json
 // RUN: not sluice-opt %s --dataflow-apply-tuning=file=%t.json 2>&1 | FileCheck %s --check-prefix=RANGE
 // RANGE: error: rows 400 is out of range, at '{{.*}}kernels[0].tuning', write 0 to 32

@@ -203,7 +203,8 @@ Expected<BarrierProblem> recordedProblem(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(problem.durationNs, common.integer("durationNs"));
   SLUICE_ASSIGN_OR_RETURN(problem.retestNs, report.integer("retestNs"));
   if (problem.retestNs < 0)
-    return makeError(ErrorCode::InvalidInput, "the time between two tests is ", problem.retestNs, " ns, '", path,
+    return makeError(ErrorCode::InvalidInput, "the file gives ", problem.retestNs,
+                     " ns as the time between two tests of the barrier, which must not be negative, '", path,
                      "', give a report of sluice run --barrier");
   SLUICE_ASSIGN_OR_RETURN(JsonReader ranks, report.member("ranks"));
   SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> elements, ranks.elements());

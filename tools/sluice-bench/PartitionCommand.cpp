@@ -218,9 +218,8 @@ Status runSpartan(const PartitionOptions &options, Json &rows) {
   constexpr int kFewest = 2, kMost = 15; // Operators: the thesis'.
   for (int64_t devices : options.devices)
     if (kSpartanExtent % devices != 0)
-      return makeError(ErrorCode::InvalidInput, "the arrays of suite spartan have multiples of ", kSpartanExtent,
-                       " elements, and ", devices,
-                       " devices do not divide this number, option '--devices', give a power of two");
+      return makeError(ErrorCode::InvalidInput, "suite 'spartan' needs a number of devices that divides ",
+                       kSpartanExtent, ", and ", devices, " does not, option '--devices', give a power of two");
   for (int64_t devices : options.devices) {
     Rng rng(options.seed);
     PartitionMachine machine;

@@ -73,9 +73,9 @@ Status checkRows(const std::vector<PipelineRow> &rows) {
 
 Status runPipeline(const PipelineOptions &options, const std::atomic<bool> &interrupt) {
   if (options.forwardNs.size() != options.backwardNs.size() || options.forwardNs.size() == 1)
-    return makeError(ErrorCode::InvalidInput, "option '--forward' has a list of ", options.forwardNs.size(),
-                     " times, and option '--backward' has a list of ", options.backwardNs.size(),
-                     ", give as many backward as forward times, two or more of each");
+    return makeError(ErrorCode::InvalidInput, "option '--forward' lists ", options.forwardNs.size(),
+                     options.forwardNs.size() == 1 ? " duration" : " durations", ", and option '--backward' lists ",
+                     options.backwardNs.size(), ", give both options the same number of durations, at least two");
   const std::vector<PipelineRow> all = rowsOf(options);
   SLUICE_RETURN_IF_ERROR(checkRows(all));
   const bool isText = options.format == "text";

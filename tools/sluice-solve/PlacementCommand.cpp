@@ -28,15 +28,13 @@ Status runOffload(const PlacementOptions &options, const Json &json) {
   SLUICE_ASSIGN_OR_RETURN(OffloadProblem problem, offloadFromJson(JsonReader(json, options.file)));
   const std::vector<std::string> known = offloadSolverNames();
   if (std::find(known.begin(), known.end(), options.params.solver) == known.end())
-    return makeError(ErrorCode::Unsupported, "solver '", options.params.solver, "' cannot solve file '", options.file,
-                     "', which is an instance of subgraphs on accelerators (maxFPGAs, nodes, edges) and not a planning "
-                     "problem, option '--solver', use ",
-                     alternatives(known));
+    return makeError(ErrorCode::Unsupported, "file '", options.file,
+                     "' has an offload problem (maxFPGAs, nodes, edges), which solver '", options.params.solver,
+                     "' cannot solve, option '--solver', use ", alternatives(known));
   if (options.free || options.limited || !options.output.empty())
-    return makeError(ErrorCode::Unsupported, "options '--free', '--limited' and '--output' have no effect on file '",
-                     options.file,
-                     "', which is an instance of subgraphs on accelerators (maxFPGAs, nodes, edges) and not a planning "
-                     "problem, leave these options out");
+    return makeError(ErrorCode::Unsupported, "file '", options.file,
+                     "' has an offload problem (maxFPGAs, nodes, edges), on which options '--free', '--limited' and "
+                     "'--output' have no effect, leave these options out");
   OffloadParams params{options.params.solver, {}, options.params.seed, options.params.threads};
   params.budget.interrupt = options.params.interrupt;
   if (options.params.evaluations > 0)

@@ -142,8 +142,9 @@ Status runCompile(const CompileCommandOptions &options) {
   if (isStaged) {
     if (options.printPipeline || options.measured > 0)
       return makeError(ErrorCode::Unsupported, "option '",
-                       options.printPipeline ? "--print-pipeline" : "--measure-mappings",
-                       "' is for a single program, and a pipeline has a program for each rank, leave the option out");
+                       options.printPipeline ? "--print-pipeline' prints the passes" : "--measure-mappings' runs plans",
+                       " of a single program, and a model that is split into stages has a program for each rank, "
+                       "leave the option out");
     SLUICE_RETURN_IF_ERROR(checkStagedOptions(resolved));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::optional<PipelineChoice> choice, chooseStages(options, resolved));

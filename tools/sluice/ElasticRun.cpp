@@ -217,7 +217,7 @@ Status runElastic(const ElasticRun &run) {
     if (interrupted)
       return makeError(ErrorCode::Interrupted, "the run with '--elastic' was stopped, continue it with --from-states");
     if (end.status <= 2)
-      return makeError(ErrorCode::InvalidInput, "the ranks that '--elastic' started ended with an error, ",
+      return makeError(ErrorCode::InvalidInput, "a rank of '--elastic' ended with an error, ",
                        "correct the cause that the message above names, and continue with --from-states");
     // States that were there before are those of another run.
     int64_t now = -1;

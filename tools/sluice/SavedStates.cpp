@@ -281,9 +281,8 @@ Status checkReplaceable(const std::string &given) {
     const std::string name = it->path().filename().string();
     if (!it->is_regular_file(error) || known.count(name) == 0)
       return makeError(
-          ErrorCode::InvalidInput, "the states would replace folder '", given, "', which also contains '",
-          excerpt(name),
-          "', a file that is not of saved states, option '--output-dir', move this file or choose another directory");
+          ErrorCode::InvalidInput, "the saved states would replace folder '", given, "', and '", excerpt(name),
+          "' in it is not part of saved states, option '--output-dir', move this file or choose another directory");
   }
   return error ? Status(refused("read", folder, error.value())) : Status();
 }

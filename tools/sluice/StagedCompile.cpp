@@ -38,8 +38,8 @@ Status checkStagedOptions(const CompilerOptions &options) {
   if (!options.dumpPhases.empty() || !options.dumpProblem.empty())
     return makeError(
         ErrorCode::Unsupported, "option '", options.dumpPhases.empty() ? "--dump-problem" : "--dump-phases",
-        "' is for a single program, and a pipeline has a program for each rank, leave the option out, or print "
-        "the program of rank 0 with --compile-to");
+        "' prints a single program, and a model that is split into stages has a program for each rank, leave the "
+        "option out, or print the program of rank 0 with --compile-to");
   return {};
 }
 

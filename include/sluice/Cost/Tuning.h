@@ -54,8 +54,8 @@ Json tuningToJson(const Tuning &tuning);
 Expected<Tuning> tuningFromJson(const JsonReader &reader);
 Expected<Tuning> readTuning(const std::string &path);
 
-/// Describes how the origin or the device of a tuning differs from the given ones: "on device 'cpu/2t' instead of
-/// 'cpu/8t'". Empty if there is no difference.
+/// Describes how the origin or the device of a tuning differs from the given ones: "on device 'cpu/2t', and
+/// this computer has 'cpu/8t'". Empty if there is no difference.
 std::string tuningDifference(const Tuning &tuning, const std::string &origin, const std::string &device);
 /// Fails unless the tuning is of this origin and device. `where` names the file in errors.
 Status checkTuning(const Tuning &tuning, const std::string &origin, const std::string &device,

@@ -357,10 +357,11 @@ LogicalResult NodeContext::limit(Value indices, ArrayRef<AllowedIndices> allowed
     const auto &[low, high, other] = wrong->allowed;
     return invalid("value " + Twine(wrong->value) + " is out of range, element " + Twine(wrong->position) +
                        " of its indices",
-                   "give " + (other ? std::to_string(*other) + " or " : std::string()) +
+                   "give " +
                        (low == high         ? "the value " + std::to_string(low)
                         : high == INT64_MAX ? "values of at least " + std::to_string(low)
-                                            : "values from " + std::to_string(low) + " to " + std::to_string(high)));
+                                            : "values from " + std::to_string(low) + " to " + std::to_string(high)) +
+                       (other ? ", or " + std::to_string(*other) + " for an element to ignore" : std::string()));
   }
   // One range is all that an input has: what is wrong for every entry of a tuple.
   AllowedIndices all = allowed.front();

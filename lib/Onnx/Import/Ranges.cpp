@@ -116,8 +116,8 @@ Status Generalizer::unite(const SmallVector<Value> &values, Operation *op) {
     const auto *larger = llvm::find_if(sizes, [&](int64_t size) { return size > sizes[0]; });
     if (larger != sizes.end())
       return differ(op, larger - sizes.begin(),
-                    concat("dimension ", dim, " of its result shrinks from ", *larger, " to ", sizes[0],
-                           " elements, and with ranges, larger sizes must not give fewer elements"));
+                    concat("dimension ", dim, " of its result has ", *larger, " and ", sizes[0],
+                           " elements, but a larger size must not give fewer elements"));
     std::optional<Extent> extent = fit(sizes);
     if (!extent)
       return differ(op, other - sizes.begin(),

@@ -159,8 +159,9 @@ TEST_CASE("pipelines that do not exist are refused", "[training]") {
   CHECK(errorOf("stages=3,microbatches=2", 4).find("4 devices cannot be divided among 3 groups of ranks") == 0);
   CHECK(errorOf("stages=best,microbatches=2").find("stages cannot be divided over a single device") == 0);
   CHECK(errorOf("stages=best,microbatches=2,ranks=2", 4)
-            .find("stages=best compares only pipelines in which each group of ranks has one stage") == 0);
-  CHECK(errorOf("stages=best,microbatches=2,schedule=interleaved", 4).find("stages=best compares only pipelines") == 0);
+            .find("stages=best chooses the groups of ranks itself, option '--pipeline ranks'") == 0);
+  CHECK(errorOf("stages=best,microbatches=2,schedule=interleaved", 4)
+            .find("stages=best does not work with schedule=interleaved") == 0);
   CHECK(errorOf("stages=2,microbatches=0") ==
         "'0' is out of range, option '--pipeline microbatches', give a number from 1 to 1024");
   CHECK(errorOf("stages=2,microbatches=2,depth=1") ==

@@ -101,8 +101,10 @@ TEST_CASE("a tuning belongs to one compiler, processor and device", "[cost]") {
   CHECK(checkTuning(tuning, "here", "cpu/2t", "t.json"));
   Status other = checkTuning(tuning, "there", "cpu/2t", "t.json");
   REQUIRE(!other);
-  CHECK_THAT(other.error().message,
-             Contains("the tuning in 't.json' was measured with compiler and processor 'here' instead of 'there'"));
+  CHECK_THAT(
+      other.error().message,
+      Contains(
+          "the tuning in 't.json' was measured with compiler and processor 'here', and this computer has 'there'"));
   // Of long texts the part that differs.
   const std::string features(200, '+');
   tuning.origin = "sluice 1, " + features;
@@ -113,5 +115,5 @@ TEST_CASE("a tuning belongs to one compiler, processor and device", "[cost]") {
   tuning.origin = "here";
   Status device = checkTuning(tuning, "here", "cpu/8t", "t.json");
   REQUIRE(!device);
-  CHECK_THAT(device.error().message, Contains("on device 'cpu/2t' instead of 'cpu/8t'"));
+  CHECK_THAT(device.error().message, Contains("on device 'cpu/2t', and this computer has 'cpu/8t'"));
 }

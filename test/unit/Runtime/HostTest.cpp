@@ -230,8 +230,9 @@ TEST_CASE("a step refuses an index out of range before it begins", "[runtime]") 
   const int64_t good[] = {-3, 2, -100, 0}, low[] = {0, -4, 9, 0}, high[] = {0, 0, 0, INT64_MAX};
   CHECK(errorOf(good) == "");
   CHECK(numSteps == 1);
-  CHECK(errorOf(low) == "value -4 is out of range, element 1 of input 'x', give -100 or values from -3 to 2");
-  CHECK(errorOf(high) == "value 9223372036854775807 is out of range, element 3 of input 'x', give -100 or values from "
+  CHECK(errorOf(low) ==
+        "value -4 is out of range, element 1 of input 'x', give values from -3 to 2, or -100 for an element to ignore");
+  CHECK(errorOf(high) == "value 9223372036854775807 is out of range, element 3 of input 'x', give values from "
                          "-3 to 2");
   CHECK(numSteps == 1);
   const std::vector<int64_t> plain = {0, 2, 1};
