@@ -8,7 +8,7 @@ random moment between its start and the end of an undisturbed run. The forms are
   barrier  ranks exchange gradients under bsp, and the run fails
   split    one step is split over the ranks, and the run fails
   barrier-elastic, split-elastic  the same with --elastic, and the run goes on
-A run that fails must name the rank that was killed and leave no process. The states it leaves must be absent or whole
+A run that fails must name the rank that was killed, unless MPI had not begun, and leave no process. The states it leaves must be absent or whole
 (each file has the digest that states.json says), and a run that begins with them must end with the states of the
 undisturbed run, bit for bit. A run that goes on must end with these states and losses itself. The exit status is 1 if
 there is a finding, and 77 without mpirun.
@@ -206,6 +206,9 @@ class Kills:
         if is_elastic:
             return "failed", f"the run does not go on, status {process.returncode}: {errors[-1000:]}"
         if not re.search(rf"rank {rank} .*exited on signal 9", errors, re.DOTALL):
+            # Open MPI names no process that dies before it has begun MPI, and ends the others.
+            if not kept.exists() and "Primary job  terminated normally, but 1 process returned" in errors:
+                return "failed before MPI began", None
             return "failed", f"the error does not name rank {rank}: {errors[-1000:]}"
         return self.go_on(form, out, kept)
 
