@@ -51,7 +51,8 @@ Expected<size_t> findChosen(dataflow::SymbolsAttr symbols, const CompilerOptions
   return makeError(ErrorCode::InvalidInput,
                    wanted.empty() ? concat(found.size(), " dimensions have a range without a list of sizes")
                                   : concat("dimension '", wanted, "' has no range"),
-                   ", option '--buckets', name ", alternatives(known), ", as in --buckets NAME=auto:4");
+                   ", option '--buckets', give one with a range: ", alternatives(known), ", as in --buckets ",
+                   known.front(), "=auto:4");
 }
 
 /// The sizes that come, ascending, each as often as it does: the file's, or each of the range once.

@@ -365,7 +365,8 @@ Expected<BoundInputs> Binder::run() {
     result.sequences.emplace_back();
     if (sequence != given.sequences.end()) {
       if (input.kind != "sequence" && input.kind != "optional")
-        return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name), "' is not a sequence, give a tensor");
+        return makeError(ErrorCode::InvalidInput, "input '", excerpt(input.name),
+                         "' takes a tensor and got a sequence, give a tensor");
       for (const std::vector<int64_t> &shape : sequence->second)
         if (Expected<int64_t> count = checkedElementCount(shape, concat("input '", excerpt(input.name), "'")); !count)
           return propagate(count);

@@ -67,7 +67,7 @@ struct BucketPlan {
 
 /// A program for the host that computes weights of another program, together with the inputs on which it must run.
 struct WeightProgram {
-  std::unique_ptr<Compilation> compilation; ///< Must be linked.
+  std::unique_ptr<Compilation> compilation; ///< The caller links it before it runs.
   std::vector<HostTensor> inputs;
   std::vector<int64_t> offsets; ///< Per output: its offset in the other program's parameter file.
 };

@@ -45,7 +45,7 @@ struct Dependency {
     State, ///< The predecessor reads the old value of the state `tensor`, which the command overwrites.
     Bytes, ///< The predecessor uses `tensor`, whose bytes the command overwrites; it is empty for a workspace.
     Order, ///< The command needs neither data nor bytes of the predecessor. The predecessor is the previous command of
-           ///< the stream, or the plan has a wait for it that another command needs.
+           ///< the stream, or the command waits for it for the sake of a third command (see Sake).
   };
   /// Explains a wait that neither data nor bytes require. The reason is a dependency that involves a third command: a
   /// later command of the waiting stream depends on the predecessor, or the waiting command depends on an earlier
@@ -162,7 +162,7 @@ struct StayingFact {
 /// others did.
 struct RivalsFact {
   size_t count = 0;          ///< Number of these tensors.
-  size_t together = 0;       ///< Number of those that fit at the same time if they are placed one after the other.
+  size_t together = 0;       ///< Number of those that fit side by side if each is placed where room is left.
   int64_t bytes = 0;         ///< Bytes of all `count` tensors.
   int64_t togetherBytes = 0; ///< Bytes of the `together` tensors.
   bool isAmong = false;      ///< This tensor is one of the `together` tensors.
@@ -186,7 +186,8 @@ struct AbsenceFact {
   /// the step. The interval at the end of the step comes first. Empty if a copy moves or duplicates the tensor.
   std::vector<Interval> away;
   /// The times in which other tensors may use the tensor's bytes: `away` without the time in which the tensor is
-  /// brought back. If a copy moves or duplicates the tensor: from the end of the first stay to the end of the second.
+  /// brought back. If a copy moves or duplicates the tensor, others may use the bytes of the first stay, from its end
+  /// to the end of the second stay.
   std::vector<Interval> times;
   std::vector<ResidencyId> places; ///< Per interval of `times`: the stay whose bytes others may use.
   int64_t limitBytes = 0;          ///< Limit of the memory's arena; max() without a limit.
@@ -258,9 +259,10 @@ struct StayFact {
   bool isHome = false;
   int64_t offset = 0, bytes = 0;
   Interval interval;
-  bool isInitial = false, untilEnd = false; ///< The step begins with the stay; the next step begins with its bytes.
-  CommandFact maker;                        ///< The command that created the stay; invalid if the stay is initial.
-  size_t launches = 0;                      ///< Number of launches that read the tensor in this stay.
+  bool isInitial = false; ///< The stay is there when the step begins.
+  bool untilEnd = false;  ///< Its bytes are still there when the next step begins.
+  CommandFact maker;      ///< The command that created the stay; invalid if the stay is initial.
+  size_t launches = 0;    ///< Number of launches that read the tensor in this stay.
 };
 
 /// One of "activation", "parameter", "input", "state", "output" and "new value of a state".

@@ -27,9 +27,9 @@ struct DriftParams {
 };
 
 /// Observes the time of each iteration and the work of each device in it. The monitor learns
-/// the medians of a first window. It then compares the last window with them. The time, or a device's share of the
-/// work, may leave the interval median +- beta x sigma. The monitor then observes another quarter of a window, to find
-/// out whether the change lasts and how fast the devices are now. The first two iterations are ignored because they
+/// the medians of a first window. It then compares the last window with them. If the time, or a device's share of
+/// the work, leaves the interval median +- beta x sigma, the monitor observes another quarter of a window, to find out
+/// whether the change lasts and how fast the devices are now. The first two iterations are ignored because they
 /// touch new pages. Sigma is the scaled median absolute deviation, and at least 1.5% of the median. For a device's
 /// share of the work it is also at least 0.15% of the whole work, so small changes of a nearly idle device are ignored.
 class DriftMonitor {
@@ -62,7 +62,7 @@ private:
     double middle = 0, sigma = 0;
   };
 
-  /// The time (0), or device i - 1's share of all devices' work.
+  /// For i = 0 the time, otherwise the share of device i - 1 in the work of all devices.
   static double valueOf(const Iteration &iteration, size_t i);
   template <typename Iterations>
   static std::vector<double> valuesOf(const Iterations &iterations, size_t i);
