@@ -149,7 +149,7 @@ static Status checkBest(const PipelineOptions &options, int64_t ranks, int64_t d
                      ranks > 0 ? "stages=best chooses the groups of ranks itself, option '--pipeline ranks"
                                : "stages=best does not work with schedule=interleaved, in which a group of ranks has "
                                  "several stages, option '--pipeline schedule",
-                     "', leave this key out or give stages=N");
+                     "', leave '", ranks > 0 ? "ranks" : "schedule", "' out or give stages=N");
   return {};
 }
 

@@ -37,7 +37,7 @@ private:
   template <typename... Ts>
   Status bad(const Ts &...what) {
     return makeError(ErrorCode::InvalidInput, what..., ", ", where,
-                     ", write one function as --compile-to=import prints it");
+                     ", give a program in the form that --compile-to=import prints");
   }
 
   /// Whether the planner can count the value's bytes.

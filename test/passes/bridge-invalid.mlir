@@ -5,7 +5,7 @@
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{'arith.addf' is not an operator of the dataflow dialect, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{'arith.addf' is not an operator of the dataflow dialect, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
     %0 = arith.addf %x, %x : tensor<8xf32>
@@ -19,7 +19,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{the function has several blocks, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{the function has several blocks, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
     cf.br ^next
@@ -35,7 +35,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{argument 1 is not a tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{argument 1 is not a tensor of static shape, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>
@@ -49,7 +49,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{argument 0 is not a tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{argument 0 is not a tensor of static shape, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<?xf32>
@@ -63,7 +63,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{argument 0 is not a tensor of static shape, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{argument 0 is not a tensor of static shape, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xindex>) -> tensor<8xindex> attributes {exec.plan = #plan} {
     return %x : tensor<8xindex>
@@ -92,7 +92,7 @@ module attributes {exec.machine = #machine} {
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
 #plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
-// expected-error @+1 {{result 0 updates 'g', which is not a state of the same type, function 'main', write one function as --compile-to=import prints it}}
+// expected-error @+1 {{result 0 updates 'g', which is not a state of the same type, function 'main', give a program in the form that --compile-to=import prints}}
 module attributes {exec.machine = #machine} {
   func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dataflow.updates = "g"}) attributes {exec.plan = #plan} {
     %0 = dataflow.unary tanh %x : tensor<8xf32>

@@ -296,9 +296,8 @@ Expected<CompilerOptions> CompileOptions::resolve() const {
     SLUICE_ASSIGN_OR_RETURN(SolverChoices parsed, parseSolvers(solvers));
     resolved.solvers = std::move(parsed);
     if (resolved.solvers.contains(SolverStep::Tile) && resolved.devices == 1)
-      return makeError(ErrorCode::InvalidInput,
-                       "a model on one device is not split, so step 'tile' does not run, option "
-                       "'--solver tile', add --devices or leave 'tile' out");
+      return makeError(ErrorCode::InvalidInput, "a model on one device is not split, so 'tile' does not run, option "
+                                                "'--solver tile', add --devices or leave 'tile' out");
   }
   SLUICE_ASSIGN_OR_RETURN(dataflow::MatmulPrecision precision, parseMatmulPrecision(matmulPrecision));
   resolved.matmulPrecision = precision;

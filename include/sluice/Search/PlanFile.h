@@ -57,7 +57,7 @@ struct PlanSummary {
   std::vector<int64_t> peakBytes;    ///< Per memory: SearchResult::peakBytes.
   std::vector<Baseline> baselines;
   std::vector<NamedSplit> splits = {};   ///< The splits with which the planned graph was made.
-  BucketTable buckets = {};              ///< The choices of bounds; empty if they were not chosen automatically.
+  BucketTable buckets = {};              ///< The bounds that were compared; empty without --buckets auto.
   std::vector<SearchPoint> history = {}; ///< SearchResult::history; empty if the file has none.
 };
 

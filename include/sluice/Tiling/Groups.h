@@ -29,7 +29,8 @@ struct GroupLink {
 
 /// The ranks, and the links between groups.
 struct GroupMachine {
-  PartitionMachine group;       ///< The ranks of one group. An axis has the slowest of its links in all groups.
+  /// The ranks of one group, as a mesh. For each axis of the mesh: the slowest link along this axis in any group.
+  PartitionMachine group;
   std::vector<GroupLink> links; ///< The link from group i to group j is at [i * number of groups + j].
 };
 
