@@ -238,6 +238,24 @@ def test_states_live_on_between_steps():
         session.write_state("total", np.zeros(3, np.float32))
 
 
+def test_states_are_cut():
+    """A state of the positions so far; `y` is their sum."""
+    model = make_model([helper.make_node("Concat", ["past", "x"], ["present"], axis=0),
+                        helper.make_node("ReduceSum", ["present"], ["y"], keepdims=0)],
+                       {"past": ("float32", ["length", 2]), "x": ("float32", [1, 2])},
+                       {"present": ("float32", ["after", 2]), "y": ("float32", [])})
+    session = sluice.compile(model, dims={"length": range(0, 8)}, states={"past": "present"})
+    for value in range(4):
+        y = session.run({"x": np.full((1, 2), value, np.float32)})["y"]
+    assert y == 12
+    session.set_length("length", 2)
+    assert session.run({"x": np.full((1, 2), 10, np.float32)})["y"] == 22
+    with pytest.raises(sluice.Error, match="the model has no symbol 'x', use 'length'"):
+        session.set_length("x", 1)
+    with pytest.raises(sluice.Error):
+        session.set_length("length", 100)
+
+
 def test_statistics_of_a_step(add_model):
     session = sluice.compile(add_model, dims={"rows": 16}, machine="emulated", memory="0%", search_evals=5)
     x = np.ones((16, 4), np.float32)

@@ -163,7 +163,12 @@ Status runMemory(const MemoryOptions &options, const std::atomic<bool> &interrup
     if (!solution)
       return propagate(solution);
   }
-  SLUICE_RETURN_IF_ERROR(validate(problem, *solution));
+  if (Status valid = validate(problem, *solution); !valid) {
+    if (options.validate && given)
+      return makeError(ErrorCode::InvalidInput, valid.error().message, ", '", options.file,
+                       "', correct column 'offset', or leave it out to solve");
+    return valid;
+  }
   const double seconds = watch.seconds();
   if (!options.output.empty()) {
     SLUICE_ASSIGN_OR_RETURN(std::string text, offsetsToCsv(problem, &*solution));

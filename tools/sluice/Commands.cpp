@@ -5,17 +5,37 @@
 
 #include "Commands.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+using namespace sluice::driver;
+
+using AddCommand = void (*)(CLI::App &, Action &);
+
+static constexpr std::array<std::pair<std::string_view, AddCommand>, 12> kCommands = {{{"compile", addCompileCommand},
+                                                                                       {"run", addRunCommand},
+                                                                                       {"generate", addGenerateCommand},
+                                                                                       {"fit", addFitCommand},
+                                                                                       {"plan", addPlanCommand},
+                                                                                       {"profile", addProfileCommand},
+                                                                                       {"tune", addTuneCommand},
+                                                                                       {"report", addReportCommand},
+                                                                                       {"compose", addComposeCommand},
+                                                                                       {"export", addExportCommand},
+                                                                                       {"info", addInfoCommand},
+                                                                                       {"machine", addMachineCommand}}};
+
 void sluice::driver::addCommands(CLI::App &app, Action &action) {
-  addCompileCommand(app, action);
-  addRunCommand(app, action);
-  addGenerateCommand(app, action);
-  addFitCommand(app, action);
-  addPlanCommand(app, action);
-  addProfileCommand(app, action);
-  addTuneCommand(app, action);
-  addReportCommand(app, action);
-  addComposeCommand(app, action);
-  addExportCommand(app, action);
-  addInfoCommand(app, action);
-  addMachineCommand(app, action);
+  for (const auto &[name, add] : kCommands)
+    add(app, action);
+}
+
+bool sluice::driver::addCommand(CLI::App &app, Action &action, std::string_view name) {
+  const auto *found =
+      std::find_if(kCommands.begin(), kCommands.end(), [&](const auto &one) { return one.first == name; });
+  if (found == kCommands.end())
+    return false;
+  found->second(app, action);
+  return true;
 }

@@ -11,6 +11,8 @@ namespace sluice::driver {
 
 /// Adds all subcommands, in the order in which the help lists them.
 void addCommands(CLI::App &app, Action &action);
+/// Adds the subcommand of this name alone. Returns false if there is none.
+bool addCommand(CLI::App &app, Action &action, std::string_view name);
 
 void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);

@@ -86,6 +86,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sluice_read_state": (c_int32, [c_void_p, c_uint32, c_void_p, c_int64]),
     "sluice_write_state": (c_int32, [c_void_p, c_uint32, c_void_p, c_int64]),
     "sluice_reset": (c_int32, [c_void_p]),
+    "sluice_set_length": (c_int32, [c_void_p, c_uint32, c_int64]),
     "sluice_generator_open": (c_void_p, [c_void_p, c_void_p, POINTER(Sampling)]),
     "sluice_generator_feed": (c_int32, [c_void_p, c_void_p, c_size_t]),
     "sluice_generator_next": (c_int32, [c_void_p, POINTER(c_int64)]),

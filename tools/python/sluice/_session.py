@@ -390,6 +390,17 @@ class Session:
                 raise last_error()
             self._read_shapes()
 
+    def set_length(self, name: str, length: int) -> None:
+        """Gives all states whose length is symbol `name` this number of positions. The contents of positions below both
+        the old and the new length stay. Positions that are added have no contents until `write_state` gives them some."""
+        names = [symbol.name for symbol in self._symbols]
+        if name not in names:
+            raise Error(f"the model has no symbol '{name}', use {_quoted(names)}")
+        with self._lock:
+            if self._library.sluice_set_length(self._handle, names.index(name), length):
+                raise last_error()
+            self._read_shapes()
+
     def generate(self, tokens: Sequence[int], *, inputs: Mapping[str, Any] | None = None, top_k: int | None = None,
                  top_p: float = 1.0, temperature: float = 1.0, seed: int = 0) -> Iterator[int]:
         """The tokens that follow `tokens`, one after the other, from a model that gives the logits of the next token and
