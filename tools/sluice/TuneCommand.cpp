@@ -258,8 +258,8 @@ Status runTune(const TuneOptions &options) {
   std::optional<Tuning> beside;
   if (!options.beside.empty()) {
     if (options.only == "thresholds")
-      return makeError(ErrorCode::InvalidInput, "'--only thresholds' measures no kernels, which '--beside' would "
-                                                "compare, option '--beside', leave one of the two options out");
+      return makeError(ErrorCode::InvalidInput, "'--beside' compares kernels, and '--only thresholds' measures none, "
+                                                "option '--beside', leave one of the two options out");
     SLUICE_ASSIGN_OR_RETURN(beside, readTuning(options.beside));
     SLUICE_RETURN_IF_ERROR(checkTuning(*beside, fresh.origin, fresh.device, options.beside));
   }

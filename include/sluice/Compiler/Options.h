@@ -133,7 +133,7 @@ struct CompilerOptions {
   /// from sm_80 on. The default is exact.
   dataflow::MatmulPrecision matmulPrecision{};
   GpuLibraries gpuLibraries = GpuLibraries::Auto;
-  /// How CPUs compute convolutions in inference. Convolutions of other programs are direct.
+  /// How CPUs compute convolutions in inference. In other programs all convolutions are direct.
   ConvChoice convChoice = ConvChoice::Auto;
   DimBindings dims;
   /// Pairs of an input and an output, "PAST=PRESENT", that become states: see --dataflow-carry-states.

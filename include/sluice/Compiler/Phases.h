@@ -9,7 +9,7 @@
 //
 // A phase is a free function, which takes the options. The phases up to fuse() consume the
 // value of the previous phase and return the next one. plan() and place() only read their
-// value, so plan() can be called again with other budgets, devices or mappings. schedule(),
+// value, so plan() can be called again with other limits, devices or placements. schedule(),
 // buildProgram() and lowerProgram() change a Program in place. Only passes change the IR. The
 // member `passes` of a value lists the passes that ran since the import, and sluice-opt can
 // run them.

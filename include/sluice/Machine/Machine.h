@@ -20,7 +20,7 @@ namespace sluice {
 enum class DeviceKind : uint8_t { Cpu, Emulated, Cuda };
 
 enum class MemoryKind : uint8_t {
-  Ram,  ///< Memory of the host or of a device. A home in the mapped parameter file is in the host's memory.
+  Ram,  ///< Memory of the host or of a device. The mapped parameter file counts as memory of the host.
   File, ///< Storage: holds parameters, states and evicted tensors. Only copies, and the runtime when it loads an expert
         ///< (Tensor::isPooled), access it; operators do not.
 };

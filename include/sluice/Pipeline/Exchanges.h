@@ -43,8 +43,9 @@ struct PipelineExchange {
 
 /// Orders all exchanges of a step. Each group's program issues its exchanges in this order. Exchanges of microbatches
 /// are in the order of the tasks that make the data (taskOrder), so that no groups wait for each other in a cycle. A
-/// receiver issues an exchange as late as possible: right before the task that reads the data. It issues the exchange
-/// earlier if a task before that one needs an exchange that comes later in the order. Fails if a transfer names a task
+/// receiver issues an exchange as late as possible: right before the task that reads the data. Exchanges
+/// stay in order: if an earlier task needs exchange Y, and exchange X precedes Y, then X is issued before that task
+/// too. Fails if a transfer names a task
 /// that its group does not have, or a task that reads before the data is made.
 Expected<std::vector<PipelineExchange>> orderExchanges(const PipelineSchedule &schedule,
                                                        const std::vector<PipelineTransfer> &transfers);

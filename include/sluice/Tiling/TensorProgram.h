@@ -65,7 +65,7 @@ struct TensorProgram {
   /// outputs must have one producer, before their consumers, and other tensors must have none. Rules
   /// must fit the operands and results and have distinct names. The divisor of a rule (TilingRule::divisor) must divide
   /// each extent that the rule splits. In a split of several blocks (AxisTiling::blocks), it must divide the extent of
-  /// a block. A rule allows the numbers of parts that divide its divisor. A rule with uneven parts (TilingRule::uneven)
+  /// a block. A rule allows p parts if p divides the rule's divisor. A rule with uneven parts (TilingRule::uneven)
   /// allows each number up to its divisor, which is the extent itself.
   Status check() const;
 };
@@ -104,8 +104,9 @@ struct Tiling {
 };
 
 /// Chooses a rule of a message for each axis, in the order of the axes. The first rule of a message replicates it; the
-/// second rule, if there is one, splits it. An axis gets the second rule if this rule exists and divides the message
-/// equally over the earlier axes that got the second rule and this axis together. All other axes get the first rule.
+/// second rule, if there is one, splits it. Take an axis together with the earlier axes that got the second rule.
+/// If the second rule exists and divides the message equally over all of them, this axis gets it too, and otherwise the
+/// first rule.
 /// The choice depends only on the extents and the mesh.
 std::vector<uint32_t> messageRules(const ProgramOperator &op, const Mesh &mesh);
 
