@@ -102,8 +102,9 @@ private:
     for (StringRef part : parts) {
       Expected<int64_t> bound = parseInteger(part);
       if (!bound)
-        return makeError(ErrorCode::InvalidInput, "'", part.str(),
-                         "' is not a bound, option 'bucket', write numbers as in 16x512");
+        return makeError(
+            ErrorCode::InvalidInput, "'", part.str(),
+            "' is not a number, option 'bucket', give an upper bound for each symbol, separated by x, such as 16x512");
       bounds.push_back(*bound);
     }
     return bounds;

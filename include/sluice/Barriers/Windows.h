@@ -23,7 +23,7 @@ namespace sluice {
 /// A count of something that a rank has done; it only grows.
 enum class RankCounter : uint8_t {
   Met,    ///< Meetings that the rank has reached. At a meeting, each rank waits until all ranks have reached it.
-  Pushed, ///< Steps whose gradients all ranks can read: the clock that barriers compare.
+  Pushed, ///< Steps of this rank whose gradients all ranks can read. Barriers compare these counters of the ranks.
   Summed, ///< Steps under a bulk barrier (BSP) whose gradients the rank has added up in its window.
 };
 inline constexpr size_t kNumRankCounters = 3;

@@ -5,9 +5,9 @@
 //
 // Facts about one operator or one tensor of a plan. For an operator, they say why it runs on its device and at its
 // time, and what it waited for. For a tensor, they say where it is and why it is copied. Each fact follows from the
-// plan file alone, whatever solver made the plan. Names are unique names of plan files (PlanNames). Times are
-// simulated, in nanoseconds. A *stay* of a tensor is one of its residencies (Plan.h): an interval in which the tensor
-// is in one memory at one place.
+// plan file alone, whatever solver made the plan. Operators and tensors have the unique
+// names that a plan file gives them (PlanNames). Times are simulated, in nanoseconds. A *stay* of a tensor is one of
+// its residencies (Plan.h): an interval in which the tensor is in one memory at one place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_EXPLAIN_EXPLAIN_H
@@ -98,8 +98,8 @@ struct Timing {
   /// planned.
   int64_t slackNs = 0;
   bool isCritical = false; ///< The command is on criticalPath().
-  /// The first command that would be delayed if this command ended later; invalid if no command would be delayed before
-  /// the end of the step.
+  /// The first command that is delayed if this command ends more than slackNs later; invalid if only the end of the
+  /// step is delayed.
   CommandFact slackBy;
   bool isSlackByNext = false; ///< slackBy is the next command of this command's stream.
 };
@@ -240,8 +240,8 @@ struct CopyFact {
   /// With Returned and Restored: the copy with Why::Evicted that began this absence; invalid if there is none.
   CommandFact swappedOut;
   int64_t sourceEndNs = 0; ///< With Unread: the end of the stay from which the tensor is copied.
-  /// Other copies that run on the same link or trunk during this copy, with the times that both run, by descending
-  /// time. Empty if this copy takes less than 1% longer than alone.
+  /// Other copies that share the rate of this copy's link or trunk, each with the time during which it and this copy
+  /// both run. The longest time is first. Empty if this copy takes less than 1% longer than alone.
   std::vector<MissingFact> sharing;
   /// The first launch that reads the copied data, if any, and the time for which this launch waits only for this copy.
   CommandFact reader;
@@ -335,8 +335,8 @@ Expected<std::vector<Explanation>> explain(const PlanFile &file, const std::vect
 
 /// Finds the reasons why streams stall and why tensors are copied. Simulates the plan once, then takes at most O(copies
 /// x residencies). Then simulates, for each tensor that could stay in memory, the step in which this tensor stays.
-/// These simulations begin with the tensors whose copies back have the least slack, and stop after a fixed number of
-/// commands.
+/// Tensors that are brought back with the least slack are simulated first. The simulations end after a fixed number of
+/// simulated commands.
 StepFacts explainStep(const PlanFile &file);
 
 /// A sentence and its topic: "here", "then", "after", "memory", "copied", "again".

@@ -122,8 +122,9 @@ struct PartitionSolution {
 ///                  operators, only the best 40,000 / (n + 1) of these tilings are used, but at least two. From each
 ///                  start, one axis at a time is solved with the others fixed, until no axis improves or four rounds
 ///                  are over. These searches charge each operator for its conversions. With PartitionCost::Volume, two
-///                  more searches charge a converted copy once, even if several operators read it: one solves all axes
-///                  at once, if the tables are small enough, and the other improves the tilings found so far as above.
+///                  more searches charge a converted copy once, even if several operators read it. One solves all axes
+///                  at once, if the tables are small enough. The other solves one axis at a time, as above, from the
+///                  tilings that were found so far.
 ///                  Of all these tilings within the memory limit, `best` returns one. For PartitionCost::Time, it has
 ///                  the least makespan. Otherwise it has the fewest operators that several devices repeat; for
 ///                  PartitionCost::Volume, operators of negligible work may be repeated and do not count. Among equals,

@@ -94,7 +94,9 @@ Status unify(Service &service, const std::string &newest, const Versions &versio
   if (const int64_t known = newestKnownVersion(versions.domain); versions.to > known)
     return refuse(
         *changed,
-        known ? concat("may differ between these versions, because Sluice knows definitions only up to version ", known)
+        known ? concat(
+                    "cannot be compared between these versions, because definitions are known here only up to version ",
+                    known)
               : std::string("may differ between these versions"));
   if (!versions.domain.empty())
     return refuse(*changed, "differs between these versions");

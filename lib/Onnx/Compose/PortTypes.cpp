@@ -65,8 +65,9 @@ std::string PortTypes::describe(const End &end, size_t axis) const {
 
 Status PortTypes::joinDims(const End &a, const End &b, size_t axis) {
   auto differ = [&] {
-    return makeError(ErrorCode::InvalidInput, "dimension ", axis, " of ", a.text, " has size ", describe(a, axis),
-                     " and that of ", b.text, " has size ", describe(b, axis), ", in '", pipeline,
+    return makeError(ErrorCode::InvalidInput, a.text, " and ", b.text, " are linked, but dimension ", axis, " of ",
+                     a.text, " has size ", describe(a, axis), " and dimension ", axis, " of ", b.text, " has size ",
+                     describe(b, axis), ", in '", pipeline,
                      "', link ports of the same shape, or put nodes between them");
   };
   const DeclaredDim &left = (*a.port->declared.dims)[axis], &right = (*b.port->declared.dims)[axis];
