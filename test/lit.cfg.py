@@ -27,9 +27,6 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".onnxtxt", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
-if lit_config.maxIndividualTestTimeIsSupported[0]:
-    # A test that waits for ever is named, and the others run.
-    lit_config.maxIndividualTestTime = 900
 config.excludes = ["Inputs", "unit", "fuzz", "models", "data", "package", "structure"]
 
 path = [config.tools_dir, config.llvm_tools_dir, config.environment.get("PATH", "")]
