@@ -31,8 +31,9 @@ static constexpr char kNoThreads[] =
     "error: the system starts no more threads for this process, end other programs or raise 'ulimit -u'\n";
 static constexpr char kNotPrinted[] =
     "error: not all of the output could be written to the standard output, make room on its disk and free memory\n";
-static constexpr char kNoStack[] = "error: the stack is exhausted because the input is nested too deeply, give an "
-                                   "input with less nesting or raise 'ulimit -s'\n";
+[[maybe_unused]] static constexpr char kNoStack[] =
+    "error: the stack is exhausted because the input is nested too deeply, give an "
+    "input with less nesting or raise 'ulimit -s'\n";
 
 constexpr unsigned kSecondsToEnd = 5;
 

@@ -233,7 +233,7 @@ TEST_CASE("a step refuses an index out of range before it begins", "[runtime]") 
   CHECK(errorOf(low) ==
         "value -4 is out of range, element 1 of input 'x', give values from -3 to 2, or -100 for an element to ignore");
   CHECK(errorOf(high) == "value 9223372036854775807 is out of range, element 3 of input 'x', give values from "
-                         "-3 to 2");
+                         "-3 to 2, or -100 for an element to ignore");
   CHECK(numSteps == 1);
   const std::vector<int64_t> plain = {0, 2, 1};
   const int32_t narrow[] = {0, 1, 2, 3};
