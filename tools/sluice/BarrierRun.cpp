@@ -66,6 +66,9 @@ std::optional<ExchangedStates> exchangedStatesOf(const sluice_model &model) {
   return states;
 }
 
+/// The steps of a trial: at most a quarter of the run.
+constexpr int64_t kTrialSteps = 12, kLeastTrialSteps = 3;
+
 int64_t elapsedNs(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count();
 }
@@ -260,10 +263,40 @@ private:
   std::vector<float> floats;
 };
 
+/// Some of the steps of a run, from step `first` on. What is left to apply after the last of them is applied first by
+/// the next part.
+class PartReplica final : public Replica {
+public:
+  PartReplica(Replica &whole, int64_t first, bool isLast, std::vector<double> &left)
+      : whole(whole), first(first), isLast(isLast), left(left) {}
+
+  Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) override {
+    const std::vector<double> before = std::exchange(left, {});
+    if (before.empty())
+      return whole.step(first + step, sum, gradients, loss);
+    std::vector<double> both = before;
+    for (size_t i = 0; i < sum.size(); ++i)
+      both[i] += sum[i];
+    return whole.step(first + step, both, gradients, loss);
+  }
+
+  Status finish(std::span<const double> sum) override {
+    if (isLast)
+      return whole.finish(sum);
+    left.assign(sum.begin(), sum.end());
+    return {};
+  }
+
+private:
+  Replica &whole;
+  const int64_t first;
+  const bool isLast;
+  std::vector<double> &left;
+};
+
 /// Runs all ranks as threads. The first failure is that of a rank that failed by itself.
-Expected<std::vector<std::vector<RankStep>>>
-trainThreads(LocalWindows &windows, const BarrierTraining &training,
-             const std::vector<std::unique_ptr<SessionReplica>> &replicas) {
+Expected<std::vector<std::vector<RankStep>>> trainThreads(LocalWindows &windows, const BarrierTraining &training,
+                                                          const std::vector<std::unique_ptr<Replica>> &replicas) {
   std::vector<std::vector<RankStep>> records(replicas.size());
   std::mutex mutex;
   Status first;
@@ -339,6 +372,35 @@ Expected<std::vector<std::vector<RankStep>>> gather(const sluice_communicator &r
   return all;
 }
 
+/// The barrier that the first process has chosen, in all processes. Without one they all fail.
+Expected<Barrier> shareBarrier(const sluice_communicator &ranks, const std::optional<Barrier> &chosen) {
+  const uint32_t count = ranks.num_ranks;
+  const bool isFirst = ranks.rank == 0;
+  struct Message {
+    int64_t isChosen, staleness, isSampled, sample;
+  };
+  Message own = {chosen.has_value(), chosen ? chosen->staleness : 0, chosen && chosen->sample.has_value(),
+                 chosen ? chosen->sample.value_or(0) : 0};
+  Message received{};
+  std::vector<uint32_t> members(count);
+  std::vector<const void *> send(count, &own);
+  std::vector<void *> receive(count, &received);
+  std::vector<int64_t> sendBytes(count, isFirst ? int64_t(sizeof own) : 0), receiveBytes(count, 0);
+  receiveBytes[0] = sizeof received;
+  for (uint32_t rank = 0; rank < count; ++rank)
+    members[rank] = rank;
+  if (ranks.exchange(ranks.self, members.data(), count, send.data(), sendBytes.data(), receive.data(),
+                     receiveBytes.data()) != 0)
+    return makeError(ErrorCode::Io, ranks.error(ranks.self));
+  if (received.isChosen == 0)
+    return makeError(ErrorCode::Infeasible, "rank 0 has chosen no barrier, see its error, option '--barrier', give a ",
+                     "barrier by name");
+  Barrier barrier{received.staleness, std::nullopt};
+  if (received.isSampled != 0)
+    barrier.sample = received.sample;
+  return barrier;
+}
+
 std::vector<std::string> inputNames(const sluice_model &model) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < model.num_inputs; ++i)
@@ -383,12 +445,90 @@ CommonMetrics metricsOf(const BarrierRunOptions &options, const BarrierOutcome &
   const TrainingTrace common = traceOf(outcome.ranks);
   BarrierProblem problem;
   problem.workers = options.numRanks;
-  problem.barrier = options.barrier;
+  problem.barrier = outcome.barrier;
   problem.durationNs = std::max<int64_t>(common.durationNs, 1);
   // A rank that starts late does not wait before its start. The metrics need no times of steps.
   for (const std::vector<RankStep> &steps : outcome.ranks)
     problem.recorded.push_back({steps.front().arriveNs - common.beginNs, {}});
   return {measureTrace(problem, common.trace), common.durationNs};
+}
+
+/// What a part of a run under one barrier needs.
+struct Part {
+  Barrier barrier;
+  int64_t first = 0, steps = 1; ///< Of the steps of this run.
+  bool isLast = true;
+};
+
+/// The records of all ranks, in the first process.
+Expected<std::vector<std::vector<RankStep>>> runPart(const Part &part, BarrierTraining training,
+                                                     const sluice_communicator *processes,
+                                                     const std::vector<std::unique_ptr<SessionReplica>> &wholes,
+                                                     std::vector<std::vector<double>> &left, BarrierOutcome &outcome) {
+  training.barrier = part.barrier;
+  training.steps = part.steps;
+  const int64_t numRanks = processes ? processes->num_ranks : static_cast<int64_t>(wholes.size());
+  std::vector<std::unique_ptr<Replica>> replicas;
+  for (size_t i = 0; i < wholes.size(); ++i)
+    replicas.push_back(std::make_unique<PartReplica>(*wholes[i], part.first, part.isLast, left[i]));
+  const int64_t doubles = training.windowDoubles(numRanks);
+  outcome.windowBytes =
+      std::max(outcome.windowBytes, (doubles + static_cast<int64_t>(kNumRankCounters)) * int64_t(sizeof(double)));
+  if (!processes) {
+    SLUICE_ASSIGN_OR_RETURN(const auto windows, LocalWindows::create(numRanks, doubles));
+    return trainThreads(*windows, training, replicas);
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Windows> windows, createMpiWindows(doubles));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<RankStep> own, trainUnderBarrier(*windows, training, *replicas.front()));
+  return gather(*processes, std::move(own));
+}
+
+/// The trial without its first step, in which ranks touch new memory.
+Expected<BarrierChoice> chooseAfter(const std::vector<std::vector<RankStep>> &steps, int64_t stepsLeft,
+                                    const BarrierRunOptions &options) {
+  BarrierTrial trial;
+  trial.stepsLeft = stepsLeft;
+  trial.retestNs = options.retestNs;
+  trial.seed = options.seed;
+  trial.losses.resize(steps.front().size());
+  for (const std::vector<RankStep> &rank : steps) {
+    trial.ranks.emplace_back();
+    for (size_t i = 0; i < rank.size(); ++i) {
+      if (i > 0)
+        trial.ranks.back().stepsNs.push_back(std::max<int64_t>(rank[i].pushNs - rank[i].readNs, 1));
+      trial.losses[i] += rank[i].loss / static_cast<double>(steps.size());
+    }
+  }
+  return chooseBarrier(trial, *options.mostLossRatio);
+}
+
+/// Runs the trial, and sets the barrier of the other steps.
+Status runTrial(const BarrierRunOptions &options, const BarrierTraining &training, const sluice_communicator *processes,
+                const std::vector<std::unique_ptr<SessionReplica>> &replicas, std::vector<std::vector<double>> &left,
+                BarrierOutcome &outcome) {
+  const Part part = {Barrier(), 0, outcome.trialSteps, false};
+  SLUICE_ASSIGN_OR_RETURN(outcome.ranks, runPart(part, training, processes, replicas, left, outcome));
+  Status status;
+  std::optional<Barrier> chosen;
+  if (outcome.isFirst) {
+    Expected<BarrierChoice> choice = chooseAfter(outcome.ranks, training.steps - outcome.trialSteps, options);
+    if (choice) {
+      chosen = choice->candidates[choice->chosen].barrier;
+      outcome.choice = std::move(*choice);
+    } else {
+      status = tl::unexpected(choice.error());
+    }
+  }
+  if (processes) {
+    const Expected<Barrier> shared = shareBarrier(*processes, chosen);
+    if (status && !shared)
+      status = tl::unexpected(shared.error());
+    if (shared)
+      chosen = *shared;
+  }
+  if (status)
+    outcome.barrier = *chosen;
+  return status;
 }
 
 } // namespace
@@ -421,8 +561,9 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
         auto replica, SessionReplica::open(directory, options, threads, isProcess ? int64_t(processes->rank) : i));
     replicas.push_back(std::move(replica));
   }
-  if (!replicas.front()->isLinear() && !training.isBulk(options.numRanks))
-    return makeError(ErrorCode::Unsupported, "with adam or adamw, barrier '", barrierText(options.barrier),
+  if (!replicas.front()->isLinear() && (options.mostLossRatio || !training.isBulk(options.numRanks)))
+    return makeError(ErrorCode::Unsupported, "with adam or adamw, barrier '",
+                     options.mostLossRatio ? "auto" : barrierText(options.barrier),
                      "' would let the weights of the ranks drift apart, option '--barrier', train with sgd or "
                      "momentum, or give bsp");
   SLUICE_ASSIGN_OR_RETURN(const std::vector<GivenInput> given, readInputs(inputNames(replicas.front()->model())));
@@ -432,17 +573,22 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
   for (const auto &replica : replicas)
     SLUICE_RETURN_IF_ERROR(replica->prepare(given, sizes));
   training.gradients = replicas.front()->gradientRuns();
-  const int64_t doubles = training.windowDoubles(options.numRanks);
-  outcome.windowBytes = (doubles + static_cast<int64_t>(kNumRankCounters)) * 8;
   outcome.isFirst = !isProcess || processes->rank == 0;
-  if (isProcess) {
-    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Windows> windows, createMpiWindows(doubles));
-    SLUICE_ASSIGN_OR_RETURN(std::vector<RankStep> own, trainUnderBarrier(*windows, training, *replicas.front()));
-    SLUICE_ASSIGN_OR_RETURN(outcome.ranks, gather(*processes, std::move(own)));
-  } else {
-    SLUICE_ASSIGN_OR_RETURN(const auto windows, LocalWindows::create(options.numRanks, doubles));
-    SLUICE_ASSIGN_OR_RETURN(outcome.ranks, trainThreads(*windows, training, replicas));
+  outcome.barrier = options.barrier;
+  std::vector<std::vector<double>> left(replicas.size());
+  if (options.mostLossRatio) {
+    outcome.trialSteps = std::min(kTrialSteps, training.steps / 4);
+    if (outcome.trialSteps < kLeastTrialSteps)
+      return makeError(ErrorCode::InvalidInput, "a run of ", training.steps,
+                       " steps is too short to choose a barrier, option '--barrier auto', give at least ",
+                       4 * kLeastTrialSteps, " steps or a barrier by name");
+    SLUICE_RETURN_IF_ERROR(runTrial(options, training, processes, replicas, left, outcome));
   }
+  std::vector<std::vector<RankStep>> trial = std::exchange(outcome.ranks, {});
+  const Part part = {outcome.barrier, outcome.trialSteps, training.steps - outcome.trialSteps, true};
+  SLUICE_ASSIGN_OR_RETURN(outcome.ranks, runPart(part, training, processes, replicas, left, outcome));
+  for (size_t rank = 0; rank < trial.size(); ++rank)
+    outcome.ranks[rank].insert(outcome.ranks[rank].begin(), trial[rank].begin(), trial[rank].end());
   if (!outcome.isFirst)
     return outcome;
   outcome.outputs = replicas.front()->lastOutputs();
@@ -473,8 +619,22 @@ void printBarrierOutcome(const BarrierRunOptions &options, const BarrierOutcome 
                      " at the barrier, staleness ", summary.mostStale, " at most and ",
                      std::round(summary.meanStale * 100) / 100, " on average"));
   }
+  if (outcome.choice) {
+    Table table({"barrier", "simulated speed", "at the barrier", "updates late", "estimated loss", ""});
+    for (size_t i = 0; i < outcome.choice->candidates.size(); ++i) {
+      const BarrierCandidate &one = outcome.choice->candidates[i];
+      table.add({barrierText(one.barrier), concat(std::round(one.speed * 1000) / 1000, "x"),
+                 formatPercent(one.waitingShare), concat(std::round(one.meanLate * 1000) / 1000),
+                 std::isfinite(one.lossRatio) ? concat(std::round(one.lossRatio * 1000) / 1000, "x") : "unknown",
+                 i == outcome.choice->chosen               ? "chosen"
+                 : one.lossRatio <= *options.mostLossRatio ? ""
+                                                           : "loss too high"});
+    }
+    printLine("trial", concat(outcome.trialSteps, " steps under bsp"));
+    table.print();
+  }
   const CommonMetrics common = metricsOf(options, outcome);
-  printLine("barrier", concat(barrierText(options.barrier), ": in the ", formatDuration(common.durationNs),
+  printLine("barrier", concat(barrierText(outcome.barrier), ": in the ", formatDuration(common.durationNs),
                               " until a rank ends ", std::round(common.metrics.meanSteps * 10) / 10,
                               " steps on average, ", formatPercent(common.metrics.waitingShare), " at the barrier, ",
                               std::round(common.metrics.meanLate * 1000) / 1000, " updates late"));
@@ -487,7 +647,20 @@ Json barrierOutcomeToJson(const BarrierRunOptions &options, const BarrierOutcome
   for (const auto &steps : outcome.ranks)
     beginNs = std::min(beginNs, steps.front().arriveNs);
   Json json;
-  json["barrier"] = barrierText(options.barrier);
+  json["barrier"] = barrierText(outcome.barrier);
+  if (outcome.choice) {
+    Json candidates = Json::array();
+    for (const BarrierCandidate &one : outcome.choice->candidates) {
+      candidates.push_back({{"barrier", barrierText(one.barrier)},
+                            {"speed", one.speed},
+                            {"waitingShare", one.waitingShare},
+                            {"meanLate", one.meanLate}});
+      candidates.back()["lossRatio"] = std::isfinite(one.lossRatio) ? Json(one.lossRatio) : Json();
+    }
+    json["choice"] = {{"mostLossRatio", *options.mostLossRatio},
+                      {"trialSteps", outcome.trialSteps},
+                      {"candidates", std::move(candidates)}};
+  }
   json["steps"] = options.steps;
   json["firstStep"] = outcome.firstStep;
   json["retestNs"] = options.retestNs;

@@ -8,6 +8,7 @@
 #include "AdaptiveRun.h"
 #include "SavedStates.h"
 #include "StepInputs.h"
+#include "sluice/Barriers/Choice.h"
 #include "sluice/Barriers/Training.h"
 
 #include <functional>
@@ -23,6 +24,8 @@ using KeepStates = std::function<Status(RunProgress, const std::vector<HostTenso
 
 struct BarrierRunOptions {
   Barrier barrier;
+  /// If set, the run begins with a trial under BSP and then chooses its barrier: see chooseBarrier().
+  std::optional<double> mostLossRatio;
   int64_t steps = 1;               ///< The steps of each rank since the beginning of the training.
   int64_t numRanks = 1;            ///< Threads of this process, or the processes that mpirun started.
   int64_t stepNs = 0;              ///< The least time of a step.
@@ -38,9 +41,12 @@ struct BarrierRunOptions {
 };
 
 struct BarrierOutcome {
-  int64_t firstStep = 0; ///< The number of steps that were done before this run.
-  RunProgress progress;  ///< The progress at the end.
-  bool isFirst = true;   ///< Whether this process reports. The other processes have no records, outputs and states.
+  int64_t firstStep = 0;               ///< The number of steps that were done before this run.
+  RunProgress progress;                ///< The progress at the end.
+  Barrier barrier;                     ///< The barrier of the steps after the trial.
+  int64_t trialSteps = 0;              ///< The number of steps of the trial.
+  std::optional<BarrierChoice> choice; ///< Set if the run chose its barrier.
+  bool isFirst = true; ///< Whether this process reports. The other processes have no records, outputs and states.
   std::vector<std::vector<RankStep>> ranks;
   std::vector<HostTensor> outputs; ///< The outputs of rank 0's last step.
   std::vector<HostTensor> states;  ///< The states of rank 0, after all gradients are applied.

@@ -781,7 +781,11 @@ Expected<bool> isFirstProcess() {
 
 Status runBarrier(const RunOptions &options, bool isCompiled, std::optional<Disturbance> slow) {
   BarrierRunOptions run;
-  SLUICE_ASSIGN_OR_RETURN(run.barrier, parseBarrier(options.barrier));
+  if (options.barrier.starts_with("auto")) {
+    SLUICE_ASSIGN_OR_RETURN(run.mostLossRatio, parseBarrierChoice(options.barrier));
+  } else {
+    SLUICE_ASSIGN_OR_RETURN(run.barrier, parseBarrier(options.barrier));
+  }
   SLUICE_ASSIGN_OR_RETURN(run.numRanks, ranksForBarrier(options));
   run.steps = options.steps;
   run.stepNs = options.stepNs;
@@ -991,7 +995,9 @@ void addRunCommand(CLI::App &app, Action &action) {
           *command, "--barrier", options->barrier,
           "train data-parallel on --devices N ranks, or on the processes of mpirun, which exchange gradients: bsp "
           "(in step), ssp:S (at most S steps ahead of any rank), asp (no waits), pbsp:B and pssp:S,B (compare with "
-          "B ranks, drawn anew in each test)")
+          "B ranks, drawn anew in each test), auto:loss=X (the fastest of these, found by a trial, whose estimated "
+          "loss "
+          "is at most X times that of bsp)")
           ->type_name("BARRIER");
   auto addTime = [&](const char *name, int64_t &ns, const char *description) {
     auto take = [name, &ns](const std::string &text) {
