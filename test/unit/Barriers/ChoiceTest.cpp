@@ -84,7 +84,8 @@ TEST_CASE("a choice depends on its arguments alone", "[barriers]") {
   // A sample of all others is no sample.
   BarrierTrial two = trial;
   two.ranks.resize(2);
-  for (const BarrierCandidate &one : chooseBarrier(two, 100)->candidates)
+  const auto choice = chooseBarrier(two, 100);
+  for (const BarrierCandidate &one : choice->candidates)
     CHECK(one.barrier.sample.value_or(0) == 0);
 }
 
