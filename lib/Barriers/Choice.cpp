@@ -5,8 +5,11 @@
 
 #include "sluice/Barriers/Choice.h"
 
+#include "sluice/Barriers/CheckTrace.h"
 #include "sluice/Support/Text.h"
 #include "sluice/Support/Units.h"
+
+#include "Numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +21,6 @@ namespace {
 constexpr double kMostRatio = 100;
 constexpr int64_t kMostSimulated = 10'000;
 constexpr double kLeastGain = 1.05;
-constexpr int64_t kLongestNs = 1'000'000'000'000'000; // See BarrierProblem::check.
 
 /// Full views first, then samples, which cost fewer messages and let ranks run further ahead.
 std::vector<Barrier> candidatesFor(int64_t ranks) {
@@ -48,6 +50,23 @@ std::optional<double> fallOf(const std::vector<double> &losses) {
   return std::max(-product / square, 0.0);
 }
 
+Expected<BarrierRun> simulateChecked(const BarrierProblem &problem) {
+  SLUICE_ASSIGN_OR_RETURN(BarrierRun run, simulateBarrier(problem));
+  SLUICE_RETURN_IF_ERROR(checkTrace(problem, run));
+  return run;
+}
+
+/// The run of `problem`, whose duration is a first guess, until the first rank has done so many steps.
+Expected<BarrierRun> simulateSteps(BarrierProblem &problem, int64_t steps) {
+  SLUICE_ASSIGN_OR_RETURN(BarrierRun guess, simulateChecked(problem));
+  const int64_t most = guess.metrics.mostSteps;
+  if (most == steps || most == 0)
+    return guess;
+  const double ns = static_cast<double>(problem.durationNs) * static_cast<double>(steps) / static_cast<double>(most);
+  problem.durationNs = std::clamp<int64_t>(std::llround(std::min(ns, double(kLongestNs))), 1, kLongestNs);
+  return simulateChecked(problem);
+}
+
 int64_t meanStepNs(const RecordedWorker &rank) {
   int64_t total = 0;
   for (int64_t ns : rank.stepsNs)
@@ -57,17 +76,24 @@ int64_t meanStepNs(const RecordedWorker &rank) {
 
 } // namespace
 
+static Status checkRatio(double ratio, std::string_view text) {
+  if (ratio >= 1 && ratio <= kMostRatio)
+    return {};
+  return makeError(ErrorCode::InvalidInput, "a barrier cannot be chosen for '", excerpt(text),
+                   "', give auto:loss=RATIO with a ratio of losses from 1 to ", kMostRatio);
+}
+
 Expected<double> parseBarrierChoice(std::string_view text) {
   constexpr std::string_view kPrefix = "auto:loss=";
-  if (text.starts_with(kPrefix))
-    if (Expected<double> ratio = parseNumber(text.substr(kPrefix.size())); ratio && *ratio >= 1 && *ratio <= kMostRatio)
-      return *ratio;
-  return makeError(ErrorCode::InvalidInput, "'", excerpt(text),
-                   "' names no barrier to choose, give auto:loss=RATIO with a ratio from 1 to 100");
+  const Expected<double> given =
+      parseNumber(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : std::string_view());
+  const double ratio = given.value_or(0);
+  SLUICE_RETURN_IF_ERROR(checkRatio(ratio, text));
+  return ratio;
 }
 
 Status BarrierTrial::check() const {
-  if (ranks.empty() || stepsLeft < 1 || retestNs < 1 || losses.size() < 2 ||
+  if (ranks.empty() || stepsLeft < 1 || losses.size() < 2 ||
       std::any_of(ranks.begin(), ranks.end(), [](const RecordedWorker &rank) { return rank.stepsNs.empty(); }))
     return makeError(ErrorCode::InvalidInput, "a trial of ", ranks.size(), " ranks with ", losses.size(),
                      " losses is too short to choose a barrier, give at least one rank, a step of each and two losses");
@@ -76,6 +102,7 @@ Status BarrierTrial::check() const {
 
 Expected<BarrierChoice> chooseBarrier(const BarrierTrial &trial, double mostLossRatio) {
   SLUICE_RETURN_IF_ERROR(trial.check());
+  SLUICE_RETURN_IF_ERROR(checkRatio(mostLossRatio, concat(mostLossRatio)));
   const auto numRanks = static_cast<int64_t>(trial.ranks.size());
   const std::optional<double> fall = fallOf(trial.losses);
   const int64_t steps = std::min(trial.stepsLeft, kMostSimulated);
@@ -93,15 +120,7 @@ Expected<BarrierChoice> chooseBarrier(const BarrierTrial &trial, double mostLoss
   for (const Barrier &barrier : candidatesFor(numRanks)) {
     problem.barrier = barrier;
     problem.durationNs = std::min(saturatingMul(slowestNs, steps), kLongestNs);
-    SLUICE_ASSIGN_OR_RETURN(BarrierRun run, simulateBarrier(problem));
-    // Until the first rank ends: later the others do not wait for each other as they do before.
-    if (run.metrics.mostSteps > steps) {
-      problem.durationNs =
-          std::max<int64_t>(std::llround(static_cast<double>(problem.durationNs) * static_cast<double>(steps) /
-                                         static_cast<double>(run.metrics.mostSteps)),
-                            1);
-      SLUICE_ASSIGN_OR_RETURN(run, simulateBarrier(problem));
-    }
+    SLUICE_ASSIGN_OR_RETURN(const BarrierRun run, simulateSteps(problem, steps));
     const double rate = run.metrics.meanSteps / static_cast<double>(problem.durationNs);
     BarrierCandidate candidate{barrier, 1, run.metrics.waitingShare, run.metrics.meanLate, 1};
     if (choice.candidates.empty())

@@ -5,10 +5,14 @@
 #ifndef SLUICE_LIB_BARRIERS_NUMBERS_H
 #define SLUICE_LIB_BARRIERS_NUMBERS_H
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace sluice {
+
+/// The longest time of a simulation, and of a part of it.
+inline constexpr int64_t kLongestNs = 1'000'000'000'000'000;
 
 struct NamedNumbers {
   std::string_view name;

@@ -15,8 +15,6 @@
 
 namespace sluice {
 
-static constexpr int64_t kLongestNs = 1'000'000'000'000'000;
-
 Status StepTime::check() const {
   if (baseNs < 0 || baseNs > kLongestNs || spreadNs < 0 || spreadNs > kLongestNs)
     return makeError(ErrorCode::InvalidInput, "the step time has times of ", baseNs, " and ", spreadNs,

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <type_traits>
@@ -66,8 +67,8 @@ std::optional<ExchangedStates> exchangedStatesOf(const sluice_model &model) {
   return states;
 }
 
-/// The steps of a trial: at most a quarter of the run.
-constexpr int64_t kTrialSteps = 12, kLeastTrialSteps = 3;
+/// A trial has a quarter of the steps of its run, and at most 12. A run that chooses its barrier has at least 12 steps.
+constexpr int64_t kTrialShare = 4, kMostTrialSteps = 12, kLeastChosenSteps = 12;
 
 int64_t elapsedNs(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count();
@@ -271,10 +272,9 @@ public:
       : whole(whole), first(first), isLast(isLast), left(left) {}
 
   Status step(int64_t step, std::span<const double> sum, std::span<double> gradients, double &loss) override {
-    const std::vector<double> before = std::exchange(left, {});
-    if (before.empty())
+    std::vector<double> both = std::exchange(left, {});
+    if (both.empty())
       return whole.step(first + step, sum, gradients, loss);
-    std::vector<double> both = before;
     for (size_t i = 0; i < sum.size(); ++i)
       both[i] += sum[i];
     return whole.step(first + step, both, gradients, loss);
@@ -350,55 +350,53 @@ Expected<int64_t> restore(const std::string &directory, const BarrierRunOptions 
   return saved.progress.steps;
 }
 
+/// Sends the first bytes of `own` to each process, as many as `sendBytes` has for it, and receives from each.
+Status exchange(const sluice_communicator &ranks, const void *own, const std::vector<int64_t> &sendBytes,
+                std::vector<void *> receive, const std::vector<int64_t> &receiveBytes) {
+  std::vector<uint32_t> members(ranks.num_ranks);
+  std::iota(members.begin(), members.end(), 0);
+  const std::vector<const void *> send(members.size(), own);
+  if (ranks.exchange(ranks.self, members.data(), ranks.num_ranks, send.data(), sendBytes.data(), receive.data(),
+                     receiveBytes.data()) != 0)
+    return makeError(ErrorCode::Io, ranks.error(ranks.self));
+  return {};
+}
+
 /// The records of all processes, in the first one.
 Expected<std::vector<std::vector<RankStep>>> gather(const sluice_communicator &ranks, std::vector<RankStep> own) {
-  const uint32_t count = ranks.num_ranks;
+  static_assert(std::is_trivially_copyable_v<RankStep>);
+  const size_t count = ranks.num_ranks;
   const bool isFirst = ranks.rank == 0;
   const auto bytes = static_cast<int64_t>(own.size() * sizeof(RankStep));
   std::vector<std::vector<RankStep>> all(count, std::vector<RankStep>(isFirst ? own.size() : 0));
-  std::vector<uint32_t> members(count);
-  std::vector<const void *> send(count, own.data());
-  std::vector<void *> receive(count);
-  std::vector<int64_t> sendBytes(count, 0), receiveBytes(count, isFirst ? bytes : 0);
+  std::vector<int64_t> sendBytes(count, 0);
   sendBytes[0] = bytes;
-  for (uint32_t rank = 0; rank < count; ++rank) {
-    members[rank] = rank;
-    receive[rank] = all[rank].data();
-  }
-  static_assert(std::is_trivially_copyable_v<RankStep>);
-  if (ranks.exchange(ranks.self, members.data(), count, send.data(), sendBytes.data(), receive.data(),
-                     receiveBytes.data()) != 0)
-    return makeError(ErrorCode::Io, ranks.error(ranks.self));
+  std::vector<void *> receive;
+  for (std::vector<RankStep> &one : all)
+    receive.push_back(one.data());
+  SLUICE_RETURN_IF_ERROR(
+      exchange(ranks, own.data(), sendBytes, std::move(receive), std::vector<int64_t>(count, isFirst ? bytes : 0)));
   return all;
 }
 
 /// The barrier that the first process has chosen, in all processes. Without one they all fail.
 Expected<Barrier> shareBarrier(const sluice_communicator &ranks, const std::optional<Barrier> &chosen) {
-  const uint32_t count = ranks.num_ranks;
-  const bool isFirst = ranks.rank == 0;
   struct Message {
-    int64_t isChosen, staleness, isSampled, sample;
+    bool isChosen = false;
+    Barrier barrier;
   };
-  Message own = {chosen.has_value(), chosen ? chosen->staleness : 0, chosen && chosen->sample.has_value(),
-                 chosen ? chosen->sample.value_or(0) : 0};
-  Message received{};
-  std::vector<uint32_t> members(count);
-  std::vector<const void *> send(count, &own);
-  std::vector<void *> receive(count, &received);
-  std::vector<int64_t> sendBytes(count, isFirst ? int64_t(sizeof own) : 0), receiveBytes(count, 0);
+  static_assert(std::is_trivially_copyable_v<Message>);
+  const size_t count = ranks.num_ranks;
+  const Message own = {chosen.has_value(), chosen.value_or(Barrier())};
+  Message received;
+  std::vector<int64_t> receiveBytes(count, 0);
   receiveBytes[0] = sizeof received;
-  for (uint32_t rank = 0; rank < count; ++rank)
-    members[rank] = rank;
-  if (ranks.exchange(ranks.self, members.data(), count, send.data(), sendBytes.data(), receive.data(),
-                     receiveBytes.data()) != 0)
-    return makeError(ErrorCode::Io, ranks.error(ranks.self));
-  if (received.isChosen == 0)
+  SLUICE_RETURN_IF_ERROR(exchange(ranks, &own, std::vector<int64_t>(count, ranks.rank == 0 ? sizeof own : 0),
+                                  std::vector<void *>(count, &received), receiveBytes));
+  if (!received.isChosen)
     return makeError(ErrorCode::Infeasible, "rank 0 has chosen no barrier, see its error, option '--barrier', give a ",
                      "barrier by name");
-  Barrier barrier{received.staleness, std::nullopt};
-  if (received.isSampled != 0)
-    barrier.sample = received.sample;
-  return barrier;
+  return received.barrier;
 }
 
 std::vector<std::string> inputNames(const sluice_model &model) {
@@ -549,6 +547,10 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
   training.seed = options.seed;
   training.isStopped = [] { return interrupted.load(); };
   SLUICE_RETURN_IF_ERROR(training.check(options.numRanks));
+  if (options.mostLossRatio && options.steps < kLeastChosenSteps)
+    return makeError(ErrorCode::InvalidInput, "a run of ", options.steps,
+                     " steps is too short to choose a barrier, option '--barrier auto', give at least ",
+                     kLeastChosenSteps, " steps or a barrier by name");
   if (options.slow)
     SLUICE_RETURN_IF_ERROR(slowRankOf(*options.slow, options.numRanks));
   int threads = options.threads;
@@ -576,12 +578,9 @@ Expected<BarrierOutcome> runUnderBarrier(const std::string &directory, const Bar
   outcome.isFirst = !isProcess || processes->rank == 0;
   outcome.barrier = options.barrier;
   std::vector<std::vector<double>> left(replicas.size());
-  if (options.mostLossRatio) {
-    outcome.trialSteps = std::min(kTrialSteps, training.steps / 4);
-    if (outcome.trialSteps < kLeastTrialSteps)
-      return makeError(ErrorCode::InvalidInput, "a run of ", training.steps,
-                       " steps is too short to choose a barrier, option '--barrier auto', give at least ",
-                       4 * kLeastTrialSteps, " steps or a barrier by name");
+  // The few steps that a continued run has left stay under BSP.
+  if (options.mostLossRatio && training.steps >= kLeastChosenSteps) {
+    outcome.trialSteps = std::min(kMostTrialSteps, training.steps / kTrialShare);
     SLUICE_RETURN_IF_ERROR(runTrial(options, training, processes, replicas, left, outcome));
   }
   std::vector<std::vector<RankStep>> trial = std::exchange(outcome.ranks, {});

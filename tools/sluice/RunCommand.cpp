@@ -995,9 +995,8 @@ void addRunCommand(CLI::App &app, Action &action) {
           *command, "--barrier", options->barrier,
           "train data-parallel on --devices N ranks, or on the processes of mpirun, which exchange gradients: bsp "
           "(in step), ssp:S (at most S steps ahead of any rank), asp (no waits), pbsp:B and pssp:S,B (compare with "
-          "B ranks, drawn anew in each test), auto:loss=X (the fastest of these, found by a trial, whose estimated "
-          "loss "
-          "is at most X times that of bsp)")
+          "B ranks, drawn anew in each test), auto:loss=X (one of these that a trial chooses: the fastest whose "
+          "estimated loss is at most X times that of bsp)")
           ->type_name("BARRIER");
   auto addTime = [&](const char *name, int64_t &ns, const char *description) {
     auto take = [name, &ns](const std::string &text) {

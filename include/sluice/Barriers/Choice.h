@@ -28,15 +28,16 @@ struct BarrierTrial {
   std::vector<RecordedWorker> ranks; ///< With at least one step each; startNs is not used.
   std::vector<double> losses;        ///< The mean loss of all ranks in each step; at least two.
   int64_t stepsLeft = 1;             ///< The steps that each rank does after the trial.
-  int64_t retestNs = 200'000;        ///< See BarrierTraining.
-  uint64_t seed = 0;
+  int64_t retestNs = 200'000;        ///< See BarrierProblem.
+  uint64_t seed = 0;                 ///< Seed of the samples.
 
+  /// Fails if there are no ranks, no steps of a rank, fewer than two losses, or no steps left.
   Status check() const;
 };
 
 struct BarrierCandidate {
   Barrier barrier;
-  double speed = 1;        ///< Simulated number of updates in a time, relative to BSP.
+  double speed = 1;        ///< Simulated number of updates per unit of time, relative to BSP.
   double waitingShare = 0; ///< BarrierMetrics::waitingShare
   double meanLate = 0;     ///< BarrierMetrics::meanLate
   /// The estimated loss after equally many updates, relative to BSP. With P ranks and the rate g at which the logarithm
@@ -46,13 +47,14 @@ struct BarrierCandidate {
 };
 
 struct BarrierChoice {
-  std::vector<BarrierCandidate> candidates; ///< BSP first, then by growing staleness.
+  std::vector<BarrierCandidate> candidates; ///< BSP, then SSP, sampled barriers, and ASP.
   size_t chosen = 0;
 };
 
 /// Chooses the first candidate whose speed is within 5% of the fastest candidate's, among those whose loss ratio is at
 /// most `mostLossRatio`. BSP is always one of these. Simulates until the first rank has done the steps that are left,
-/// and at most 10,000 of them. The answer depends only on the arguments.
+/// and at most 10,000 of them; each simulation is checked by checkTrace(). The answer depends only on the arguments.
+/// Fails if BarrierTrial::check fails, or if the ratio is not from 1 to 100.
 Expected<BarrierChoice> chooseBarrier(const BarrierTrial &trial, double mostLossRatio);
 
 } // namespace sluice

@@ -98,6 +98,9 @@ TEST_CASE("a trial that says nothing is refused", "[barriers]") {
   auto refused = chooseBarrier(trial, 2);
   REQUIRE(!refused);
   CHECK_THAT(refused.error().message, Contains("is too short to choose a barrier"));
+  // No barrier at all would be allowed.
+  CHECK(!chooseBarrier(trialOf(1, 0.1), 0.9));
+  CHECK(!chooseBarrier(trialOf(1, 0.1), std::nan("")));
   CHECK(parseBarrierChoice("auto:loss=1.05").value() == 1.05);
   for (const char *text : {"auto", "auto:loss=0.9", "auto:loss=x", "auto:loss=101", "auto:gain=2", "auto:loss=nan"})
     CHECK(!parseBarrierChoice(text));
