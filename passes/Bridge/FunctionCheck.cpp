@@ -6,6 +6,7 @@
 #include "passes/Bridge/FunctionCheck.h"
 
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
+#include "dialects/Exec/Exec.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -47,12 +48,19 @@ private:
            (tensor.getElementType().isIntOrFloat() || dataflow::isString(tensor.getElementType()));
   }
 
+  /// Whether a caller can give tensors of this type. The dialect allows operators no other types.
+  static bool isPort(Type type) {
+    return exec::onnxElementType(cast<RankedTensorType>(type).getElementType()).has_value();
+  }
+
   Status checkOperators() {
     if (function.isExternal())
       return bad("the function has no body");
     for (BlockArgument argument : function.getArguments())
       if (!isStatic(argument.getType()))
         return bad("argument ", argument.getArgNumber(), " is not a tensor of static shape");
+      else if (!isPort(argument.getType()))
+        return bad("argument ", argument.getArgNumber(), " has an element type that ONNX does not have");
     if (!llvm::hasSingleElement(function.getBody()))
       return bad("the function has several blocks");
     for (Operation &op : function.getBody().front().without_terminator()) {

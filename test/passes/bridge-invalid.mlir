@@ -31,6 +31,20 @@ module attributes {exec.machine = #machine} {
 
 // -----
 
+// An argument of a type that no caller has.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{argument 1 has an element type that ONNX does not have, function 'main', give a program in the form that --compile-to=import prints}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>, %n: tensor<i5>) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
 // An argument that is not a tensor.
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
