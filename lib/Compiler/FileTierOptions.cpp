@@ -44,7 +44,7 @@ static std::string orCompileFirst(int64_t leastBytes, int64_t processBytes) {
   if (processBytes <= kRuntimeProcessBytes)
     return "";
   return concat(", or run what 'sluice compile' writes, which needs ",
-                formatBytes(saturatingAdd(leastBytes, kRuntimeProcessBytes)));
+                formatBytes(roundUpToPrinted(saturatingAdd(leastBytes, kRuntimeProcessBytes))));
 }
 
 Status limitMemory(SearchProblem &problem, const std::vector<std::string> &limits, int64_t processBytes) {
