@@ -121,6 +121,7 @@ private:
   Status write(const TargetSpec &target) {
     EmissionParams params;
     params.threads = threads;
+    params.optLevel = static_cast<int>(std::min(level.getValue(), 3U));
     SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(getOperation(), target, params));
     for (size_t i = 0; i < objects.size(); ++i)
       SLUICE_RETURN_IF_ERROR(writeFileAtomically(objectFileName(prefix, i), objects[i]));

@@ -43,6 +43,7 @@ def EmitObjectsPass : Pass<"emit-objects", "::mlir::ModuleOp"> {
   let options = [
     Option<"prefix", "prefix", "::sluice::OptionText", "\"model\"", "prefix of the names of the files">,
     Option<"threads", "threads", "unsigned", "0", "number of threads; 0: one for each core">,
+    Option<"level", "level", "unsigned", "3", "optimization level, 0 to 3, as of a C compiler's -O">,
   ];
 }
 

@@ -182,6 +182,8 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   origin->name = nameOf(modelPath);
 
   origin->context = context ? std::move(context) : makeContext();
+  if (options.threads == 1)
+    origin->context->disableMultithreading();
   SLUICE_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
                           origin->model ? importModel(*origin->context, *origin->model, importOptions(options, *origin))
                                         : readModuleFile(*origin->context, modelPath));

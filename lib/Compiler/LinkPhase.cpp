@@ -98,7 +98,9 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
     passes.onModule("exec-to-llvm", {{"compiler", compilerVersion()},
                                      {"cpu-features", program.origin->target.required},
                                      {"parameter-hash", parameterHash}});
-  passes.onModule("emit-objects", {{"prefix", prefix}, {"threads", std::to_string(options.threads)}});
+  passes.onModule(
+      "emit-objects",
+      {{"prefix", prefix}, {"threads", std::to_string(options.threads)}, {"level", std::to_string(options.optLevel)}});
   SLUICE_RETURN_IF_ERROR(program.run(passes));
   std::vector<std::string> objects;
   const int64_t count =

@@ -125,6 +125,8 @@ struct CompilerOptions {
   /// Number of threads of the search and of code generation; 0 means one for each core. The number does not change the
   /// result if searchEvaluations is the only limit of the search.
   int threads = 0;
+  /// Optimization level of the code: see EmissionParams::optLevel.
+  int optLevel = 3;
   SolverChoices solvers;
   /// "native", "x86-64-v3" and so on, with or without "cpu:".
   std::string target = "native";

@@ -86,14 +86,6 @@ static std::string checkInterval(const Value &value, const HostTensor &actual) {
 // Variants
 //===----------------------------------------------------------------------===//
 
-static CompilerOptions plainOptions() {
-  CompilerOptions options;
-  options.searchTimeNs = 0;
-  options.searchEvaluations = 1;
-  options.threads = 1;
-  return options;
-}
-
 template <size_t N>
 static const char *oneOf(Rng &random, const char *const (&choices)[N]) {
   return choices[random.below(N)];
@@ -184,7 +176,7 @@ public:
   Checker(const Subject &subject, uint64_t seed, std::string directory)
       : subject(subject), random(seed), directory(std::move(directory)) {}
 
-  Findings run(const std::vector<std::string> &names);
+  Findings run(const Ways &ways);
 
 private:
   Expected<std::vector<HostTensor>> compileAndRun(const std::string &model, const CompilerOptions &options,
@@ -204,9 +196,19 @@ private:
   bool compare(std::string_view name, const std::vector<HostTensor> &actual, const std::vector<HostTensor> &expected,
                bool exact);
 
+  CompilerOptions plainOptions() const {
+    CompilerOptions options;
+    options.searchTimeNs = 0;
+    options.searchEvaluations = 1;
+    options.threads = 1;
+    options.optLevel = optLevel;
+    return options;
+  }
+
   const Subject &subject;
   Rng random;
   std::string directory;
+  int optLevel = 3;
   std::vector<HostTensor> plain;
   Findings findings;
 };
@@ -258,8 +260,10 @@ Status Checker::checkTraining(const Variant &variant) {
   whole.machine = limited.machine;
   Expected<std::vector<HostTensor>> expected = compileAndRun(subject.path, whole, "trained", 1, inputs);
   // Some models have nothing to train. Any other refusal is a difference.
-  if (!expected && expected.error().message.find("no trainable parameter") != std::string::npos)
-    return makeError(ErrorCode::Unsupported, expected.error().message);
+  if (!expected)
+    for (const char *nothing : {"no weights to train", "no trainable parameter"})
+      if (expected.error().message.find(nothing) != std::string::npos)
+        return makeError(ErrorCode::Unsupported, expected.error().message);
   if (!expected)
     return propagate(expected);
   SLUICE_ASSIGN_OR_RETURN(const std::vector<HostTensor> actual,
@@ -295,7 +299,15 @@ bool Checker::compare(std::string_view name, const std::vector<HostTensor> &actu
   return difference.empty();
 }
 
-Findings Checker::run(const std::vector<std::string> &names) {
+Findings Checker::run(const Ways &ways) {
+  // Draws of their own, so that a model is compiled alike whatever is drawn here.
+  Rng choice = random.fork(2);
+  optLevel = ways.levels[choice.below(ways.levels.size())];
+  std::vector<std::string> names = ways.variants;
+  if (ways.sample > 0 && ways.sample < names.size()) {
+    choice.shuffle(names);
+    names.resize(ways.sample);
+  }
   Expected<std::vector<HostTensor>> results = compileAndRun(subject.path, plainOptions(), "plain", 1);
   if (!results) {
     findings.refused = results.error().message;
@@ -335,9 +347,8 @@ Findings Checker::run(const std::vector<std::string> &names) {
 
 } // namespace
 
-Findings check(const Subject &subject, const std::vector<std::string> &names, uint64_t seed,
-               const std::string &directory) {
-  return Checker(subject, seed, directory).run(names);
+Findings check(const Subject &subject, const Ways &ways, uint64_t seed, const std::string &directory) {
+  return Checker(subject, seed, directory).run(ways);
 }
 
 } // namespace sluice::bench

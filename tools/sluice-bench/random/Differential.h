@@ -55,10 +55,16 @@ struct Findings {
   std::vector<std::string> differences; ///< One for each variant that fails or differs: "swapped: output 'y' ...".
 };
 
-/// Compiles and runs the model plainly and by the variants of these names, and compares all outputs. Files go below
-/// `directory`. Random choices of variants follow from the seed.
-Findings check(const Subject &subject, const std::vector<std::string> &names, uint64_t seed,
-               const std::string &directory);
+/// The ways in which models are compiled and run.
+struct Ways {
+  std::vector<std::string> variants; ///< Names of variants.
+  size_t sample = 0;                 ///< Number of variants that each model draws; 0: each model runs by all of them.
+  std::vector<int> levels = {3};     ///< Optimization levels of the code. Each model draws one.
+};
+
+/// Compiles and runs the model plainly and by variants, and compares all outputs. Files go below `directory`. All
+/// random choices follow from the seed.
+Findings check(const Subject &subject, const Ways &ways, uint64_t seed, const std::string &directory);
 
 /// Where an element differs by more than the value's bound allows, or is outside its interval, a sentence that says so;
 /// else empty. With `exact`, every byte must be the same.

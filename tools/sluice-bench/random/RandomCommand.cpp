@@ -30,7 +30,7 @@ struct RandomOptions {
   int64_t count = 100;
   int nodes = 12;
   std::string format = "text", keep, python = "python3", against;
-  std::vector<std::string> variants = {"threads", "swapped", "folded"};
+  Ways ways = {{"threads", "swapped", "folded"}};
   int processes = 0;
   int timeoutSec = 60;
 };
@@ -210,7 +210,7 @@ Status Campaign::runChunk(uint64_t first, size_t count) {
         setenv("TMPDIR", folder.c_str(), 1);
         const Subject subject{(folder / "model.onnx").string(), models[index].inputs, models[index].outputs,
                               references[index]};
-        const Findings findings = check(subject, options.variants, first + index, folder.string());
+        const Findings findings = check(subject, options.ways, first + index, folder.string());
         Json said{{"differences", findings.differences}, {"unsupported", findings.unsupported}};
         if (!findings.refused.empty())
           said["refused"] = findings.refused;
@@ -265,11 +265,22 @@ void addRandomCommand(CLI::App &app, Action &action) {
   std::string known;
   for (const Variant &variant : variants())
     known += concat(known.empty() ? "" : "; ", variant.name, ": ", variant.summary);
-  driver::addOption(*command, "--variants", options->variants,
+  driver::addOption(*command, "--variants", options->ways.variants,
                     concat("ways to compile and run beside the plain one. ", known))
       ->delimiter(',')
       ->check(CLI::IsMember(variantNames()))
       ->type_name("NAMES")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  driver::addOption(*command, "--sample", options->ways.sample,
+                    "number of variants that each model draws from --variants, 0: each model runs by all of them")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  driver::addOption(*command, "--optimize", options->ways.levels,
+                    "optimization levels of the code, 0 to 3; each model draws one of the list")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 3))
+      ->type_name("LEVELS")
       ->allow_extra_args(false)
       ->capture_default_str();
   driver::addOption(*command, "--against", options->against, "compare with the results of this package, too")
