@@ -61,6 +61,8 @@ private:
         return bad("argument ", argument.getArgNumber(), " is not a tensor of static shape");
       else if (!isPort(argument.getType()))
         return bad("argument ", argument.getArgNumber(), " has an element type that ONNX does not have");
+      else if (!exec::denseBytes(cast<RankedTensorType>(argument.getType())))
+        return bad("argument ", argument.getArgNumber(), " has extents whose product does not fit 64 bits");
     if (!llvm::hasSingleElement(function.getBody()))
       return bad("the function has several blocks");
     for (Operation &op : function.getBody().front().without_terminator()) {

@@ -45,6 +45,20 @@ module attributes {exec.machine = #machine} {
 
 // -----
 
+// An argument without elements, whose other extents overflow.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+// expected-error @+1 {{argument 1 has extents whose product does not fit 64 bits, function 'main', give a program in the form that --compile-to=import prints}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>, %n: tensor<4611686018427387904x0xf32>) -> tensor<8xf32> attributes {exec.plan = #plan} {
+    %0 = dataflow.unary tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
 // An argument that is not a tensor.
 #machine = #exec.machine<memories = [#exec.memory<name = "host">],
                          devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>

@@ -64,6 +64,14 @@ func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
 
 // -----
 
+func.func @conv_unknown(%x: tensor<1x2x?x9xf32>, %w: tensor<2x2x3x3xf32>) {
+  // expected-error @+1 {{conv input has an unknown extent}}
+  %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x2x?x9xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x?x9xf32>
+  return
+}
+
+// -----
+
 func.func @reach(%x: tensor<1x4x9x9xf32>, %w: tensor<6x4x3x3xf32>) {
   // expected-error @+1 {{conv kernel reaches over 11 elements of spatial dimension 1, and the padded input has only 9 elements there}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 5] : tensor<1x4x9x9xf32>, tensor<6x4x3x3xf32> -> tensor<1x6x7x7xf32>
