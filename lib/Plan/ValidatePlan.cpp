@@ -340,17 +340,25 @@ private:
     const Stream &stream = plan.streams[command.stream.index()];
     if (stream.kind == StreamKind::Communicate)
       return bad(describe(id), " is on a stream for communication");
+    if (stream.kind == StreamKind::Compute)
+      return bad(describe(id), " is on a stream for computing");
     const bool isFileStream = stream.kind == StreamKind::FileIn || stream.kind == StreamKind::FileOut;
     if (isFileStream != (machine.isFile(link.a) || machine.isFile(link.b)))
       return bad(describe(id), isFileStream
                                    ? " is on a stream for files, and copies between two memories that are not files"
                                    : " copies from or to a file, on a stream that is not for files");
-    if (isFileStream)
+    // The bound of cuts counts on copies in one direction following each other on one stream of a device.
+    if (isFileStream) {
+      const bool reads = stream.kind == StreamKind::FileIn;
+      if (!machine.isFile((reads ? from : to).memory))
+        return bad(describe(id), reads ? " copies to a file, on a stream that copies from files"
+                                       : " copies from a file, on a stream that copies to files");
       return {};
-    MemoryId memory = machine.device(stream.device).memory;
-    bool atEnd = memory == link.a || memory == link.b;
-    if (!atEnd || memory == Machine::hostMemory())
-      return bad(describe(id), " must be on a stream of an accelerator whose memory its link joins");
+    }
+    const MemoryId memory = machine.device(stream.device).memory;
+    if (memory == Machine::hostMemory() || memory != (stream.kind == StreamKind::SwapIn ? to : from).memory)
+      return bad(describe(id), " must be on the swap-in stream of an accelerator whose memory it writes, or on the "
+                               "swap-out stream of one whose memory it reads");
     return {};
   }
 

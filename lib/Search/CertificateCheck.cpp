@@ -128,8 +128,37 @@ private:
     return {};
   }
 
+  /// What may copy across the border: the number of streams in each direction, and the best of their links.
+  struct Lanes {
+    int64_t streams = 0;
+    double rate = 0;
+    int64_t latencyNs = std::numeric_limits<int64_t>::max();
+  };
+
+  Lanes findLanes() const {
+    Lanes lanes;
+    bool isOfFile = false;
+    std::vector<uint8_t> isEnd(machine.memories.size(), 0);
+    for (const Link &link : machine.links) {
+      if (isInside[link.a.index()] == isInside[link.b.index()])
+        continue;
+      lanes.rate = std::max({lanes.rate, link.rateFrom(link.a), link.rateFrom(link.b)});
+      lanes.latencyNs = std::min(lanes.latencyNs, link.latencyNs);
+      if (machine.isFile(link.a) || machine.isFile(link.b))
+        isOfFile = true;
+      else
+        isEnd[link.a.index()] = isEnd[link.b.index()] = 1;
+    }
+    isEnd[Machine::hostMemory().index()] = 0;
+    // A device swaps into its memory on one stream and out of it on another. Every device may have two for files.
+    for (const Device &device : machine.devices)
+      lanes.streams += isEnd[device.memory.index()] + isOfFile;
+    return lanes;
+  }
+
   /// No nanosecond of a segment may be worth more than a nanosecond.
   Status checkPrices() {
+    lanes = findLanes();
     double into = 0, from = 0, both = 0;
     auto crosses = [&](const Link &link) { return isInside[link.a.index()] != isInside[link.b.index()]; };
     for (const Link &link : machine.links)
@@ -141,6 +170,7 @@ private:
       }
     const bool isKnown = std::max({into, from, both}) * kRounding < kFastest;
     auto whole = [&](double rate) { return isKnown ? static_cast<int64_t>(std::ceil(rate * kRounding)) : 0; };
+    laneRate = whole(lanes.rate);
     const int64_t in = whole(into), out = whole(from), duplex = std::min(whole(both), in + out);
     for (const SegmentPrices &segment : certificate.segments) {
       int64_t shares = 0;
@@ -148,6 +178,13 @@ private:
         if (work.share < 0 || work.share > kWholeShare)
           return noProof("a share of ", work.share, " is not from 0 to ", kWholeShare);
         shares = saturatingAdd(shares, work.share);
+      }
+      for (const int64_t share : {segment.copiesIn, segment.copiesOut}) {
+        if (share < 0 || share > kWholeShare)
+          return noProof("a share of ", share, " is not from 0 to ", kWholeShare);
+        if (share > 0 && laneRate <= 0)
+          return noProof("the links of the memories are too fast for shares of copies");
+        shares = saturatingAdd(shares, share * lanes.streams);
       }
       for (size_t i = 0; i < segment.work.size(); ++i)
         for (size_t k = 0; k < i; ++k)
@@ -435,9 +472,20 @@ private:
       states[Dirty] = std::min(states[Dirty], plus(states[Lost], again));
       states[Lost] = std::min(states[Lost], states[Dirty]);
     }
-    states[Clean] = std::min({states[Clean], plus(states[Dirty], Wide(prices.out) * life.bytes),
-                              plus(states[Absent], Wide(prices.in) * life.bytes)});
+    states[Clean] = std::min({states[Clean], plus(states[Dirty], priceOfCopy(life.bytes, prices.out, prices.copiesOut)),
+                              plus(states[Absent], priceOfCopy(life.bytes, prices.in, prices.copiesIn))});
     states[Absent] = std::min(states[Absent], states[Clean]);
+  }
+
+  /// Of its bytes, and of the time for which it occupies a stream.
+  Wide priceOfCopy(int64_t bytes, int64_t perByte, int64_t share) const {
+    const Wide price = Wide(perByte) * bytes;
+    if (share == 0)
+      return price;
+    constexpr int64_t kNsPerSecond = 1'000'000'000;
+    constexpr Wide kMost = Wide(1) << 100; // A lower price proves less, but cannot overflow.
+    const Wide moving = std::min(kMost, Wide(bytes) * kAttosecondsPerNs * kNsPerSecond / laneRate);
+    return price + (Wide(lanes.latencyNs) * kAttosecondsPerNs + moving) / kWholeShare * share;
   }
 
   static void happen(Need need, const std::array<Wide, kStates> &before, std::array<Wide, kStates> &after) {
@@ -461,6 +509,8 @@ private:
   const BoundCertificate &certificate;
   std::vector<uint8_t> isInside; ///< Per memory.
   int64_t capacity = 0;
+  Lanes lanes;
+  int64_t laneRate = 0;         ///< Bytes per second of the fastest link; 0: too fast.
   std::vector<int> first, last; ///< Per operator: the segments of its first launch.
   std::vector<int> cutOf;       ///< Per operator: the cut at its start, from 1; 0: none.
 };

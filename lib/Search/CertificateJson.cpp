@@ -64,6 +64,10 @@ Json certificateToJson(const Graph &graph, const Machine &machine, const BoundCe
   json["segments"] = Json::array();
   for (const SegmentPrices &segment : certificate.segments) {
     Json entry{{"in", segment.in}, {"out", segment.out}, {"work", Json::array()}};
+    if (segment.copiesIn > 0)
+      entry["copiesIn"] = segment.copiesIn;
+    if (segment.copiesOut > 0)
+      entry["copiesOut"] = segment.copiesOut;
     for (const SegmentPrices::Work &work : segment.work)
       entry["work"].push_back({devices.write(work.device.value), loadName(work.communicates), work.share});
     json["segments"].push_back(std::move(entry));
@@ -177,10 +181,12 @@ private:
   }
 
   Status readSegment(const JsonReader &reader) {
-    SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"in", "out", "work"}));
+    SLUICE_RETURN_IF_ERROR(reader.onlyKeys({"in", "out", "copiesIn", "copiesOut", "work"}));
     SegmentPrices prices;
     SLUICE_ASSIGN_OR_RETURN(prices.in, reader.integer("in"));
     SLUICE_ASSIGN_OR_RETURN(prices.out, reader.integer("out"));
+    SLUICE_ASSIGN_OR_RETURN(prices.copiesIn, reader.has("copiesIn") ? reader.integer("copiesIn") : 0);
+    SLUICE_ASSIGN_OR_RETURN(prices.copiesOut, reader.has("copiesOut") ? reader.integer("copiesOut") : 0);
     SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> entries, listOf(reader, "work"));
     for (const JsonReader &entry : entries) {
       SLUICE_ASSIGN_OR_RETURN(std::vector<JsonReader> triple, tupleOf(entry, 3));

@@ -16,8 +16,31 @@
 
 namespace sluice::search {
 
+/// Whether all copies across the border are over one link, and follow each other on one stream in each direction.
+static const Link *serialLink(const Machine &machine, const std::vector<uint8_t> &isInside) {
+  const Link *only = nullptr;
+  for (const Link &link : machine.links)
+    if (isInside[link.a.index()] != isInside[link.b.index()]) {
+      if (only)
+        return nullptr;
+      only = &link;
+    }
+  if (!only)
+    return nullptr;
+  // Any device has streams for files; other copies are on a stream of a device at one end (Plan.h).
+  const bool isOfFile = machine.isFile(only->a) || machine.isFile(only->b);
+  auto copies = [&](const Device &device) {
+    return isOfFile ||
+           (device.memory != Machine::hostMemory() && (device.memory == only->a || device.memory == only->b));
+  };
+  return std::count_if(machine.devices.begin(), machine.devices.end(), copies) == 1 ? only : nullptr;
+}
+
 BorderRates borderRates(const Machine &machine, const std::vector<MemoryId> &memories) {
-  auto isNear = [&](MemoryId m) { return std::find(memories.begin(), memories.end(), m) != memories.end(); };
+  std::vector<uint8_t> isInside(machine.memories.size(), 0);
+  for (MemoryId m : memories)
+    isInside[m.index()] = 1;
+  auto isNear = [&](MemoryId m) { return isInside[m.index()] != 0; };
   auto isBorder = [&](const Link &link) { return isNear(link.a) != isNear(link.b); };
   BorderRates rates;
   for (const Link &link : machine.links) {
@@ -28,6 +51,10 @@ BorderRates borderRates(const Machine &machine, const std::vector<MemoryId> &mem
     rates.in += link.rateFrom(far) * 1e-9;
     rates.out += link.rateFrom(near) * 1e-9;
     rates.both += link.duplexBytesPerSec * 1e-9;
+  }
+  if (const Link *link = serialLink(machine, isInside)) {
+    rates.isSerial = true;
+    rates.latency = static_cast<double>(link->latencyNs);
   }
   return rates;
 }

@@ -24,6 +24,10 @@ namespace sluice::search {
 /// The rates of the links between a set of memories and all other memories, in bytes per nanosecond.
 struct BorderRates {
   double in = 0, out = 0, both = 0;
+  /// True if all copies follow each other on one stream in each direction, over one link. Then a copy takes the link's
+  /// latency too, in nanoseconds.
+  bool isSerial = false;
+  double latency = 0;
 };
 
 BorderRates borderRates(const Machine &machine, const std::vector<MemoryId> &memories);

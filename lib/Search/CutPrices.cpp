@@ -17,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace sluice::search {
 namespace {
@@ -224,8 +225,9 @@ private:
       offer(Lost, Dirty, life.againNs * point.shares[s * stride + life.againLoad], Again);
       offer(Dirty, Lost, 0, Drop);
     }
-    offer(Dirty, Clean, out[s] * life.bytes, Leave);
-    offer(Absent, Clean, in[s] * life.bytes, Enter);
+    const double *shares = &point.shares[s * stride + loads];
+    offer(Dirty, Clean, out[s] * life.bytes + shares[1] * model.rates.latency, Leave);
+    offer(Absent, Clean, in[s] * life.bytes + shares[0] * model.rates.latency, Enter);
     offer(Clean, Absent, 0, Drop);
   }
 
@@ -274,7 +276,7 @@ private:
   }
 
   void addCopy(double *shares, double bytes, double rate, int way) const {
-    shares[loads + way] += bytes / rate;
+    shares[loads + way] += bytes / rate + model.rates.latency;
     shares[loads + 2] += bytes / model.rates.both;
   }
 
@@ -389,9 +391,14 @@ static BoundCertificate certify(const Ascent &ascent, const Point &point, bool r
       if (const auto share = whole(shares[load] * kWholeShare + 1e-6, kMaxPrice); share > 0)
         prices.work.push_back({model.loads[load].device, model.loads[load].communicates, share});
     const BorderRates &rates = model.rates;
+    double in = shares[ascent.loads], out = shares[ascent.loads + 1];
+    if (rates.isSerial) { // The time of the streams counts, which includes latencies.
+      prices.copiesIn = whole(std::exchange(in, 0) * kWholeShare + 1e-6, kMaxPrice);
+      prices.copiesOut = whole(std::exchange(out, 0) * kWholeShare + 1e-6, kMaxPrice);
+    }
     const double both = rates.both > 0 ? shares[ascent.loads + 2] / rates.both : 0;
-    prices.in = price(kSlack * (both + (rates.in > 0 ? shares[ascent.loads] / rates.in : 0)));
-    prices.out = price(kSlack * (both + (rates.out > 0 ? shares[ascent.loads + 1] / rates.out : 0)));
+    prices.in = price(kSlack * (both + (rates.in > 0 ? in / rates.in : 0)));
+    prices.out = price(kSlack * (both + (rates.out > 0 ? out / rates.out : 0)));
     certificate.segments.push_back(std::move(prices));
     if (s > 0)
       certificate.memoryPrices.push_back(price(kSlack * point.memory[s] * ascent.unitNs()));

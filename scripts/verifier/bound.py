@@ -170,12 +170,13 @@ class Cuts:
         self.segments = []
         for i, entry in enumerate(segments):
             at = f"{where}.segments[{i}]"
-            into, out, loads = members(entry, at, **{"in": integer, "out": integer, "work": array})
+            into, out, loads, enters, leaves = members(entry, at, **{
+                "in": integer, "out": integer, "work": array, "copiesIn": (integer, 0), "copiesOut": (integer, 0)})
             shares = []
             for load in loads:
                 name, stream, share = self.tuple_of(load, 3, at)
                 shares.append(((device(name, at), load_kind(stream, at)), integer(share, at)))
-            self.segments.append((into, out, shares))
+            self.segments.append((into, out, shares, enters, leaves))
         self.check_shape()
         self.check_prices()
         self.divide()
@@ -217,7 +218,10 @@ class Cuts:
         known = max(into, out, both) * (1 + 1e-6) < 1e15
         into, out, both = (math.ceil(rate * (1 + 1e-6)) if known else 0 for rate in (into, out, both))
         both = min(both, into + out)
-        for enter, leave, shares in self.segments:
+        self.find_lanes(known)
+        for enter, leave, shares, *copies in self.segments:
+            if any(not 0 <= share <= WHOLE or share and not self.lane_rate for share in copies):
+                self.fail("prices", f"a share of copies is not from 0 to {WHOLE}, or the links of the memories are too fast")
             if any(not 0 <= share <= WHOLE for _, share in shares) or len({load for load, _ in shares}) != len(shares):
                 self.fail("prices", f"a share is not from 0 to {WHOLE}, or the work of a device has two shares in one segment")
             if not 0 <= min(enter, leave) <= max(enter, leave) <= MOST_PRICE:
@@ -226,10 +230,22 @@ class Cuts:
                 self.fail("prices", "the links of the memories are too fast for prices of bytes")
             most = max(enter * into + leave * min(out, both - min(into, both)),
                        enter * min(into, both - min(out, both)) + leave * out)
-            if most > (WHOLE - sum(share for _, share in shares)) * PER_SHARE * PER_NS:
+            shared = sum(share for _, share in shares) + self.lanes * sum(copies)
+            if most > (WHOLE - shared) * PER_SHARE * PER_NS:
                 self.fail("prices", "the prices of a segment exceed its time")
         if any(not 0 <= price <= MOST_PRICE for price in self.price):
             self.fail("prices", f"a price of memory is not from 0 to {MOST_PRICE}")
+
+    def find_lanes(self, known):
+        """The streams that may copy across the border in each direction, and the best of their links."""
+        links = [link for link in self.machine.links if (link.a in self.inside) != (link.b in self.inside)]
+        files = self.machine.files
+        rate = max((max(link.rate, link.reverse or 0) for link in links), default=0.0)
+        self.lane_rate = math.ceil(rate * (1 + 1e-6)) if known else 0
+        self.lane_latency = min((link.latency for link in links), default=0)
+        ends = {m for link in links if not (files[link.a] or files[link.b]) for m in (link.a, link.b)} - {0}
+        of_file = any(files[link.a] or files[link.b] for link in links)
+        self.lanes = sum((device.memory in ends) + of_file for device in self.machine.devices)
 
     def divide(self):
         """Per operator the segments in which its first launch may be."""
@@ -247,7 +263,7 @@ class Cuts:
         for j, op in enumerate(self.cuts, 1):
             if self.first[op] != j or j < end and self.last[op] != j:
                 self.fail("cut-order", f"operator {quote(graph.operators[op].name)} does not precede the next cut")
-        self.shares = [dict(shares) for _, _, shares in self.segments]
+        self.shares = [dict(shares) for _, _, shares, *_ in self.segments]
 
     def is_in(self, op):
         return self.machine.devices[self.device_of[op]].memory in self.inside
@@ -391,14 +407,21 @@ class Cuts:
         return price
 
     def spread(self, states, size, s, again):
-        enter, leave, _ = self.segments[s]
+        enter, leave, _, enters, leaves = self.segments[s]
         if again:
             maker, outputs = again
             offer(states, "lost", "dirty", self.ns(maker) * self.share(maker, s) * PER_SHARE // outputs)
             offer(states, "dirty", "lost", 0)
-        offer(states, "dirty", "clean", leave * size)
-        offer(states, "absent", "clean", enter * size)
+        offer(states, "dirty", "clean", leave * size + self.occupied(size, leaves))
+        offer(states, "absent", "clean", enter * size + self.occupied(size, enters))
         offer(states, "clean", "absent", 0)
+
+    def occupied(self, size, share):
+        """The price of the time for which a copy occupies its stream."""
+        if share == 0:
+            return 0
+        moving = min(1 << 100, size * PER_NS * 10 ** 9 // self.lane_rate)
+        return (self.lane_latency * PER_NS + moving) // WHOLE * share
 
 
 def offer(states, source, target, price):

@@ -159,11 +159,15 @@ class Checker:
         device, kind = self.plan.streams[c.stream]
         memory = self.machine.devices[device].memory
         of_file = self.machine.files[link.a] or self.machine.files[link.b]
+        end = ends[0].memory if kind in ("file-in", "swap-out") else ends[1].memory
         if of_file != (kind in FILE_STREAMS):
             self.report("copy-stream", "a copy of a file is on a stream that is not for files, or a stream for "
                                        "files has another copy", at)
-        elif not of_file and (kind == "communicate" or memory == 0 or memory not in (link.a, link.b)):
-            self.report("copy-stream", "the copy must be on a stream of an accelerator whose memory its link joins", at)
+        elif of_file and not self.machine.files[end]:
+            self.report("copy-stream", "a copy from a file is on a stream that copies to files, or the reverse", at)
+        elif not of_file and (kind not in ("swap-in", "swap-out") or memory == 0 or memory != end):
+            self.report("copy-stream", "the copy must be on the swap-in stream of an accelerator whose memory it "
+                                       "writes, or on the swap-out stream of one whose memory it reads", at)
 
     # Stage 3: what happens before what, by vector clocks: of each stream, how many commands are complete.
 

@@ -48,11 +48,11 @@ enum class CommandKind : uint8_t {
   Copy,   ///< Copy reads[0] to writes[0] over `link`; both are of one tensor.
 };
 
-/// Each device has at most one stream of each kind. A copy between the host's memory and the
-/// memory of an accelerator runs on a stream of this accelerator, and a copy between two
-/// accelerators on a stream of either. A copy from or to a file runs on a FileIn or FileOut
-/// stream of any device. Operators that communicate may run on a Communicate stream, at the same
-/// time as operators that compute.
+/// Each device has at most one stream of each kind. A copy into the memory of an accelerator
+/// may run on the SwapIn stream of this accelerator, and a copy out of it on the SwapOut stream.
+/// A copy between two accelerators therefore runs on a stream of either. A copy from a file runs
+/// on the FileIn stream of any device, and a copy to a file on a FileOut stream. Operators that
+/// communicate may run on a Communicate stream, at the same time as operators that compute.
 enum class StreamKind : uint8_t { Compute, SwapIn, SwapOut, Communicate, FileIn, FileOut };
 constexpr size_t kNumStreamKinds = 6;
 

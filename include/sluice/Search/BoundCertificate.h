@@ -52,6 +52,9 @@ struct SegmentPrices {
   };
   int64_t in = 0, out = 0; ///< Attoseconds per byte that is copied into the memories, and out of them.
   std::vector<Work> work;
+  /// The time that the bound counts for 1 ns in which a stream copies into the memories, or out of them, in units of
+  /// 1e-6 ns. A copy occupies its stream for the latency of its link and for the time of its bytes.
+  int64_t copiesIn = 0, copiesOut = 0;
 };
 
 struct BoundCertificate {

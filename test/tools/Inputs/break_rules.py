@@ -188,7 +188,7 @@ BREAKS = {
     "memory": [command(RUN_A, reads=[X_HOME, W_KEPT])],
     "copy": [command(OUT_T, reads=[X_IN]), command(OUT_T, reads=[T_IN, T_IN]), command(OUT_T, writes=[])],
     "link": [residency(T_HOST, memory="accel0")],
-    "copy-stream": [copy_on_the_hosts_stream],
+    "copy-stream": [copy_on_the_hosts_stream, command(OUT_T, stream=0), command(OUT_T, stream=1)],
     "written-once": [command(IN_W, writes=[W_KEPT]), lambda e: e.copy(1, T_HOST, T_AGAIN)],
     "data-flow": [command(RUN_A, waits=[]), lambda e: e.commands[RUN_D]["reads"].__setitem__(
         0, e.residency(tensor="t", memory="accel0", offset=128))],
@@ -210,7 +210,8 @@ BREAKS = {
     "cut-order": [lambda e: proof(e)["cuts"].reverse(), set_at(lambda e: proof(e)["cuts"][1], 0, "b"),
                   set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": ["a", "c"]}),
                   set_at(lambda e: e.summary, "certificate", {"argument": "chain", "operators": []})],
-    "prices": [set_at(lambda e: proof(e)["segments"][0], "in", 1), set_at(lambda e: proof(e)["segments"][0], "out", 1),
+    "prices": [set_at(lambda e: proof(e)["segments"][0], "copiesIn", 1),
+               set_at(lambda e: proof(e)["segments"][0], "in", 1), set_at(lambda e: proof(e)["segments"][0], "out", 1),
                set_at(lambda e: proof(e)["segments"][0]["work"][0], 2, 1_000_001), dear_both_ways,
                set_at(lambda e: proof(e)["cuts"][0], 1, -1), set_at(lambda e: proof(e)["cuts"][0], 1, (1 << 54) + 1),
                lambda e: proof(e)["segments"][0]["work"].append(["accel0", "compute", 0])],

@@ -122,7 +122,11 @@ static const std::vector<Mutation> &mutations() {
          e.plan.streams.push_back({DeviceId(0), StreamKind::SwapOut});
          e.command(e.outY).stream = StreamId(3);
        },
-       "must be on a stream of an accelerator whose memory its link joins"},
+       "must be on the swap-in stream of an accelerator whose memory it writes"},
+      {"copy out on the stream for copies in", [](Example &e) { e.command(e.outT).stream = e.in; },
+       "must be on the swap-in stream of an accelerator whose memory it writes"},
+      {"copy on the stream for computing", [](Example &e) { e.command(e.outT).stream = StreamId(0); },
+       "is on a stream for computing"},
       {"writes what is initial", [](Example &e) { e.command(e.inW).writes[0] = e.wKept; }, "which is marked 'initial'"},
       {"written twice", [](Example &e) { e.copy(e.in, e.tHost, e.tAgain, {}); }, "which command 6 wrote"},
       // Data flow.
@@ -384,6 +388,9 @@ struct FileMutation {
 TEST_CASE("each rule of files is checked", "[plan]") {
   static const std::vector<FileMutation> list = {
       {"as it is", [](FileExample &) {}, nullptr},
+      {"a copy to a file on the stream for copies from files",
+       [](FileExample &e) { e.command(e.outT).stream = e.fileIn; },
+       "copies to a file, on a stream that copies from files"},
       {"a file's copy on a stream for others", [](FileExample &e) { e.command(e.outT).stream = e.out; },
        "copies from or to a file, on a stream that is not for files"},
       {"another copy on a file's stream", [](FileExample &e) { e.command(e.inW).stream = e.fileIn; },

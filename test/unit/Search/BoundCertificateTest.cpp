@@ -112,6 +112,38 @@ TEST_CASE("the certificate that the documentation works by hand", "[search]") {
   CHECK(provenNs(problem, certificate) == 400 + (4 * 640 - 1344) * 100 / 640);
 }
 
+TEST_CASE("a certificate can count the latencies of copies", "[search]") {
+  Instance instance = forwardAndBack();
+  const std::vector<int64_t> capacities{std::numeric_limits<int64_t>::max(), 1408};
+  const BoundProblem problem{instance.graph, instance.machine, instance.costs, capacities, instance.placement};
+  instance.machine.links[0].latencyNs = 60;
+  BoundCertificate certificate = cutAtB4();
+  certificate.segments = {{0, 0, {}, 0, kWholeShare}, {0, 0, {}, kWholeShare, 0}};
+  // A tensor that leaves and comes back takes 2 x (60 + 640) ns, as much as one that stays.
+  certificate.memoryPrices = {1400 * kByte / 640};
+  CHECK(provenNs(problem, certificate) == 4 * 1400 - 1344 * 1400 / 640 - 1);
+  const Json json = certificateToJson(instance.graph, instance.machine, certificate);
+  Expected<BoundCertificate> read =
+      certificateFromJson(instance.graph, instance.machine, JsonReader(json, "certificate"));
+  REQUIRE(read);
+  read->repeats = false;
+  CHECK(provenNs(problem, *read) == provenNs(problem, certificate).value_or(-1));
+
+  // With a second device in the memory, two copies may be under way.
+  Machine both = instance.machine;
+  both.devices.push_back(both.devices[1]);
+  both.devices.back().name = "second";
+  const BoundProblem wider{instance.graph, both, instance.costs, capacities, instance.placement};
+  CHECK_FALSE(provenNs(wider, certificate));
+  certificate.segments = {{0, 0, {}, 0, kWholeShare / 2}, {0, 0, {}, kWholeShare / 2, 0}};
+  certificate.memoryPrices = {700 * kByte / 640};
+  CHECK(provenNs(wider, certificate) == 2 * 1400 - 1344 * 700 / 640 - 1);
+  certificate.segments[0].copiesIn = 1;
+  CHECK_FALSE(provenNs(wider, certificate));
+  certificate.segments[0].copiesIn = -1;
+  CHECK_FALSE(provenNs(wider, certificate));
+}
+
 TEST_CASE("certificates that prove nothing are refused", "[search]") {
   const Instance instance = forwardAndBack();
   const std::vector<int64_t> capacities{std::numeric_limits<int64_t>::max(), 1408};
