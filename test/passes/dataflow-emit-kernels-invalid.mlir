@@ -22,14 +22,6 @@ func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dataflow.kernel}
 
 // -----
 
-func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> attributes {dataflow.kernel} {
-  // expected-error @+1 {{has an operand or result of dynamic shape, give every dimension a static size}}
-  %0 = dataflow.unary tanh %x : tensor<?xf32>
-  return %0 : tensor<?xf32>
-}
-
-// -----
-
 func.func @pack(%w: tensor<8x6xbf16>) -> tensor<256xi8> attributes {dataflow.kernel} {
   // expected-error @+1 {{'dataflow.pack_half_rhs' op has no kernel, run the pass dataflow-simplify, which replaces the operator, or compute the operands from constants only}}
   %0 = dataflow.pack_half_rhs %w panels <dot = pairs, parts = 1, columns = 6, segments = 1, length = 8, panel = 16> : (tensor<8x6xbf16>) -> tensor<256xi8>

@@ -123,9 +123,6 @@ LogicalResult KernelEmitter::emit(Operation *op, StringRef symbol, ModuleOp modu
   if (!isa<KernelOpInterface, ElementwiseOpInterface, ElementalOpInterface, FusedOp>(op))
     return op->emitOpError("has no kernel, run the pass dataflow-simplify, which replaces the operator, or compute the "
                            "operands from constants only");
-  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())))
-    if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
-      return op->emitError("has an operand or result of dynamic shape, give every dimension a static size");
   if (failed(checkAddressable(op)) || failed(checkExtents(op)) || failed(checkLoops(op, target, style)))
     return failure();
   KernelEmitter emitter(op, target, style, module, symbol);

@@ -143,7 +143,7 @@ def HaloOp : Dataflow_CollectiveOp<"halo"> {
 // common-subexpression elimination from merging them.
 class Dataflow_MessageOp<string mnemonic, list<Trait> traits = []>
     : Op<Dataflow_Dialect, mnemonic, !listconcat([
-        DeclareOpInterfaceMethods<CollectiveOpInterface, ["getRankGroup"]>, Kernel<["allowsEpilogue"]>,
+        StaticExtents, DeclareOpInterfaceMethods<CollectiveOpInterface, ["getRankGroup"]>, Kernel<["allowsEpilogue"]>,
         Promise<"CostOpInterface">, Promise<"TilingRulesOpInterface">, MemoryEffects<[MemWrite]>], traits)> {
   let hasVerifier = 1;
   let extraClassDefinition = [{

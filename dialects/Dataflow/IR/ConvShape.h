@@ -38,8 +38,6 @@ inline llvm::FailureOr<llvm::SmallVector<int64_t>> convShape(std::optional<mlir:
   for (llvm::ArrayRef<int64_t> list : {kernel, strides, pads, dilations})
     if (!llvm::all_of(list, [](int64_t value) { return llvm::isInt<32>(value); }))
       return mlir::emitOptionalError(loc, "conv kernel, strides, pads or dilations do not fit 32 bits");
-  if (llvm::any_of(input, mlir::ShapedType::isDynamic))
-    return mlir::emitOptionalError(loc, "conv input has an unknown extent");
   const int64_t channels = input[window.last ? spatial + 1 : 1];
   if (window.groups < 1 || channels % window.groups || window.outChannels < 0 || window.outChannels % window.groups)
     return mlir::emitOptionalError(loc, "conv of ", channels, " to ", window.outChannels, " channels in ",

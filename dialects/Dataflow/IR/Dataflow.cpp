@@ -442,6 +442,16 @@ void reportMissingModel(Operation *op, StringRef interface) {
   llvm::report_fatal_error("operator '" + Twine(op->getName().getStringRef()) + "' does not implement " + interface +
                            ", register the dialect by registerDataflow()");
 }
+LogicalResult verifyStaticExtents(Operation *op) {
+  auto isStatic = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || !shaped.hasRank() || shaped.hasStaticShape();
+  };
+  if (llvm::all_of(op->getOperandTypes(), isStatic) && llvm::all_of(op->getResultTypes(), isStatic))
+    return success();
+  return op->emitOpError("has an operand or a result with an unknown extent, give every dimension a size");
+}
+
 /// As mlir::detail::verifyInferredResultTypes(), which adds a second error that says nothing more.
 LogicalResult verifyInferredTypes(Operation *op) {
   auto infer = [&](std::optional<Location> location) {

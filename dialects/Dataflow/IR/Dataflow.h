@@ -86,8 +86,16 @@ template <typename OpTy>
 class AsCheapAsLoad : public mlir::OpTrait::TraitBase<OpTy, AsCheapAsLoad> {};
 
 namespace detail {
+llvm::LogicalResult verifyStaticExtents(mlir::Operation *op);
 llvm::LogicalResult verifyInferredTypes(mlir::Operation *op);
 } // namespace detail
+
+/// The trait of operators whose operands and results have no unknown extents.
+template <typename OpTy>
+class StaticExtents : public mlir::OpTrait::TraitBase<OpTy, StaticExtents> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyStaticExtents(op); }
+};
 
 /// The trait of operators whose types are inferred. Inference checks the attributes, and the operators' verifiers rely
 /// on it. InferTypeOpInterface would verify the types after the verifiers, together with the regions.

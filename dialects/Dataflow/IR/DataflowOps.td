@@ -12,8 +12,13 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+// An extent that varies has its upper bound in the type. This trait is first: the verifiers of others rely on it.
+def StaticExtents : NativeOpTrait<"StaticExtents"> {
+  let cppNamespace = "::sluice::dataflow";
+}
+
 class Dataflow_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Dataflow_Dialect, mnemonic, !listconcat([Pure], traits)>;
+    : Op<Dataflow_Dialect, mnemonic, !listconcat([StaticExtents, Pure], traits)>;
 
 def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 class CostOf<list<string> methods> : DeclareOpInterfaceMethods<CostOpInterface, methods>;
@@ -1071,7 +1076,8 @@ def NonzeroOp : Dataflow_InferredOp<"nonzero", [Kernel<["allowsPrologue"]>, Eval
 }
 
 // The operator has a memory effect, because it gives the symbol its value even if nothing reads its result.
-def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [Kernel<["allowsEpilogue"]>, Cost, MemoryEffects<[MemWrite]>]> {
+def TakeFirstOp : Op<Dataflow_Dialect, "take_first", [
+    StaticExtents, Kernel<["allowsEpilogue"]>, Cost, MemoryEffects<[MemWrite]>]> {
   let summary = "The first positions along a dimension, whose number the data determines";
   let description = [{
     `count` is the number of positions. It becomes the value of symbol number `symbol`,

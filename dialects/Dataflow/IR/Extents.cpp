@@ -34,14 +34,16 @@ static SharedPoints sharedPoints(SymbolsAttr symbols);
 LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
                                   ArrayRef<int64_t> least, ArrayRef<int64_t> most, ArrayRef<int64_t> steps,
                                   uint64_t found) {
+  constexpr int64_t kLargest = int64_t(1) << 59; // No tensor has more elements.
   if (names.empty() || names.size() > kMostSymbols || found > names.size())
     return emitError() << "has " << names.size() << " symbols, and must have 1 to " << kMostSymbols;
   for (size_t i = 0; i < names.size(); ++i)
-    if (least[i] < 0 || least[i] >= most[i] || steps[i] < 1 || (most[i] - least[i]) % steps[i] != 0)
+    if (least[i] < 0 || least[i] >= most[i] || most[i] > kLargest || steps[i] < 1 ||
+        (most[i] - least[i]) % steps[i] != 0)
       return emitError() << "symbol " << names[i] << " has the range " << least[i] << " to " << most[i] << " by "
                          << steps[i]
-                         << ", give a range that starts at 0 or above, has at least two values and whose length is a "
-                            "multiple of its step";
+                         << ", give a range that starts at 0 or above, ends at 2^59 or below, has at least two values "
+                            "and whose length is a multiple of its step";
   return success();
 }
 
@@ -679,11 +681,15 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
                                   function_ref<LogicalResult(ValueRange, SmallVectorImpl<Type> &)> infer) {
   SymbolsAttr symbols;
   Extents basis;
-  for (Value operand : operands)
+  for (Value operand : operands) {
+    // Parsing infers before anything is verified.
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType()); type && !type.hasStaticShape())
+      return emitOptionalError(loc, "an operand has an unknown extent, give every dimension a size");
     if (SymbolsAttr own = symbolsOf(operand.getType())) {
       symbols = own;
       basis.append(extentsOf(operand));
     }
+  }
   if (!symbols)
     return infer(operands, results);
   // The arguments of a block stand for the operands at a point.

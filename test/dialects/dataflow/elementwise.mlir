@@ -37,10 +37,3 @@ func.func @decisions(%x: tensor<4xf32>) {
   return
 }
 
-// Extents may be unknown until they are bound.
-// CHECK-LABEL: func.func @unknown_extents
-func.func @unknown_extents(%x: tensor<?x3xf32>) {
-  // CHECK: dataflow.unary tanh %{{.*}} : tensor<?x3xf32>
-  %0 = dataflow.unary tanh %x : tensor<?x3xf32>
-  return
-}
