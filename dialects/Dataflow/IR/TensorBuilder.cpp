@@ -44,9 +44,8 @@ static bool computesShape(Operation *op) {
            const auto tensor = mlir::cast<RankedTensorType>(type);
            if (tensor.getRank() > 1 && isa<FloatType>(tensor.getElementType()))
              return false;
-           return elementCount(type) <= (isa<RangeOp>(op)        ? kMostOfRange
-                                         : tensor.getRank() <= 1 ? kMostOfList
-                                                                 : kMostOfTable);
+           const bool isList = tensor.getRank() <= 1 || isa<NonzeroOp>(op); // Whose count is an extent.
+           return elementCount(type) <= (isa<RangeOp>(op) ? kMostOfRange : isList ? kMostOfList : kMostOfTable);
          });
 }
 

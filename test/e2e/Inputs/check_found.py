@@ -1,6 +1,6 @@
 """Runs an artifact whose extents follow from the data, and compares its outputs with NumPy's.
 
-Usage: check_found.py SLUICE ARTIFACT kept|maxima|detector|limited|refined|computed|counted SIZE... [-- OPTION...]
+Usage: check_found.py SLUICE ARTIFACT kept|maxima|detector|limited|refined|computed|counted|masked SIZE... [-- OPTION...]
 Prints "SIZE: SHAPE... equal" for each size, an extent of an input or a number of elements.
 """
 
@@ -18,6 +18,14 @@ def kept(rows, random):
     w = random.standard_normal((4, 3)).astype(np.float32)
     held = x[x.max(axis=1) > 0]
     return {"x": x, "w": w}, {"y": held @ w, "c": np.array([len(held)])}
+
+
+def masked(rows, random):
+    """Sums of the columns of rows that constants choose, beside rows that the data chooses."""
+    x = random.standard_normal((rows, 4)).astype(np.float32)
+    few, many = np.arange(17) % 5 == 2, np.arange(100) % 7 < 3
+    a, b = (random.standard_normal(n).astype(np.float32) for n in (17, 100))
+    return {"x": x, "a": a, "b": b}, {"y": x[x[:, 0] > 0], "p": np.array(a[few].sum()), "q": np.array(b[many].sum())}
 
 
 def maxima(count, random):
