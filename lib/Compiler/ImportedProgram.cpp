@@ -14,11 +14,15 @@
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Units.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -359,9 +363,17 @@ Expected<ProgramFile> readProgramFile(MLIRContext &context, const std::string &d
   // A pipe would hang the open.
   if (!std::filesystem::is_regular_file(path, ignored))
     return damaged("it is not a regular file");
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
+  if (!buffer)
+    return damaged(message);
+  if (!isBytecode(buffer->getMemBufferRef()))
+    return damaged("it is not MLIR bytecode");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   const FirstError said(&context);
   ProgramFile file;
-  file.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  file.module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!file.module)
     return damaged(said.messageOr("the file cannot be read"));
   auto functions = llvm::to_vector(file.module->getOps<func::FuncOp>());

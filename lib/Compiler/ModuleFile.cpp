@@ -9,9 +9,14 @@
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "passes/Bridge/FunctionCheck.h"
 #include "sluice/Compiler/Compilation.h"
+#include "sluice/Support/IrText.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <filesystem>
 
@@ -37,8 +42,16 @@ Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::
   if (const auto type = std::filesystem::status(path, error).type();
       type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::socket)
     return makeError(ErrorCode::InvalidInput, "'", path, "' is not a regular file, give a file with IR");
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  if (!file)
+    return makeError(ErrorCode::Io, message, ", give a file of IR that can be read");
+  if (!isBytecode(file->getMemBufferRef()))
+    SLUICE_RETURN_IF_ERROR(checkResultNumbers(std::string_view(file->getBufferStart(), file->getBufferSize()), path));
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   const FirstError problem(&context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module) {
     auto at = dyn_cast_if_present<FileLineColLoc>(problem.where());
     return makeError(ErrorCode::InvalidInput, at ? concat("line ", at.getLine(), " of ") : "", "'", path,

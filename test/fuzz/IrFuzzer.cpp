@@ -16,6 +16,7 @@
 
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Compiler/Phases.h"
+#include "sluice/Support/IrText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -84,6 +85,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t mos
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // A copy, because MLIR's lexer reads the zero behind the text.
   const std::string text(reinterpret_cast<const char *>(data), size);
+  if (!checkResultNumbers(text, "fuzz.mlir"))
+    return 0;
   const std::shared_ptr<MLIRContext> shared = fuzz::nextContext(makeContext);
   MLIRContext &context = *shared;
   OwningOpRef<ModuleOp> module;
