@@ -117,7 +117,7 @@ FAMILIES = (
            "writes it", _quantized_llama,
            {"layers": 4, "heads": 8, "kv_heads": None, "hidden": 512, "feed_forward": None, "vocabulary": 32000,
             "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0, "experts": 0, "experts_per_token": 2,
-            "gguf": False}),
+            "gguf": False, "genai": False, "word_spread": 0.02}),
     Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
            lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
            {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),

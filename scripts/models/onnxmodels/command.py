@@ -34,6 +34,8 @@ MODEL_OPTIONS = (
     ("experts", int, "llama: experts of a layer, of which a token chooses some; 0: one feed-forward network for all"),
     ("experts-per-token", int, "llama: experts that a token chooses"),
     ("gguf", bool, "llama: also writes the weights as FILE.gguf, which llama.cpp reads"),
+    ("word-spread", float, "llama: standard deviation of the words' vectors; with 1, words choose experts evenly"),
+    ("genai", bool, "llama: also writes genai_config.json, which ONNX Runtime GenAI reads"),
     ("rate", float, "mnist-softmax: learning rate"),
 )
 

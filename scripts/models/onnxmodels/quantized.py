@@ -8,6 +8,7 @@ SkipSimplifiedLayerNormalization. Weights are symmetric: no zero points.
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import IO, Optional
 
 import numpy
@@ -27,7 +28,7 @@ SPREAD = 0.02
 @dataclasses.dataclass(frozen=True)
 class QuantizedSize:
     """`context`: positions with rotary angles. `block`: weights along the depth that share a scale. `gguf`: a GGUF file
-    has the same weights."""
+    has the same weights. `genai`: there is a configuration for ONNX Runtime GenAI."""
 
     layers: int
     heads: int
@@ -42,6 +43,8 @@ class QuantizedSize:
     experts: int
     experts_per_token: int
     gguf: bool
+    genai: bool
+    word_spread: float
 
     def check(self) -> None:
         if self.hidden % (2 * self.heads):
@@ -61,6 +64,8 @@ class QuantizedSize:
                              "change --experts-per-token")
         if self.experts and (self.hidden % self.block or self.feed_forward % self.block):
             raise ModelError(f"experts need whole blocks of {self.block} weights, change --block, --hidden or --feed-forward")
+        if not 0 < self.word_spread < 1e6:
+            raise ModelError(f"option '--word-spread' is {self.word_spread}, give a number above 0 and below 1e6")
         if self.gguf and self.experts:
             raise ModelError("option '--gguf' does not support experts, leave out --experts")
         if self.gguf and (self.bits, self.block) != (4, gguf.BLOCK):
@@ -187,7 +192,7 @@ class QuantizedDecoder:
         ids = writer.input("input_ids", self.rows, TensorProto.INT64)
         mask = writer.input("attention_mask", (writer.batch, "total_sequence_length"), TensorProto.INT64)
         lengths, angles = self.lengths(mask), self.angles()
-        table = writer.parameter("model.embed_tokens.weight", (size.vocabulary, size.hidden), SPREAD)
+        table = writer.parameter("model.embed_tokens.weight", (size.vocabulary, size.hidden), size.word_spread)
         x = writer.node("Gather", [table, ids], (*self.rows, size.hidden), "/model/embed_tokens/Gather", axis=0)
         residual: Optional[Value] = None
         logits = writer.declare_output("logits", (*self.rows, size.vocabulary))
@@ -200,6 +205,24 @@ class QuantizedDecoder:
         writer.rename(self.product(normal, size.vocabulary, "/lm_head"), logits)
         if size.gguf:
             writer.companions[".gguf"] = self.write_gguf
+        if size.genai:
+            writer.texts["genai_config.json"] = self.genai_config()
+
+    def genai_config(self) -> str:
+        """What ONNX Runtime GenAI has to know of the model. Words 1 and 2 begin and end a text."""
+        size = self.size
+        decoder = {
+            "session_options": {"provider_options": []}, "filename": "{model}", "head_size": self.head,
+            "hidden_size": size.hidden, "num_attention_heads": size.heads, "num_hidden_layers": size.layers,
+            "num_key_value_heads": size.kv_heads,
+            "inputs": {"input_ids": "input_ids", "attention_mask": "attention_mask",
+                       "past_key_names": "past_key_values.%d.key", "past_value_names": "past_key_values.%d.value"},
+            "outputs": {"logits": "logits", "present_key_names": "present.%d.key",
+                        "present_value_names": "present.%d.value"}}
+        model = {"type": "llama", "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+                 "context_length": size.context, "vocab_size": size.vocabulary, "decoder": decoder}
+        search = {"do_sample": False, "max_length": size.context, "past_present_share_buffer": True}
+        return json.dumps({"model": model, "search": search}, indent=1) + "\n"
 
     def write_gguf(self, output: IO[bytes], drawn: Drawn) -> None:
         """The same decoder as a file for llama.cpp."""

@@ -116,6 +116,8 @@ class ModelWriter:
         self._domains = {""}
         # Files with the same drawn weights that are written beside the model: suffixes, and what writes a file.
         self.companions: dict[str, Callable[[IO[bytes], Drawn], None]] = {}
+        # Texts that are written beside the model, by the names of their files.
+        self.texts: dict[str, str] = {}
 
     # Graph
 
@@ -236,6 +238,9 @@ class ModelWriter:
         for suffix, write in self.companions.items():
             with _Replacing(file.with_suffix(suffix)) as output:
                 write(output, lambda name: self.parameters[numbers[name]].draw([seed, numbers[name]]))
+        for name, text in self.texts.items():
+            with _Replacing(file.with_name(name)) as output:
+                output.write(text.replace("{model}", file.name).encode())
         with _Replacing(file) as output:
             output.write(model.SerializeToString())
 
