@@ -171,8 +171,7 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info, con
     for (const ParameterSection &section : info.parameters.sections)
       json["sections"].push_back({{"bytes", section.bytes}, {"pieces", section.pieces}});
   }
-  // Names come from models, which need not be UTF-8.
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = jsonText(json, 2) + "\n";
   return writeFileAtomically(directory + "/" + kManifestFile, text);
 }
 

@@ -119,9 +119,10 @@ Status fillLayout(const std::string &directory, const std::string &name, const T
   Json manifest;
   manifest["schemaVersion"] = 2;
   manifest["mediaType"] = kManifestType;
-  SLUICE_ASSIGN_OR_RETURN(manifest["config"], blobs.write("application/vnd.oci.image.config.v1+json", config.dump()));
+  SLUICE_ASSIGN_OR_RETURN(manifest["config"],
+                          blobs.write("application/vnd.oci.image.config.v1+json", jsonText(config)));
   manifest["layers"].push_back(layer);
-  SLUICE_ASSIGN_OR_RETURN(Json entry, blobs.write(kManifestType, manifest.dump()));
+  SLUICE_ASSIGN_OR_RETURN(Json entry, blobs.write(kManifestType, jsonText(manifest)));
   entry["platform"]["architecture"] = imageArchitecture(target);
   entry["platform"]["os"] = "linux";
   entry["annotations"]["org.opencontainers.image.ref.name"] = name;
@@ -129,9 +130,9 @@ Status fillLayout(const std::string &directory, const std::string &name, const T
   index["schemaVersion"] = 2;
   index["mediaType"] = "application/vnd.oci.image.index.v1+json";
   index["manifests"].push_back(entry);
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(directory + "/index.json", index.dump(2) + "\n"));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(directory + "/index.json", jsonText(index, 2) + "\n"));
   version["imageLayoutVersion"] = "1.0.0";
-  return writeFileAtomically(concat(directory, "/", kLayoutFile), version.dump() + "\n");
+  return writeFileAtomically(concat(directory, "/", kLayoutFile), jsonText(version) + "\n");
 }
 
 /// Gives the whole image its name, in the place of an image of an earlier compilation and of no other folder. Between

@@ -93,7 +93,7 @@ static Status applySplit(Partitioned &result, const SplitProgram &split) {
     return createApplyPlanPass(tiling, decisions.get());
   });
   SLUICE_RETURN_IF_ERROR(result.run(passes));
-  result.partitionFile = partitionToJson(split.program, split.machine, split.solution).dump(1) + "\n";
+  result.partitionFile = jsonText(partitionToJson(split.program, split.machine, split.solution), 1) + "\n";
   return {};
 }
 

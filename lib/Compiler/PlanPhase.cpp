@@ -113,7 +113,7 @@ Expected<SearchProblem> problemOf(const Fused &fused, const CompilerOptions &opt
   if (options.dumpProblem.empty())
     return problem;
   ProblemFile file{*problem.graph, *problem.machine, *problem.costs, problem.capacityBytes, problem.placement};
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.dumpProblem, problemToJson(file).dump(1) + "\n"));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.dumpProblem, jsonText(problemToJson(file), 1) + "\n"));
   return problem;
 }
 

@@ -46,7 +46,7 @@ std::string escapeHtml(std::string_view text) {
 /// JSON inside a script element: nothing in it can end the element.
 static std::string scriptJson(const Json &json) {
   std::string escaped;
-  for (char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (char c : jsonText(json)) {
     if (c == '<')
       escaped += "\\u003c";
     else if (c == '>')

@@ -96,9 +96,7 @@ Json planFileToJson(const PlanFile &file) {
 }
 
 Status writePlanFile(const std::string &path, const PlanFile &file) {
-  // A model's names need not be UTF-8; JSON's are.
-  const auto replace = Json::error_handler_t::replace;
-  return writeFileAtomically(path, planFileToJson(file).dump(1, ' ', false, replace) + "\n");
+  return writeFileAtomically(path, jsonText(planFileToJson(file), 1) + "\n");
 }
 
 //===----------------------------------------------------------------------===//

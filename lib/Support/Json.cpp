@@ -208,6 +208,10 @@ Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes) {
   return parseJson(text, path);
 }
 
+std::string jsonText(const Json &json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 Status writeFileAtomically(const std::string &path, std::string_view contents) {
   if (path == "-")
     return makeError(ErrorCode::InvalidInput,

@@ -174,6 +174,6 @@ void printLine(const std::string &label, const std::string &value) {
   std::cout << std::left << std::setw(kLabelWidth) << label << value << '\n';
 }
 
-void printJson(const Json &json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+void printJson(const Json &json) { std::cout << jsonText(json, 2) << '\n'; }
 
 } // namespace sluice::driver

@@ -41,7 +41,7 @@ void printCsv(const Json &rows) {
           text.insert(at, 1, '"');
         text = '"' + text + '"';
       } else if (row.contains(columns[i]) && !row[columns[i]].is_null()) {
-        text = row[columns[i]].dump();
+        text = jsonText(row[columns[i]]);
       }
       std::cout << (i > 0 ? "," : "") << text;
     }

@@ -97,7 +97,7 @@ Status runKernels(const KernelsOptions &options) {
     if (!ratios.empty())
       json["medianRatio"] = median(ratios);
     json["kernels"] = std::move(rows);
-    std::cout << json.dump(2) << '\n';
+    std::cout << jsonText(json, 2) << '\n';
   } else if (!ratios.empty()) {
     std::printf("ratio: our time / oneDNN's, below 1 is faster; median %.2f\n", median(ratios));
   }

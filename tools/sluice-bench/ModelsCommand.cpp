@@ -251,7 +251,7 @@ void Table::finish() const {
                   rivals[rival]->version().c_str(), of.count, of.count == 1 ? "" : "s");
   }
   if (options.json())
-    std::cout << Json{{"benchmark", "models"}, {"means", means}, {"models", rows}}.dump(2) << '\n';
+    std::cout << jsonText(Json{{"benchmark", "models"}, {"means", means}, {"models", rows}}, 2) << '\n';
 }
 
 //===----------------------------------------------------------------------===//

@@ -213,8 +213,7 @@ Status runTests(const OnnxTestsOptions &options) {
         // The linker's own files go there too: what a killed child leaves is removed with it.
         setenv("TMPDIR", directory.c_str(), 1);
         SLUICE_ASSIGN_OR_RETURN(OnnxTestOutcome outcome, runOnnxTest(tests[index], (directory / "model").string()));
-        return Json{{"fixedInputs", outcome.fixedInputs}, {"onlyShapes", outcome.onlyShapes}}.dump(
-            -1, ' ', false, Json::error_handler_t::replace);
+        return jsonText(Json{{"fixedInputs", outcome.fixedInputs}, {"onlyShapes", outcome.onlyShapes}});
       },
       [&](size_t index, const PoolResult &result) {
         report.add(index, result);
@@ -227,7 +226,7 @@ Status runTests(const OnnxTestsOptions &options) {
   if (!ran)
     return ran;
   if (options.format == "json")
-    std::cout << report.json().dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    std::cout << jsonText(report.json(), 1) << '\n';
   else
     report.print(std::cout);
   std::cout << std::flush;

@@ -295,7 +295,7 @@ Status runPartition(PartitionOptions options) {
     Json answer{{"suite", options.suite}, {"rows", std::move(rows)}};
     if (!isSpartan)
       answer["machine"] = options.machine;
-    std::cout << answer.dump(2) << "\n";
+    std::cout << jsonText(answer, 2) << "\n";
   }
   return {};
 }

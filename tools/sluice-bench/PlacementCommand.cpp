@@ -432,7 +432,8 @@ Status runPlacement(const PlacementOptions &options) {
     if (options.suite == name)
       SLUICE_RETURN_IF_ERROR(run(options, rows));
   if (!options.text())
-    std::cout << Json{{"benchmark", "placement"}, {"suite", options.suite}, {"rows", std::move(rows)}}.dump(2) << '\n';
+    std::cout << jsonText(Json{{"benchmark", "placement"}, {"suite", options.suite}, {"rows", std::move(rows)}}, 2)
+              << '\n';
   return {};
 }
 

@@ -96,7 +96,7 @@ Expected<Json> Rival::ask(const Json &request) {
   if (process < 0)
     return makeError(ErrorCode::Unsupported, "package '", package,
                      "' has ended, see the messages of the package above");
-  std::fprintf(requests, "%s\n", request.dump().c_str());
+  std::fprintf(requests, "%s\n", jsonText(request).c_str());
   std::fflush(requests);
   return readAnswer();
 }

@@ -283,7 +283,7 @@ Status runServing(const ServingOptions &options) {
   if (options.format == "csv")
     printCsv(rows);
   else if (options.format == "json")
-    std::cout << Json{{"benchmark", "serving"}, {"machine", options.machine}, {"rows", std::move(rows)}}.dump(2)
+    std::cout << jsonText(Json{{"benchmark", "serving"}, {"machine", options.machine}, {"rows", std::move(rows)}}, 2)
               << '\n';
   return {};
 }

@@ -169,7 +169,8 @@ Status runSimulator(const SimulatorOptions &options) {
     std::fflush(stdout);
   }
   if (options.json())
-    std::cout << Json{{"benchmark", "simulator"}, {"seed", options.seed}, {"graphs", std::move(rows)}}.dump(2) << '\n';
+    std::cout << jsonText(Json{{"benchmark", "simulator"}, {"seed", options.seed}, {"graphs", std::move(rows)}}, 2)
+              << '\n';
   return {};
 }
 

@@ -318,7 +318,8 @@ Status runSwap(const SwapOptions &options) {
   if (options.format == "csv")
     printCsv(rows);
   else if (options.format == "json")
-    std::cout << Json{{"benchmark", "swap"}, {"machine", options.machine}, {"rows", std::move(rows)}}.dump(2) << '\n';
+    std::cout << jsonText(Json{{"benchmark", "swap"}, {"machine", options.machine}, {"rows", std::move(rows)}}, 2)
+              << '\n';
   return {};
 }
 

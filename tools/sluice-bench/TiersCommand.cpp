@@ -139,7 +139,7 @@ Status runTiers(const TiersOptions &options) {
   if (options.format == "csv")
     printCsv(rows);
   else if (options.format == "json")
-    std::cout << Json{{"benchmark", "tiers"}, {"rows", std::move(rows)}}.dump(2) << '\n';
+    std::cout << jsonText(Json{{"benchmark", "tiers"}, {"rows", std::move(rows)}}, 2) << '\n';
   return {};
 }
 

@@ -80,7 +80,7 @@ void addFlags(const Json &options, std::vector<std::string> &command) {
       command.push_back((value.get<bool>() ? "--" : "--no-") + flag);
     } else {
       command.push_back("--" + flag);
-      command.push_back(value.dump());
+      command.push_back(jsonText(value));
     }
   }
 }
@@ -90,7 +90,7 @@ std::string labelOf(const Json &row) {
   for (const auto &[key, value] : row["options"].items()) {
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', ' ');
-    label += ", " + (value.is_boolean() ? (value.get<bool>() ? "" : "no ") + name : value.dump() + " " + name);
+    label += ", " + (value.is_boolean() ? (value.get<bool>() ? "" : "no ") + name : jsonText(value) + " " + name);
   }
   return label;
 }
@@ -109,9 +109,9 @@ void printHeader() {
 void printRow(const std::string &label, const Json &row) {
   std::string paper;
   if (row.contains("paper"))
-    paper = row["paper"]["memory_gb"].dump() + ", " + row["paper"]["operators"].dump() + ", " +
-            row["paper"]["tensor_sizes"].dump();
-  auto text = [&](const char *key) { return row.contains(key) ? row[key].dump() : std::string(); };
+    paper = jsonText(row["paper"]["memory_gb"]) + ", " + jsonText(row["paper"]["operators"]) + ", " +
+            jsonText(row["paper"]["tensor_sizes"]);
+  auto text = [&](const char *key) { return row.contains(key) ? jsonText(row[key]) : std::string(); };
   std::printf("%-44s %6s %8.1f %6s %9s %6s %10s %9s %6.1f   %s\n", label.c_str(), text("batch").c_str(),
               row["memory_gb"].get<double>(), text("operators").c_str(), text("operators_apart").c_str(),
               text("tensor_sizes").c_str(), text("own_nodes").c_str(), text("own_operators").c_str(),
@@ -153,7 +153,7 @@ Status runTrainingModels(const TrainingModelsOptions &options) {
     rows.push_back(std::move(row));
   }
   if (options.json())
-    std::cout << rows.dump(2) << '\n';
+    std::cout << jsonText(rows, 2) << '\n';
   return {};
 }
 

@@ -144,7 +144,7 @@ Status measureRates(const RatesOptions &options) {
   Json json = {{"name", card->name}, {"architecture", card->architecture}, {"memoryBytes", card->memoryBytes}};
   for (auto measure : {measureCopies, measureMatmul, measureConv})
     SLUICE_RETURN_IF_ERROR(measure(*card, options, json));
-  std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << jsonText(json, 1) << '\n';
   return {};
 }
 

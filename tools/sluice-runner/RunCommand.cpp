@@ -238,8 +238,7 @@ Status trace(const RunOptions &options, const KeptRun &kept, Json &json) {
     json["operatorNs"][name] = medianOf(times);
   if (options.trace.empty())
     return {};
-  return writeFileAtomically(options.trace,
-                             session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return writeFileAtomically(options.trace, jsonText(session.traceJson()) + "\n");
 }
 
 Status run(const RunOptions &options) {
@@ -275,7 +274,7 @@ Status run(const RunOptions &options) {
     session.reset();
     SLUICE_RETURN_IF_ERROR(trace(options, kept, json));
   }
-  std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << jsonText(json, 1) << '\n';
   if (!passes)
     return makeError(ErrorCode::InvalidInput, "outputs differ from the reference, in '", options.folder,
                      "', see the differences above");

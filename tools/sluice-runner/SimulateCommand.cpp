@@ -66,7 +66,7 @@ Status simulatePlans(const SimulateOptions &options) {
     json["plannedNs"][folder] = plan.summary.makespanNs;
     json["lowerBoundNs"][folder] = plan.summary.lowerBoundNs;
   }
-  std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << jsonText(json, 1) << '\n';
   return {};
 }
 

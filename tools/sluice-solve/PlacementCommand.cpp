@@ -101,7 +101,7 @@ Status runPlacement(const PlacementOptions &options) {
   const int64_t bound = solution.optimal ? solution.makespanNs : placementLowerBoundNs(problem);
   if (!options.output.empty()) {
     file.placement = solution.placement;
-    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, problemToJson(file).dump(1) + "\n"));
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, jsonText(problemToJson(file), 1) + "\n"));
   }
   std::vector<size_t> perDevice(file.machine.devices.size());
   for (DeviceId device : solution.placement)

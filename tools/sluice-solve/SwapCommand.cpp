@@ -37,13 +37,14 @@ std::string fraction(int64_t part, int64_t whole) {
 
 Status writeOutputs(const SwapOptions &options, const ProblemFile &file, const Plan &plan) {
   if (!options.output.empty())
-    if (Status status = writeFileAtomically(options.output, planToJson(file.graph, file.machine, plan).dump(1) + "\n");
+    if (Status status =
+            writeFileAtomically(options.output, jsonText(planToJson(file.graph, file.machine, plan), 1) + "\n");
         !status)
       return status;
   if (options.trace.empty())
     return {};
   Timeline timeline = simulate(file.graph, file.machine, file.costs, plan);
-  return writeFileAtomically(options.trace, traceJson(file.graph, file.machine, plan, timeline).dump() + "\n");
+  return writeFileAtomically(options.trace, jsonText(traceJson(file.graph, file.machine, plan, timeline)) + "\n");
 }
 
 /// Checks a saved plan against the problem's capacities and times it.

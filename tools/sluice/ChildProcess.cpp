@@ -64,7 +64,7 @@ Expected<Json> runInChild(const std::function<Expected<Json>()> &body) {
       answer["result"] = std::move(*done);
     else
       answer["error"] = {{"code", static_cast<int>(done.error().code)}, {"message", done.error().message}};
-    writeAll(ends[1], answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+    writeAll(ends[1], jsonText(answer));
     std::cout << std::flush;
     _exit(0);
   }

@@ -41,7 +41,7 @@ static Status writeRun(const std::filesystem::path &path, Compilation &compilati
   SLUICE_RETURN_IF_ERROR(linkToRun(compilation, (path / "model").string()));
   for (const auto &[name, text] : files)
     SLUICE_RETURN_IF_ERROR(writeFileAtomically((path / name).string(), text));
-  return writeFileAtomically((path / "run.json").string(), run.dump(1) + "\n");
+  return writeFileAtomically((path / "run.json").string(), jsonText(run, 1) + "\n");
 }
 
 static Status keepWeights(const std::filesystem::path &path, Compilation &compilation) {

@@ -314,7 +314,7 @@ Status runPartition(const PlanOptions &options, CompilerOptions resolved) {
   SLUICE_ASSIGN_OR_RETURN(PlannedPartition planned, planPartition(*compilation, devices, params));
   if (!options.output.empty()) {
     Json json = partitionToJson(planned.program, planned.machine, planned.solution);
-    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, json.dump(1) + "\n"));
+    SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, jsonText(json, 1) + "\n"));
   }
   if (options.format == "json") {
     Json json = partitionSummaryToJson(planned.machine, planned.solution);

@@ -279,7 +279,7 @@ Status runProfile(const ProfileOptions &options) {
   SLUICE_RETURN_IF_ERROR(measureOperators(options, subjects, profile));
   const Machine &machine = subjects.front().compilation->machine();
   SLUICE_RETURN_IF_ERROR(measureLinks(options, machine, profile));
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, profileToJson(profile).dump(1) + "\n"));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, jsonText(profileToJson(profile), 1) + "\n"));
   if (options.format == "json") {
     printJson(profileToJson(profile));
     return {};

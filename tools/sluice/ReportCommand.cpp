@@ -23,7 +23,7 @@ struct ReportOptions {
   std::string format; ///< Empty: html for a file, text for the terminal.
 };
 
-std::string dump(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dump(const Json &json) { return jsonText(json) + "\n"; }
 
 std::string perfettoTrace(const PlanFile &file) {
   const ProblemFile &problem = file.problem;

@@ -716,7 +716,7 @@ Status reportOutcome(const RunOptions &options, const RunSession &session, const
                ? Status()
                : makeError(ErrorCode::InvalidInput, "outputs differ from the reference, see the first rank's output");
   if (!options.trace.empty()) {
-    const std::string text = session.traceJson().dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = jsonText(session.traceJson());
     SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.trace, text + "\n"));
   }
   if (options.format == "json")

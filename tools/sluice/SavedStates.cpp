@@ -95,8 +95,7 @@ Status writeFiles(const std::string &folder, const ModelIdentity &model, RunProg
     json["states"].push_back(
         {{"name", states[i].name}, {"file", names[i]}, {"digest", runtime::sha256Hex(text.data(), text.size())}});
   }
-  return writeDurably((fs::path(folder) / kStatesFile).string(),
-                      json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return writeDurably((fs::path(folder) / kStatesFile).string(), jsonText(json, 1) + "\n");
 }
 
 /// Holds a folder by flock, so that nobody who waits for its name takes it for one that a killed process left.

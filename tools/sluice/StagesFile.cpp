@@ -141,7 +141,7 @@ Status writeStagesFile(const std::string &directory, const StagesFile &file) {
     }
     json["weighed"].push_back(std::move(entry));
   }
-  return writeFileAtomically(stagesFileOf(directory), json.dump(1) + "\n");
+  return writeFileAtomically(stagesFileOf(directory), jsonText(json, 1) + "\n");
 }
 
 } // namespace sluice::driver

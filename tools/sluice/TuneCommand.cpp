@@ -285,7 +285,7 @@ Status runTune(const TuneOptions &options) {
     SLUICE_ASSIGN_OR_RETURN(compared, compareTunings(tuner, tuning, *beside));
   }
   clearProgress();
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, tuningToJson(tuning).dump(1) + "\n"));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(options.output, jsonText(tuningToJson(tuning), 1) + "\n"));
   if (options.format == "json") {
     nlohmann::json json = tuningToJson(tuning);
     for (const TuningComparison &kernel : compared)

@@ -95,7 +95,7 @@ Expected<TuningProgram> TuningProgram::open(const std::string &model, CompilerOp
 
 Expected<std::unique_ptr<TuningTrial>> TuningProgram::compile(const Tuning &tuning, const std::string &file,
                                                               int threads) const {
-  SLUICE_RETURN_IF_ERROR(writeFileAtomically(file, tuningToJson(tuning).dump()));
+  SLUICE_RETURN_IF_ERROR(writeFileAtomically(file, jsonText(tuningToJson(tuning))));
   CompilerOptions own = options;
   own.tuningFile = file;
   SLUICE_ASSIGN_OR_RETURN(Fused fused, fuse(partitioned.copy(), own));

@@ -107,7 +107,7 @@ Status writePins(const std::string &lock, const Pins &pins) {
     if (!pin.data.empty())
       entry["data"] = pin.data;
   }
-  return writeFileAtomically(lock, json.dump(1) + "\n");
+  return writeFileAtomically(lock, jsonText(json, 1) + "\n");
 }
 
 } // namespace sluice::compose

@@ -94,6 +94,12 @@ TEST_CASE("typed reads name the path", "[support]") {
   CHECK_FALSE(root.member("devices")->onlyKeys({}));
 }
 
+TEST_CASE("bytes that are no UTF-8 are replaced in texts", "[support]") {
+  CHECK(jsonText(Json{{"a", 1}, {"b", {2, 3}}}) == R"({"a":1,"b":[2,3]})");
+  CHECK(jsonText(Json{{"a", 1}}, 1) == "{\n \"a\": 1\n}");
+  CHECK(jsonText(Json("x\x80y")) == "\"x\xEF\xBF\xBDy\"");
+}
+
 TEST_CASE("files are replaced whole or not at all", "[support]") {
   TemporaryDirectory directory;
   std::string path = directory.path / "out.json";

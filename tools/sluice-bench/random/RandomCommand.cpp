@@ -137,10 +137,15 @@ public:
 
   Status finish() {
     if (options.format == "json") {
-      out << Json{{"benchmark", "random"}, {"models", models},         {"differing", differing},
-                  {"refused", refused},    {"uncompared", uncompared}, {"uncomparedReasons", uncomparedReasons},
-                  {"unsupported", limits}, {"findings", found}}
-                 .dump(1, ' ', false, Json::error_handler_t::replace)
+      out << jsonText(Json{{"benchmark", "random"},
+                           {"models", models},
+                           {"differing", differing},
+                           {"refused", refused},
+                           {"uncompared", uncompared},
+                           {"uncomparedReasons", uncomparedReasons},
+                           {"unsupported", limits},
+                           {"findings", found}},
+                      1)
           << '\n';
     } else {
       for (const auto &[variant, times] : limits)
@@ -214,7 +219,7 @@ Status Campaign::runChunk(uint64_t first, size_t count) {
         Json said{{"differences", findings.differences}, {"unsupported", findings.unsupported}};
         if (!findings.refused.empty())
           said["refused"] = findings.refused;
-        return said.dump(-1, ' ', false, Json::error_handler_t::replace);
+        return jsonText(said);
       },
       [&](size_t index, const PoolResult &result) {
         if (summary.add(first + index, result) && !options.keep.empty())
