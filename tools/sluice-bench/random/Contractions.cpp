@@ -6,6 +6,7 @@
 #include "Operators.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace sluice::bench {
@@ -91,12 +92,9 @@ struct Window {
 /// Whether a position has no element but padding. Runtimes disagree on the largest element of such a window.
 bool hasEmptyPosition(const Window &window, int64_t extent) {
   for (int64_t position = 0; position < window.result; ++position) {
-    bool isEmpty = true;
-    for (int64_t tap = 0; tap < window.kernel; ++tap) {
-      const int64_t at = position * window.stride - window.before + tap * window.dilation;
-      isEmpty &= at < 0 || at >= extent;
-    }
-    if (isEmpty)
+    const int64_t start = position * window.stride - window.before;
+    const int64_t skipped = start < 0 ? (-start - 1) / window.dilation + 1 : 0;
+    if (skipped >= window.kernel || start + skipped * window.dilation >= extent)
       return true;
   }
   return false;
@@ -118,6 +116,43 @@ Window chooseWindow(ModelWriter &w, int64_t extent, bool dilates, int64_t mostPa
     if (window.result > 0 && !hasEmptyPosition(window, extent))
       return window;
   }
+}
+
+/// A window of about 2^`bits` taps, most of them padding, with elements in each position.
+Window chooseVastWindow(ModelWriter &w, int64_t extent, int64_t bits, int64_t mostPositions) {
+  Window window{};
+  window.stride = w.between(1, 3);
+  window.dilation = 1;
+  // Products of powers of two wrap around to 0 first.
+  const bool isPower = w.random().chance(0.7);
+  window.kernel =
+      std::max(int64_t(1) << bits, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent + 192))));
+  window.kernel -= isPower ? 0 : w.between(1, 3);
+  for (window.result = isPower ? 64 : w.between(1, 9); window.result > mostPositions;)
+    window.result /= 2;
+  // As much padding as the positions take, on both sides less than the kernel.
+  const int64_t padding = (window.result - 1) * window.stride + window.kernel - extent;
+  const int64_t least = std::max<int64_t>(0, padding - (window.kernel - 1));
+  const int64_t most = std::min(padding, window.kernel - 1);
+  window.before = w.random().chance(0.5) ? std::clamp(window.kernel / 2, least, most) : w.between(least, most);
+  window.after = padding - window.before;
+  return window;
+}
+
+/// Vast windows over all axes of an image. Sluice counts the taps in 64 bits, and takes extents below 2^30.
+std::vector<Window> chooseVastWindows(ModelWriter &w, const Value &x) {
+  constexpr int64_t kMostElements = 2500;
+  const int64_t mostBits = std::min<int64_t>(29, 61 / (x.rank() - 2));
+  std::vector<Window> windows;
+  int64_t elements = x.shape[0] * x.shape[1];
+  for (int64_t axis = x.rank() - 1; axis >= 2; --axis) {
+    const int64_t bits = w.random().chance(0.7) ? mostBits : w.between(6, mostBits);
+    const int64_t mostPositions = std::max<int64_t>(1, kMostElements / elements);
+    windows.push_back(chooseVastWindow(w, x.shape[static_cast<size_t>(axis)], bits, mostPositions));
+    elements *= windows.back().result;
+  }
+  std::reverse(windows.begin(), windows.end());
+  return windows;
 }
 
 void setWindows(::onnx::NodeProto &node, const std::vector<Window> &windows, bool dilates) {
@@ -222,20 +257,30 @@ void makeConvTranspose(ModelWriter &w) {
 
 void makePool(ModelWriter &w) {
   const Value x = takeImage(w, 100);
-  const bool isMax = w.random().chance(0.5);
-  std::vector<Window> windows;
+  const bool isMax = w.random().chance(0.5), isVast = w.random().chance(0.25);
+  std::vector<Window> windows = isVast ? chooseVastWindows(w, x) : std::vector<Window>();
   Shape shape = {x.shape[0], x.shape[1]};
   const bool dilates = isMax || w.opset() >= 19;
+  double taps = 1;
   for (int64_t axis = 2; axis < x.rank(); ++axis) {
-    windows.push_back(chooseWindow(w, x.shape[static_cast<size_t>(axis)], isMax, 1));
+    const int64_t extent = x.shape[static_cast<size_t>(axis)];
     // Padding may not hold a whole window.
-    shape.push_back(windows.back().result);
+    if (!isVast)
+      windows.push_back(chooseWindow(w, extent, isMax, 1));
+    const Window &window = windows[static_cast<size_t>(axis - 2)];
+    shape.push_back(window.result);
+    taps *= static_cast<double>(window.kernel);
   }
+  // ONNX Runtime visits padding, too.
+  constexpr double kMostTaps = 1e4;
+  if (taps > kMostTaps)
+    w.keepFromOthers();
   ::onnx::NodeProto &node = w.node(isMax ? "MaxPool" : "AveragePool", {x});
   setWindows(node, windows, dilates && isMax);
   Result result = ModelWriter::moved(x, shape);
   if (!isMax) {
-    ModelWriter::set(node, "count_include_pad", w.between(0, 1));
+    // Runtimes count the taps in 64 bits.
+    ModelWriter::set(node, "count_include_pad", taps < 1e18 ? w.between(0, 1) : 0);
     result.low = std::min(result.low, 0.0);
     result.high = std::max(result.high, 0.0);
     result.error += 4 * roundingOf(x.type, x.largest());

@@ -38,6 +38,7 @@ RandomModel makeRandomModel(uint64_t seed, int nodes) {
   }
   made.inputs = writer.inputs();
   made.outputs = writer.outputs();
+  made.suitsOthers = writer.suitsOthers();
   return made;
 }
 

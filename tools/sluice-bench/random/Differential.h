@@ -34,6 +34,7 @@ struct RandomModel {
   ::onnx::ModelProto model;
   std::map<std::string, HostTensor> inputs;
   std::vector<Value> outputs;
+  bool suitsOthers = true; ///< Whether other runtimes end on it in reasonable time.
 };
 RandomModel makeRandomModel(uint64_t seed, int nodes);
 

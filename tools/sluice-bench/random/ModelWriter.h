@@ -120,6 +120,10 @@ public:
   /// No later node reads this tensor, and it is no output: its shape is not known before the model runs.
   void forget(const Value &value);
 
+  /// Other runtimes would take too long for the model.
+  void keepFromOthers() { isForOthers = false; }
+  bool suitsOthers() const { return isForOthers; }
+
   /// The whole model: every tensor that nothing reads is an output, and some others.
   ::onnx::ModelProto complete();
   const std::map<std::string, HostTensor> &inputs() const { return inputData; }
@@ -138,6 +142,7 @@ private:
   std::map<std::string, HostTensor> inputData;
   std::vector<Value> outputValues;
   int64_t nextName = 0;
+  bool isForOthers = true;
 };
 
 } // namespace sluice::bench

@@ -196,6 +196,10 @@ Status Campaign::runChunk(uint64_t first, size_t count) {
     models.push_back(makeRandomModel(first + i, options.nodes));
     if (!rival)
       continue;
+    if (!models.back().suitsOthers) {
+      summary.addUncompared("a window has too many taps");
+      continue;
+    }
     Expected<std::vector<HostTensor>> reference = referenceOf(*rival, models.back(), work / "reference");
     if (reference)
       references[i] = std::move(*reference);
