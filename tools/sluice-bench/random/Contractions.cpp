@@ -391,6 +391,31 @@ void makeRecurrence(ModelWriter &w) {
     w.finish(node, {type, {directions, batch, hidden}, -8, 8, error});
 }
 
+/// x + A view(x): the sum may not take the place of x while the product reads it in another order.
+void makeViewedSum(ModelWriter &w) {
+  const Value *found = w.find([](const Value &value) {
+    return value.type == ElementType::Float32 && value.rank() == 2 && value.elements() <= 1000 && value.shape[0] > 1 &&
+           value.shape[0] <= 40 && value.shape[1] > 1 && value.shape[1] <= 40 && value.largest() <= 20 &&
+           value.error <= 1e-3 * std::max(value.largest(), 1e-3);
+  });
+  const Value given = found ? *found : w.source(ElementType::Float32, {w.between(2, 24), w.between(2, 40)}, -1, 1);
+  const int64_t rows = given.shape[0], columns = given.shape[1];
+  // What is computed alone may be overwritten.
+  const Value x = w.add("Relu", {given}, {given.type, given.shape, 0, std::max(given.high, 0.0), given.error});
+  const Value view = w.add("Reshape", {x, w.numbers({columns, rows})}, ModelWriter::moved(x, {columns, rows}));
+  const bool isLeft = w.random().chance(0.5);
+  const int64_t depth = isLeft ? columns : rows;
+  const Value factor = w.source(x.type, {depth, depth}, -1, 1);
+  ::onnx::NodeProto &node = isLeft ? w.node("Gemm", {view, factor}) : w.node("Gemm", {factor, view});
+  ModelWriter::set(node, isLeft ? "transA" : "transB", 1);
+  const Value y = w.finish(node, sumOfProducts(factor, view, depth, x.shape));
+  Result sum = ModelWriter::moved(y, x.shape);
+  sum.error += x.error + roundingOf(x.type, x.largest() + y.largest());
+  sum.low += x.low - sum.error;
+  sum.high += x.high + sum.error;
+  w.add("Add", w.random().chance(0.5) ? std::vector<Value>{y, x} : std::vector<Value>{x, y}, sum);
+}
+
 /// Divides a tensor whose bound has grown large, so that more can follow.
 void makeScale(ModelWriter &w) {
   const Value *found = w.find([](const Value &value) {
@@ -435,7 +460,8 @@ std::vector<OperatorMaker> contractionMakers() {
           {"attention", 2, makeAttention},
           {"recurrence", 1, makeRecurrence},
           {"scale", 5, makeScale},
-          {"residual", 1, makeResidual}};
+          {"residual", 1, makeResidual},
+          {"viewed sum", 2, makeViewedSum}};
 }
 
 } // namespace sluice::bench
