@@ -386,9 +386,16 @@ void makeRecurrence(ModelWriter &w) {
   if (std::string(kind.op) == "GRU")
     ModelWriter::set(node, "linear_before_reset", w.between(0, 1));
   const double error = 1e-4;
-  w.finish(node, {type, {steps, directions, batch, hidden}, -8, 8, error});
-  if (w.random().chance(0.6))
-    w.finish(node, {type, {directions, batch, hidden}, -8, 8, error});
+  // Any of the results may be absent, but not all.
+  std::vector<Shape> shapes = {{steps, directions, batch, hidden}, {directions, batch, hidden}};
+  if (kind.gates == 4)
+    shapes.push_back({directions, batch, hidden});
+  const auto wanted = w.between(1, (int64_t(1) << shapes.size()) - 1);
+  for (size_t i = 0; wanted >> i != 0; ++i)
+    if ((wanted >> i & 1) != 0)
+      w.finish(node, {type, shapes[i], -8, 8, error});
+    else
+      node.add_output("");
 }
 
 /// x + A view(x): the sum may not take the place of x while the product reads it in another order.
