@@ -36,8 +36,7 @@ Shape factors(ModelWriter &w, int64_t elements, int64_t rank) {
   return shape;
 }
 
-void makeReshape(ModelWriter &w) {
-  const Value x = takeAny(w, 0, 5);
+Value reshape(ModelWriter &w, const Value &x) {
   const Shape shape = factors(w, x.elements(), w.between(1, 5));
   std::vector<int64_t> asked = shape;
   if (w.random().chance(0.4))
@@ -45,11 +44,10 @@ void makeReshape(ModelWriter &w) {
   for (size_t i = 0; i < std::min(asked.size(), x.shape.size()); ++i)
     if (asked[i] == x.shape[i] && w.random().chance(0.3))
       asked[i] = 0;
-  w.add("Reshape", {x, w.numbers(asked)}, ModelWriter::moved(x, shape));
+  return w.add("Reshape", {x, w.numbers(asked)}, ModelWriter::moved(x, shape));
 }
 
-void makeTranspose(ModelWriter &w) {
-  const Value x = takeAny(w, 1, 5);
+Value transpose(ModelWriter &w, const Value &x) {
   std::vector<int64_t> order(x.shape.size());
   std::iota(order.begin(), order.end(), 0);
   w.random().shuffle(order);
@@ -58,7 +56,18 @@ void makeTranspose(ModelWriter &w) {
     shape.push_back(x.shape[static_cast<size_t>(from)]);
   ::onnx::NodeProto &node = w.node("Transpose", {x});
   ModelWriter::set(node, "perm", order);
-  w.finish(node, ModelWriter::moved(x, shape));
+  return w.finish(node, ModelWriter::moved(x, shape));
+}
+
+void makeReshape(ModelWriter &w) { reshape(w, takeAny(w, 0, 5)); }
+
+void makeTranspose(ModelWriter &w) { transpose(w, takeAny(w, 1, 5)); }
+
+/// Reshapes between transposes, as channel shuffles, windows and patches consist of.
+void makeRearrangement(ModelWriter &w) {
+  Value x = transpose(w, takeAny(w, 2, 5));
+  for (int64_t more = w.between(1, 2); more > 0; --more)
+    x = transpose(w, reshape(w, x));
 }
 
 void makeFlatten(ModelWriter &w) {
@@ -392,6 +401,7 @@ void makeReverse(ModelWriter &w) {
 std::vector<OperatorMaker> movementMakers() {
   return {{"reshape", 5, makeReshape},
           {"transpose", 5, makeTranspose},
+          {"rearrangement", 2, makeRearrangement},
           {"flatten", 1, makeFlatten},
           {"unsqueeze", 2, makeUnsqueeze},
           {"squeeze", 2, makeSqueeze},
