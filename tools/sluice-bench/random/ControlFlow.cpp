@@ -114,6 +114,37 @@ void makeLoop(ModelWriter &w) {
   }
 }
 
+/// A loop that ends when its body says so: the condition is a state that the body before it computed.
+void makeEndingLoop(ModelWriter &w) {
+  const Value x = takeCarried(w);
+  const bool isBounded = w.random().chance(0.5);
+  const Value first = w.source(ElementType::Bool, {}, 0, 1);
+  ::onnx::NodeProto &node = w.node("Loop", {isBounded ? w.number(w.between(0, 5)) : Value{}, Value{}, x, first});
+  ::onnx::GraphProto &graph = body(node, "body");
+  const double error = 8 * (x.error + roundingOf(x.type, x.largest() + 1));
+  const double most = std::max(1.0, x.largest());
+  const Result flag{ElementType::Bool, {}, 0, 1, 0};
+  w.within(graph, [&] {
+    const Value index = w.introduce({ElementType::Int64, {}, 0, 5, 0}, "i");
+    const Value going = w.introduce(flag, "c");
+    const Value carried = w.introduce({x.type, x.shape, -most, most, error}, "s");
+    const Value known = w.introduce(flag, "f");
+    for (const Value &port : {index, going, carried, known})
+      ModelWriter::declare(*graph.add_input(), port);
+    const Value factor = w.constant(x.type, {}, 0.25, 0.9);
+    const Value scaled = w.add("Mul", {carried, factor}, {x.type, x.shape, -most, most, error});
+    const Value term = w.constant(x.type, x.shape, -1, 1);
+    const Value sum = w.add("Add", {scaled, term}, {x.type, x.shape, -most - 1, most + 1, error});
+    const Value next = w.add("Tanh", {sum}, {x.type, x.shape, -1, 1, error});
+    const Value stays = w.add("Identity", {known}, flag);
+    const Value goesOn = w.add("Less", {index, w.number(w.between(0, 3))}, flag);
+    for (const Value &port : {stays, next, goesOn})
+      ModelWriter::declare(*graph.add_output(), port);
+  });
+  w.finish(node, {x.type, x.shape, -most, most, error});
+  w.finish(node, flag);
+}
+
 /// A running state over the rows of a tensor.
 void makeScan(ModelWriter &w) {
   const int64_t steps = w.between(1, 6), width = w.between(1, 9);
@@ -143,7 +174,7 @@ void makeScan(ModelWriter &w) {
 } // namespace
 
 std::vector<OperatorMaker> controlMakers() {
-  return {{"branch", 2, makeBranch}, {"loop", 1, makeLoop}, {"scan", 1, makeScan}};
+  return {{"branch", 2, makeBranch}, {"loop", 1, makeLoop}, {"ending loop", 1, makeEndingLoop}, {"scan", 1, makeScan}};
 }
 
 const std::vector<OperatorMaker> &allMakers() {
