@@ -193,6 +193,22 @@ void makeLrn(ModelWriter &w) {
   w.finish(node, {x.type, x.shape, -most, most, 3 * x.error + 20 * roundingOf(x.type, most)});
 }
 
+/// The sum of functions of `x` along an axis of unknown extent, at most `count`.
+void sumFound(ModelWriter &w, Value x, int64_t axis, const Shape &shape, double count, bool isWhole) {
+  static const std::vector<const char *> kFunctions = {"Neg", "Abs", "Relu"};
+  for (int64_t more = w.between(0, 2); more > 0; --more) {
+    x = w.add(w.oneOf(kFunctions), {x}, {x.type, x.shape, -x.largest(), x.largest(), x.error});
+    w.forget(x);
+  }
+  const double most = x.largest() * count;
+  // Single precision has all whole numbers up to this one.
+  constexpr double kMostWhole = 1 << 24;
+  const double error = isWhole && most < kMostWhole ? 0 : x.error * count + roundingOf(x.type, most);
+  ::onnx::NodeProto &node = w.node("ReduceSum", {x, w.numbers({axis})});
+  ModelWriter::set(node, "keepdims", 0);
+  w.finish(node, {x.type, shape, -most - error, most + error, error});
+}
+
 /// Tensors whose number of elements the data says.
 void makeSelection(ModelWriter &w) {
   const Value x = w.takeExactFloat(1, 3);
@@ -211,18 +227,40 @@ void makeSelection(ModelWriter &w) {
     w.finish(node, ModelWriter::moved(x, shape));
     return;
   }
-  // How many elements are not zero, by way of a tensor of unknown extent.
-  const Value nonZero = w.add("NonZero", {x}, {ElementType::Int64, {x.rank(), 0}, 0, 3000, 0});
-  const Value asFloat = [&] {
-    ::onnx::NodeProto &node = w.node("Cast", {nonZero});
-    ModelWriter::set(node, "to", static_cast<int64_t>(ElementType::Float32));
-    return w.finish(node, {ElementType::Float32, {x.rank(), 0}, 0, 3000, 0});
+  // Positions of elements, or of those that meet a condition, summed up: a tensor of unknown extent comes between.
+  const auto count = static_cast<double>(x.elements());
+  const double last = static_cast<double>(*std::max_element(x.shape.begin(), x.shape.end())) - 1;
+  const Value chosen = [&] {
+    if (w.random().chance(0.4))
+      return x;
+    static const std::vector<const char *> kConditions = {"Less", "Greater", "Equal"};
+    const Value limit = w.constant(x.type, {}, x.low, x.high);
+    return w.add(w.oneOf(kConditions), {x, limit}, {ElementType::Bool, x.shape, 0, 1, 0});
   }();
+  const Value nonZero = w.add("NonZero", {chosen}, {ElementType::Int64, {x.rank(), 0}, 0, last, 0});
   w.forget(nonZero);
-  w.forget(asFloat);
-  ::onnx::NodeProto &node = w.node("ReduceSum", {asFloat, w.numbers({1})});
-  ModelWriter::set(node, "keepdims", 0);
-  w.finish(node, {ElementType::Float32, {x.rank()}, 0, 1e5, 0});
+  ::onnx::NodeProto &cast = w.node("Cast", {nonZero});
+  ModelWriter::set(cast, "to", static_cast<int64_t>(ElementType::Float32));
+  const Value positions = w.finish(cast, {ElementType::Float32, {x.rank(), 0}, 0, last, 0});
+  w.forget(positions);
+  sumFound(w, positions, 1, {x.rank()}, count, /*isWhole=*/true);
+}
+
+/// Rows of a tensor that a mask chooses, and their sum.
+void makeCompression(ModelWriter &w) {
+  const Value x = w.takeFloat(1, 4, 30);
+  if (x.type != ElementType::Float32)
+    return;
+  const int64_t axis = w.between(0, x.rank() - 1), extent = x.shape[static_cast<size_t>(axis)];
+  const Value mask = w.source(ElementType::Bool, {extent}, 0, 1);
+  Shape shape = x.shape;
+  shape[static_cast<size_t>(axis)] = 0;
+  ::onnx::NodeProto &node = w.node("Compress", {x, mask});
+  ModelWriter::set(node, "axis", axis);
+  const Value rows = w.finish(node, ModelWriter::moved(x, shape));
+  w.forget(rows);
+  shape.erase(shape.begin() + axis);
+  sumFound(w, rows, axis, shape, static_cast<double>(extent), /*isWhole=*/false);
 }
 
 } // namespace
@@ -237,7 +275,8 @@ std::vector<OperatorMaker> reductionMakers() {
           {"instance normalization", 1, makeInstanceNormalization},
           {"top-k", 1, makeTopK},
           {"local response", 1, makeLrn},
-          {"selection", 1, makeSelection}};
+          {"selection", 2, makeSelection},
+          {"compression", 1, makeCompression}};
 }
 
 } // namespace sluice::bench
