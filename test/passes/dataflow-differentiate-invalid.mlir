@@ -61,7 +61,7 @@ func.func @foreign(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // expected-error @+1 {{result 1 has no gradient: its result has more than 2^59 elements}}
-func.func @huge(%x: tensor<4611686018427387904xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4611686018427387904xf32>) {
-  %0 = dataflow.unary tanh %x : tensor<4611686018427387904xf32>
-  return %y, %0 : tensor<4xf32>, tensor<4611686018427387904xf32>
+func.func @huge(%x: tensor<1152921504606846976xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<1152921504606846976xf32>) {
+  %0 = dataflow.unary tanh %x : tensor<1152921504606846976xf32>
+  return %y, %0 : tensor<4xf32>, tensor<1152921504606846976xf32>
 }

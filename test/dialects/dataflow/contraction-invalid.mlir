@@ -65,7 +65,7 @@ func.func @channels(%x: tensor<1x4x9x9xf32>, %w: tensor<6x3x3x3xf32>) {
 // -----
 
 func.func @conv_unknown(%x: tensor<1x2x?x9xf32>, %w: tensor<2x2x3x3xf32>) {
-  // expected-error @+1 {{an operand has an unknown extent, give every dimension a size}}
+  // expected-error @+1 {{has an operand or a result with an unknown extent, give every dimension a size}}
   %0 = dataflow.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : tensor<1x2x?x9xf32>, tensor<2x2x3x3xf32> -> tensor<1x2x?x9xf32>
   return
 }

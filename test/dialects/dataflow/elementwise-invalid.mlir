@@ -106,7 +106,7 @@ func.func @unknown_kind(%x: tensor<3xf32>) {
 // -----
 
 func.func @unknown_extent(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{has an operand or a result with an unknown extent, give every dimension a size}}
+  // expected-error @+1 {{an operand has an unknown extent, give every dimension a size}}
   %0 = dataflow.unary tanh %x : tensor<?x3xf32>
   return
 }

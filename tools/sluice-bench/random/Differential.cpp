@@ -260,10 +260,10 @@ Status Checker::checkTraining(const Variant &variant) {
   CompilerOptions whole = *options;
   whole.machine = limited.machine;
   Expected<std::vector<HostTensor>> expected = compileAndRun(subject.path, whole, "trained", 1, inputs);
-  // Some models have nothing to train. Any other refusal is a difference.
+  // Some models have nothing to train, or huge windows. Any other refusal is a difference.
   if (!expected)
-    for (const char *nothing : {"no weights to train", "no trainable parameter"})
-      if (expected.error().message.find(nothing) != std::string::npos)
+    for (const char *limit : {"no weights to train", "no trainable parameter", "whose gradient is not supported"})
+      if (expected.error().message.find(limit) != std::string::npos)
         return makeError(ErrorCode::Unsupported, expected.error().message);
   if (!expected)
     return propagate(expected);
