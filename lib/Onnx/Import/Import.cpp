@@ -656,26 +656,32 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
   if (options.training)
     return makeError(ErrorCode::Unsupported, "a training step cannot have ranges of sizes, model '", model.path(),
                      "', give one size for each dimension by --dim");
-  llvm::StringMap<int> uses;
-  SymbolsAttr symbols;
-  auto addFound = [&]() -> Status {
-    for (size_t i = names.size() - found.firstSymbol; i < found.bounds.size(); ++i) {
-      const auto &[name, bound] = found.bounds[i];
-      const int use = ++uses[name];
-      names.push_back(
-          StringAttr::get(&context, concat(name.empty() ? "found" : name, use > 1 ? concat(" ", use) : "")));
-      least.push_back(0);
-      most.push_back(bound);
-      steps.push_back(1);
-    }
-    if (names.size() > SymbolsAttr::kMostSymbols)
-      return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
-                       " extents that change between steps, and at most ", SymbolsAttr::kMostSymbols,
-                       " are supported, give sizes to dimensions by --dim or values to inputs by --fix");
-    symbols = SymbolsAttr::get(&context, names, least, most, steps, found.bounds.size());
-    return {};
-  };
   auto *dialect = context.getLoadedDialect<DataflowDialect>();
+  // Programs of points fold less than the one above, so that they may find extents which are numbers in that one.
+  {
+    FoldLog folds;
+    auto reset = llvm::make_scope_exit([&] { dialect->setFoldLog(nullptr); });
+    dialect->setFoldLog(&folds);
+    found.bounds.clear();
+    found.rooms.clear();
+    auto whole = GraphImporter(context, model, finding, &initializers).run(at);
+    isInProgram = found.isInProgram;
+    if (!whole || (names.empty() && found.bounds.empty()))
+      return whole;
+  }
+  llvm::StringMap<int> uses;
+  for (const auto &[name, bound] : found.bounds) {
+    const int use = ++uses[name];
+    names.push_back(StringAttr::get(&context, concat(name.empty() ? "found" : name, use > 1 ? concat(" ", use) : "")));
+    least.push_back(0);
+    most.push_back(bound);
+    steps.push_back(1);
+  }
+  if (names.size() > SymbolsAttr::kMostSymbols)
+    return makeError(ErrorCode::Unsupported, "model '", model.path(), "' has ", names.size(),
+                     " extents that change between steps, and at most ", SymbolsAttr::kMostSymbols,
+                     " are supported, give sizes to dimensions by --dim or values to inputs by --fix");
+  auto symbols = SymbolsAttr::get(&context, names, least, most, steps, found.bounds.size());
   auto importAt = [&](ArrayRef<Point> points, std::vector<Point> &ties) -> Expected<OwningOpRef<ModuleOp>> {
     FoldLog folds;
     auto reset = llvm::make_scope_exit([&] { dialect->setFoldLog(nullptr); });
@@ -693,18 +699,12 @@ static Expected<OwningOpRef<ModuleOp>> importRanges(MLIRContext &context, const 
     }
     return generalize(symbols, points, std::move(programs), ties);
   };
-  SLUICE_RETURN_IF_ERROR(addFound());
   std::vector<Point> points = samplePoints(symbols), ties;
   for (int round = 0; round < kMostTieRounds; ++round) {
     Expected<OwningOpRef<ModuleOp>> program = importAt(points, ties);
-    // The programs of points fold less, so that they may find extents which the one program above has as numbers.
-    if (found.bounds.size() > names.size() - found.firstSymbol) {
-      SLUICE_RETURN_IF_ERROR(addFound());
-      points = samplePoints(symbols);
-      ties.clear();
-      --round;
-      continue;
-    }
+    if (program && found.bounds.size() > symbols.getFound())
+      return makeError(ErrorCode::Internal, "model '", model.path(),
+                       "' has extents that only some sizes find, this is a bug of Sluice, please report it");
     if (ties.empty())
       return program;
     for (Point &tie : ties)

@@ -366,10 +366,11 @@ void makeTrilu(ModelWriter &w) {
 void makeShape(ModelWriter &w) {
   const Value x = takeAny(w, 1, 4);
   if (w.random().chance(0.3)) {
-    w.add("Size", {x}, {ElementType::Int64, {}, 0, 3000, 0});
+    w.add("Size", {x}, {ElementType::Int64, {}, 0, static_cast<double>(x.elements()), 0});
     return;
   }
-  w.add("Shape", {x}, {ElementType::Int64, {x.rank()}, 0, 3000, 0});
+  const int64_t most = *std::max_element(x.shape.begin(), x.shape.end());
+  w.add("Shape", {x}, {ElementType::Int64, {x.rank()}, 0, static_cast<double>(most), 0});
 }
 
 void makeOneHot(ModelWriter &w) {
