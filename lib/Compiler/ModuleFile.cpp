@@ -11,7 +11,6 @@
 #include "sluice/Compiler/Compilation.h"
 #include "sluice/Support/IrText.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -46,8 +45,7 @@ Expected<OwningOpRef<ModuleOp>> readModuleFile(MLIRContext &context, const std::
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file)
     return makeError(ErrorCode::Io, message, ", give a file of IR that can be read");
-  if (!isBytecode(file->getMemBufferRef()))
-    SLUICE_RETURN_IF_ERROR(checkResultNumbers(std::string_view(file->getBufferStart(), file->getBufferSize()), path));
+  SLUICE_RETURN_IF_ERROR(checkResultNumbers(file->getBuffer(), path));
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   const FirstError problem(&context);

@@ -16,6 +16,9 @@ static bool isInName(char c) {
 }
 
 Status checkResultNumbers(std::string_view text, std::string_view name) {
+  constexpr std::string_view kBytecode = "ML\xEFR";
+  if (text.starts_with(kBytecode))
+    return {};
   const size_t end = text.size();
   for (size_t i = 0; i < end;) {
     const char c = text[i++];

@@ -7,7 +7,6 @@
 
 #include "sluice/Support/IrText.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -29,11 +28,8 @@ static int runMain(int argc, char **argv) {
   auto file = mlir::openInputFile(input, &message);
   if (!file)
     return sluice::driver::fail(message + ", give a file of IR that can be read");
-  if (!mlir::isBytecode(file->getMemBufferRef()))
-    if (const sluice::Status status =
-            sluice::checkResultNumbers({file->getBufferStart(), file->getBufferSize()}, input);
-        !status)
-      return sluice::driver::fail(status.error().message);
+  if (const sluice::Status status = sluice::checkResultNumbers(file->getBuffer(), input); !status)
+    return sluice::driver::fail(status.error().message);
   auto result = mlir::openOutputFile(output, &message);
   if (!result)
     return sluice::driver::fail(message + ", give -o a file that can be written");

@@ -6,6 +6,7 @@
 #include "dialects/Dataflow/Models.h"
 #include "sluice/Onnx/Export.h"
 #include "sluice/Onnx/Import.h"
+#include "sluice/Support/IrText.h"
 #include "sluice/Support/Json.h"
 #include "tools/common/LlvmErrors.h"
 
@@ -15,6 +16,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
@@ -62,10 +64,21 @@ static mlir::OwningOpRef<mlir::Operation *> importOnnx(llvm::SourceMgr &sources,
   return module->release().getOperation();
 }
 
-static mlir::LogicalResult exportOnnx(mlir::ModuleOp module, llvm::raw_ostream &out) {
-  auto bytes = exportModelBytes(module);
+static mlir::LogicalResult exportOnnx(const std::shared_ptr<llvm::SourceMgr> &sources, llvm::raw_ostream &out,
+                                      mlir::MLIRContext *context) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  context->appendDialectRegistry(registry);
+  auto fail = [&](const Error &error) { return mlir::emitError(mlir::UnknownLoc::get(context)) << error.message; };
+  const llvm::MemoryBuffer &text = *sources->getMemoryBuffer(sources->getMainFileID());
+  if (const Status status = checkResultNumbers(text.getBuffer(), text.getBufferIdentifier()); !status)
+    return fail(status.error());
+  const auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, context);
+  if (!module)
+    return mlir::failure();
+  auto bytes = exportModelBytes(*module);
   if (!bytes)
-    return mlir::emitError(mlir::UnknownLoc::get(module.getContext())) << bytes.error().message;
+    return fail(bytes.error());
   out << *bytes;
   return mlir::success();
 }
@@ -92,8 +105,7 @@ static mlir::LogicalResult translate(llvm::ArrayRef<const mlir::Translation *> t
 static int runMain(int argc, char **argv) {
   mlir::TranslateToMLIRRegistration onnx("import-onnx", "ONNX (binary, or textual as .onnxtxt) to the dataflow dialect",
                                          importOnnx, registerDialects);
-  mlir::TranslateFromMLIRRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx,
-                                             registerDialects);
+  mlir::TranslateRegistration toOnnx("export-onnx", "The dataflow dialect to ONNX (binary)", exportOnnx);
   llvm::cl::list<const mlir::Translation *, bool, mlir::TranslationParser> chosen(
       "", llvm::cl::desc("Translations to perform, one after the other"), llvm::cl::OneOrMore);
   llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"));

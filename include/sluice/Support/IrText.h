@@ -15,7 +15,8 @@ namespace sluice {
 inline constexpr int64_t kMostResultNumber = 65'535;
 
 /// Fails if a text in MLIR's syntax refers to a result whose number exceeds kMostResultNumber, and names its line.
-/// MLIR's parser would make a list with as many entries as the number says. `name` is the name of the file.
+/// MLIR's parser would make a list with as many entries as the number says. `name` is the name of the file. Bytecode
+/// has no such references and passes.
 Status checkResultNumbers(std::string_view text, std::string_view name);
 
 } // namespace sluice

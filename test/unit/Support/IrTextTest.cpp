@@ -31,4 +31,5 @@ TEST_CASE("only references to results count", "[support]") {
   CHECK(refusal("f \"\\\\\" %x#70000") != "");
   CHECK(refusal("// comment\n%x#70000") != "");
   CHECK(refusal("f \"ends with \\") == "");
+  CHECK(refusal("ML\xEFR %x#70000") == "");
 }
