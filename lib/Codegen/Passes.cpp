@@ -121,7 +121,11 @@ private:
   Status write(const TargetSpec &target) {
     EmissionParams params;
     params.threads = threads;
-    params.optLevel = static_cast<int>(std::min(level.getValue(), 3U));
+    constexpr unsigned kMostLevel = 3;
+    if (level > kMostLevel)
+      return makeError(ErrorCode::InvalidInput, "optimization level ", level.getValue(),
+                       " does not exist, pass emit-objects, give a level from 0 to ", kMostLevel);
+    params.optLevel = static_cast<int>(level);
     SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> objects, emitObjects(getOperation(), target, params));
     for (size_t i = 0; i < objects.size(); ++i)
       SLUICE_RETURN_IF_ERROR(writeFileAtomically(objectFileName(prefix, i), objects[i]));

@@ -4,6 +4,8 @@
 // DIALECT: error: the module has operations outside the LLVM dialect: {{.*}}, lower kernels and program before you emit the module
 // RUN: not sluice-opt %s --exec-attach-target --lower-kernels --emit-objects=prefix=%t/none/model 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: {{.*}}none/model.0.o
+// RUN: not sluice-opt %s --exec-attach-target --lower-kernels --emit-objects='prefix=%t level=4' 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: error: optimization level 4 does not exist, pass emit-objects, give a level from 0 to 3
 func.func @kernel() {
   return
 }
