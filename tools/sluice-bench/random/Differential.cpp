@@ -325,6 +325,7 @@ Findings Checker::run(const Ways &ways) {
   for (const Variant &variant : variants()) {
     if (std::find(names.begin(), names.end(), variant.name) == names.end())
       continue;
+    findings.ran.emplace_back(variant.name);
     if (variant.name == std::string_view("trained")) {
       if (const Status trained = checkTraining(variant); !trained)
         addError(variant.name, trained.error());

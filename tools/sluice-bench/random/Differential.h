@@ -49,8 +49,9 @@ struct Variant {
 
 const std::vector<Variant> &variants();
 
-/// What a check found. A check that found nothing has none of these.
+/// What a check did and found. A check that found nothing has only `ran`.
 struct Findings {
+  std::vector<std::string> ran;         ///< Names of the variants by which the model was compiled.
   std::string refused;                  ///< Why the plain program does not compile; empty where it does.
   std::vector<std::string> unsupported; ///< Of variants that have documented limits: "grids: ...", and the error.
   std::vector<std::string> differences; ///< One for each variant that fails or differs: "swapped: output 'y' ...".

@@ -111,8 +111,11 @@ public:
     } else {
       entry.update(Json::parse(result.said, nullptr, /*allow_exceptions=*/false));
     }
+    for (const Json &name : entry.value("ran", Json::array()))
+      ++ran[name.get<std::string>()];
     for (const Json &limit : entry.value("unsupported", Json::array()))
       ++limits[limit.get<std::string>().substr(0, limit.get<std::string>().find(':'))];
+    entry.erase("ran");
     entry.erase("unsupported");
     const std::string refusal = entry.value("refused", "");
     const Json differences = entry.value("differences", Json::array());
@@ -139,6 +142,7 @@ public:
     if (options.format == "json") {
       out << jsonText(Json{{"benchmark", "random"},
                            {"models", models},
+                           {"ran", ran},
                            {"differing", differing},
                            {"refused", refused},
                            {"uncompared", uncompared},
@@ -148,8 +152,12 @@ public:
                       1)
           << '\n';
     } else {
-      for (const auto &[variant, times] : limits)
-        out << "variant " << variant << " does not support " << times << '\n';
+      for (const auto &[variant, times] : ran) {
+        out << "variant " << variant << ": " << times << (times == 1 ? " model" : " models");
+        if (const auto limit = limits.find(variant); limit != limits.end())
+          out << ", of which it does not support " << limit->second;
+        out << '\n';
+      }
       for (const auto &[reason, times] : uncomparedReasons)
         out << options.against << " refuses " << times << ": " << reason << '\n';
       out << models << " models, " << differing << " differ or crash, " << refused << " are refused";
@@ -168,7 +176,7 @@ private:
   const RandomOptions &options;
   std::ostream &out;
   int64_t models = 0, differing = 0, refused = 0, uncompared = 0;
-  std::map<std::string, int64_t> uncomparedReasons, limits;
+  std::map<std::string, int64_t> ran, uncomparedReasons, limits; ///< By variant, by reason, by variant.
   Json found = Json::array();
 };
 
@@ -220,7 +228,7 @@ Status Campaign::runChunk(uint64_t first, size_t count) {
         const Subject subject{(folder / "model.onnx").string(), models[index].inputs, models[index].outputs,
                               references[index]};
         const Findings findings = check(subject, options.ways, first + index, folder.string());
-        Json said{{"differences", findings.differences}, {"unsupported", findings.unsupported}};
+        Json said{{"ran", findings.ran}, {"differences", findings.differences}, {"unsupported", findings.unsupported}};
         if (!findings.refused.empty())
           said["refused"] = findings.refused;
         return jsonText(said);
