@@ -51,14 +51,6 @@ std::vector<int64_t> membersOf(GroupAttr group, int64_t rank, int64_t numRanks) 
   return members;
 }
 
-Tensor part(const Tensor &whole, int64_t dim, int64_t number, int64_t parts) {
-  auto type = dataflow::partType(whole.type, dim, parts);
-  REQUIRE(succeeded(type));
-  Tensor result(*type);
-  copyPart(whole.view(), dim, number, {result.type, result.bytes.data()});
-  return result;
-}
-
 Tensor part(const Tensor &whole, CutAttr cut, int64_t rank) {
   const int64_t blocks = cut.getBlocks(), dim = cut.getDim(), width = whole.shape()[dim] / blocks,
                 share = width / cut.getGroup().size(), number = cut.getGroup().positionOf(rank);
