@@ -44,7 +44,7 @@ static bool computesShape(Operation *op) {
            const auto tensor = mlir::cast<RankedTensorType>(type);
            if (tensor.getRank() > 1 && isa<FloatType>(tensor.getElementType()))
              return false;
-           const bool isList = tensor.getRank() <= 1 || isa<NonzeroOp>(op); // Whose count is an extent.
+           const bool isList = tensor.getRank() <= 1 || isa<NonzeroOp>(op); // Its count is an extent.
            return elementCount(type) <= (isa<RangeOp>(op) ? kMostOfRange : isList ? kMostOfList : kMostOfTable);
          });
 }

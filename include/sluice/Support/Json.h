@@ -31,8 +31,8 @@ Expected<Json> readJsonFile(const std::string &path, int64_t maxBytes = int64_t(
 Status writeFileAtomically(const std::string &path, std::string_view contents);
 Expected<std::string> readFile(const std::string &path, int64_t maxBytes = int64_t(1) << 30);
 
-/// The text of a value in one line, or, with an `indent` of 0 and more, in a line for each member. A model's names need
-/// not be UTF-8, and JSON's are: each byte that is not becomes the character U+FFFD.
+/// The text of a value: in one line, or, with an `indent` of 0 or more, with each member in a line of its own. Names
+/// of models need not be valid UTF-8, but JSON must be, so each invalid byte becomes the character U+FFFD.
 std::string jsonText(const Json &json, int indent = -1);
 
 /// A value with its path in the document, for typed reads whose errors name the path.
