@@ -155,7 +155,7 @@ public:
       for (const auto &[variant, times] : ran) {
         out << "variant " << variant << ": " << times << (times == 1 ? " model" : " models");
         if (const auto limit = limits.find(variant); limit != limits.end())
-          out << ", of which it does not support " << limit->second;
+          out << ", " << limit->second << " of them not supported";
         out << '\n';
       }
       for (const auto &[reason, times] : uncomparedReasons)
