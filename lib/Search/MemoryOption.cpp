@@ -40,7 +40,10 @@ Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory)
     least = turned->turnBack(least);
     peak = turned->turnBack(peak);
   }
-  return MemoryNeeds{least[memory.index()], peak[memory.index()]};
+  // In the host's memory the homes of states are part of the peak already.
+  const int64_t full = turned ? 0 : livenessPeakBytes(swap, /*keepsStates=*/true)[memory.index()];
+  const int64_t peakBytes = peak[memory.index()];
+  return MemoryNeeds{least[memory.index()], peakBytes, std::max(peakBytes, full)};
 }
 
 static Expected<int64_t> shareOf(const SearchProblem &problem, MemoryId memory, double percent) {

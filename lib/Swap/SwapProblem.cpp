@@ -286,8 +286,8 @@ std::vector<MinimumBytes> sluice::minimumBytes(const SwapProblem &problem) {
   return swap::minimumBytes(ProblemIndex(problem));
 }
 
-std::vector<int64_t> sluice::livenessPeakBytes(const SwapProblem &problem) {
-  ProblemIndex index(problem);
+std::vector<int64_t> sluice::livenessPeakBytes(const SwapProblem &problem, bool keepsStates) {
+  ProblemIndex index(problem, statesToKeep(problem, keepsStates ? 1.0 : 0.0));
   std::vector<int64_t> peaks;
   for (MemoryId memory : index.memories())
     peaks.push_back(peakOfStays(index, unlimitedStays(index, memory)).first);

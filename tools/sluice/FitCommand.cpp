@@ -35,7 +35,8 @@ struct Fit {
 struct Needs {
   std::string memory, op;
   int64_t leastBytes = 0;   ///< The least limit: the minimum and the bytes for the process.
-  int64_t peakBytes = 0;    ///< The full limit: the peak and the bytes for the process.
+  int64_t fullBytes = 0;    ///< The full limit: what steps without copies need, and the bytes for the process.
+  bool keepsStates = false; ///< The full limit has room for states between steps.
   int64_t processBytes = 0; ///< 0 if the limit is that of an accelerator's memory.
 };
 
@@ -47,7 +48,7 @@ std::vector<Fit> chooseLimits(const Needs &needs) {
   std::vector<Fit> fits;
   for (int percent : {25, 50, 75, 100})
     fits.push_back(
-        {percent, roundUpToPrinted(needs.peakBytes / 100 * percent + needs.peakBytes % 100 * percent / 100)});
+        {percent, roundUpToPrinted(needs.fullBytes / 100 * percent + needs.fullBytes % 100 * percent / 100)});
   const int64_t least = roundUpToPrinted(needs.leastBytes);
   if (fits[2].limitBytes < needs.leastBytes && least < fits[3].limitBytes)
     fits.insert(fits.end() - 1, {0, least});
@@ -81,17 +82,18 @@ Expected<Fit> fitWithin(SearchProblem problem, MemoryId memory, const Needs &nee
 /// Sizes that are needed are rounded up: what is printed suffices.
 void printFits(const Needs &needs, const std::vector<Fit> &fits) {
   const std::string process = concat(formatBytes(needs.processBytes), " for the process");
+  const std::string peak = needs.keepsStates ? "the peak with all states resident" : "the peak";
   const std::string minimum = concat("minimum of operator '", needs.op, "'");
   if (needs.processBytes > 0) {
     printLine("least limit",
               concat(formatBytes(roundUpToPrinted(needs.leastBytes)), " of memory '", needs.memory,
                      "': ", formatBytes(needs.leastBytes - needs.processBytes), ", the ", minimum, ", and ", process));
-    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.peakBytes)), ": ",
-                                   formatBytes(needs.peakBytes - needs.processBytes), ", the peak, and ", process));
+    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.fullBytes)), ": ",
+                                   formatBytes(needs.fullBytes - needs.processBytes), ", ", peak, ", and ", process));
   } else {
     printLine("least limit", concat(formatBytes(roundUpToPrinted(needs.leastBytes)), " of memory '", needs.memory,
                                     "', the ", minimum));
-    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.peakBytes)), ", the peak"));
+    printLine("full limit", concat(formatBytes(roundUpToPrinted(needs.fullBytes)), ", ", peak));
   }
   std::cout << '\n';
   Table table({"limit", "of the full limit", "simulated step", "slowdown", "copied in a step"});
@@ -117,7 +119,7 @@ void printFits(const Needs &needs, const std::vector<Fit> &fits) {
 Json fitsToJson(const Needs &needs, const std::vector<Fit> &fits) {
   Json json = {{"memory", needs.memory},
                {"leastBytes", needs.leastBytes},
-               {"peakBytes", needs.peakBytes},
+               {"fullBytes", needs.fullBytes},
                {"processBytes", needs.processBytes},
                {"operator", needs.op}};
   for (const Fit &fit : fits) {
@@ -159,7 +161,8 @@ Status runFit(const FitOptions &options) {
   needs.op = found.least.op.valid() ? compilation->graph().op(found.least.op).name : "";
   needs.processBytes = fileBelowHost(machine).valid() ? kRuntimeProcessBytes : 0;
   needs.leastBytes = saturatingAdd(found.least.bytes, needs.processBytes);
-  needs.peakBytes = saturatingAdd(found.peakBytes, needs.processBytes);
+  needs.keepsStates = found.fullBytes > found.peakBytes;
+  needs.fullBytes = saturatingAdd(found.fullBytes, needs.processBytes);
   std::vector<Fit> fits = chooseLimits(needs);
   for (Fit &fit : fits) {
     SLUICE_ASSIGN_OR_RETURN(fit, fitWithin(problem, memory, needs, std::move(fit), compilation->options()));

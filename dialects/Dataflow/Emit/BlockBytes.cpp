@@ -296,9 +296,8 @@ Accumulators ByteEmitter::addWords(Value words, Value left, Value first, int64_t
 
 Accumulators ByteEmitter::addBlock(Value block, Value left, int64_t rows, ValueRange sums) {
   // A single row reads weights as fast as memory gives them, and the hardware does not prefetch across pages.
-  constexpr int64_t kBytesAhead = 4096;
   if (rows == 1)
-    ir.prefetch(block, kBytesAhead, panels.blockBytes(), byte());
+    ir.prefetch(block, kStreamedAhead, panels.blockBytes(), byte(), CacheLevel::Second);
   const PanelRow scales = loadScales(block), zeros = loadZeros(block);
   auto headOf = [&](int64_t row, int64_t at, Type type) {
     return spread(loadScalar(ir.at(left, row * rounded.rowBytes() + at, byte()), type));

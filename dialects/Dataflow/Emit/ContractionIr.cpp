@@ -92,10 +92,10 @@ void Ir::widen(const Source &source, Value from, Value to, int64_t count, int64_
   if (count % lanes)
     copy(constant(count - lanes));
 }
-void Ir::prefetch(Value pointer, int64_t offset, int64_t count, Type type) {
+void Ir::prefetch(Value pointer, int64_t offset, int64_t count, Type type, CacheLevel to) {
   int64_t line = std::max<int64_t>(512 / static_cast<int64_t>(type.getIntOrFloatBitWidth()), 1);
   for (int64_t i = 0; i < count; i += line)
-    LLVM::Prefetch::create(b, loc, at(pointer, offset + i, type), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    LLVM::Prefetch::create(b, loc, at(pointer, offset + i, type), /*rw=*/0, static_cast<int32_t>(to), /*cache=*/1);
 }
 Value Ir::broadcast(Value scalar, int64_t lanes) {
   return lanes == 1 ? scalar : Value(vector::BroadcastOp::create(b, loc, vectorOf(lanes), scalar));

@@ -22,6 +22,9 @@ using mlir::ValueRange;
 /// Accumulators of a register tile: [row][vector].
 using Accumulators = llvm::SmallVector<Value, 32>;
 
+/// Where data is prefetched to, as LLVM numbers the levels.
+enum class CacheLevel : int32_t { Second = 2, First = 3 };
+
 /// Short names for i64 arithmetic, memory and loops at a builder's insertion point.
 class Ir {
 public:
@@ -67,7 +70,7 @@ public:
   /// Does the same for a count known at compile time; the last vector may overlap the one before it.
   void widen(const Source &source, Value from, Value to, int64_t count, int64_t lanes);
   /// Prefetches the cache lines of `count` elements from `offset` on. They may lie past the end of allocated memory.
-  void prefetch(Value pointer, int64_t offset, int64_t count, Type type);
+  void prefetch(Value pointer, int64_t offset, int64_t count, Type type, CacheLevel to = CacheLevel::First);
   Value broadcast(Value scalar, int64_t lanes);
   /// a * b + c, fused if the target can.
   Value multiplyAdd(Value a, Value b, Value c);
@@ -116,6 +119,9 @@ int64_t reductionUnroll(int64_t accumulators, int64_t count);
 /// Weights are prefetched this many steps ahead, because the hardware's own prefetching falls behind when other cores
 /// use the shared caches too (1.2x on products of 1024, measured).
 constexpr int64_t prefetchSteps = 16;
+/// Bytes ahead at which data that is read once is prefetched to the second level: a core has more requests to memory
+/// under way from there than from the first level. It is more than memory gives a core during one request.
+constexpr int64_t kStreamedAhead = 6144;
 
 /// A left-hand side that is narrower than the sums is widened once for all columns of a tile if it fits in this many
 /// bytes of scratch, else at each read. For f16 that takes as many instructions as the products; for bf16 it is a

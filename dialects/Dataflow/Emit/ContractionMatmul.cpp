@@ -23,13 +23,14 @@ namespace {
 class MatmulEmitter {
 public:
   MatmulEmitter(Ir &ir, const MatmulSpec &spec, const VectorTarget &target, const MatmulOperands &operands, SinkFn sink,
-                const MatmulBlocking &blocking)
+                const MatmulBlocking &blocking, bool readsInPlace)
       : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), readPanel(operands.readPanel), sink(sink),
         extents(operands.extents), blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32),
         panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
         inlineWholeTiles(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && (extents.m || extents.n)),
+        readsInPlace(readsInPlace),
         widens(lhs.elementType != ir.elementType && !lhs.load && !spec.transposeA &&
                tile.rows * blocking.depthBlock * (spec.elementBits / 8) <= widenedBytes(lhs.elementType)),
         widensPanel(spec.packedB && rhs.elementType != ir.elementType && !rhs.load && spec.m > tile.rows &&
@@ -77,6 +78,18 @@ private:
                                 : ir.at(from, count * spec.ldb, rhs.elementType);
   }
 
+  /// Row k + u of the panel that tiles read.
+  Value rowOfPanel(Value k, int64_t u) {
+    if (!readsInPlace)
+      return ir.at(ir.at(panelSource.pointer, ir.mul(k, panel), panelSource.elementType), u * panel,
+                   panelSource.elementType);
+    return rowOfB(ir.at(panelSource.pointer, timesLdb(k), panelSource.elementType), u);
+  }
+  /// Rows of B in kStreamedAhead.
+  int64_t streamedRows() const {
+    return std::max<int64_t>(kStreamedAhead / std::max<int64_t>(spec.ldb * (spec.elementBits / 8), 1), 1);
+  }
+
   Ir &ir;
   const MatmulSpec &spec;
   const Source &lhs, &rhs;
@@ -90,12 +103,13 @@ private:
   bool inlineSink;
   /// Where the step gives rows or columns, whole tiles have the sink inline, and the sums of others go to the scratch.
   bool inlineWholeTiles;
-  bool widens;      ///< The rows of a tile are copied to lhsScratch first,
-  bool widensPanel; ///< and a panel that several tiles read to panelScratch.
+  bool readsInPlace; ///< B is read where it lies: a panel's copy would be read by one tile only.
+  bool widens;       ///< The rows of a tile are copied to lhsScratch first,
+  bool widensPanel;  ///< and a panel that several tiles read to panelScratch.
 
   Value lhsScratch;         ///< [tile.rows][depthBlock]
   Value accumulatorScratch; ///< [rowBlock][panel], unless the sink is inline.
-  Value panelScratch;       ///< [depthBlock][panel], unless B is packed and read where it lies.
+  Value panelScratch;       ///< [depthBlock][panel], unless B is read where it lies.
   // Of the work item being emitted.
   Value panelIndex, rowBegin, rowEnd;
   Value firstInScratch; ///< The first row that has its sums in the scratch, and those after it.
@@ -105,7 +119,7 @@ private:
 void MatmulEmitter::emit(Value begin, Value end) {
   if (!inlineSink)
     accumulatorScratch = ir.scratch(blocking.rowBlock * panel);
-  if (!spec.packedB || widensPanel)
+  if ((!spec.packedB && !readsInPlace) || widensPanel)
     panelScratch = ir.scratch((blocking.depthBlock + spec.depthStep - 1) / spec.depthStep * spec.depthStep * panel);
   if (widens)
     lhsScratch = ir.scratch(tile.rows * blocking.depthBlock);
@@ -135,7 +149,10 @@ void MatmulEmitter::emitItem(Value item) {
 }
 
 void MatmulEmitter::emitDepthBlock(Value depthBegin) {
-  if (spec.packedB) {
+  if (readsInPlace) {
+    Value offset = ir.add(timesLdb(depthBegin), ir.mul(panelIndex, panel));
+    panelSource = {ir.at(rhs.pointer, offset, rhs.elementType), rhs.elementType};
+  } else if (spec.packedB) {
     Value offset = ir.mul(ir.add(ir.mul(panelIndex, spec.k), depthBegin), panel);
     panelSource = {ir.at(rhs.pointer, offset, rhs.elementType), rhs.elementType, rhs.load};
     if (widensPanel) {
@@ -240,12 +257,14 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin, bool isI
   };
   auto step = [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
     Value a = hasRowPointers ? Value() : ir.at(left.pointer, timesStrideK(k), left.elementType);
-    Value w = ir.at(panelSource.pointer, ir.mul(k, panel), panelSource.elementType);
+    Value w = rowOfPanel(k, u);
     SmallVector<Value, 2> weights;
     for (int64_t v = 0; v < tile.vectors; ++v)
-      weights.push_back(
-          ir.load(panelSource, ir.at(w, u * panel + v * tile.lanes, panelSource.elementType), tile.lanes));
-    ir.prefetch(w, (u + prefetchSteps) * panel, panel, panelSource.elementType);
+      weights.push_back(ir.load(panelSource, ir.at(w, v * tile.lanes, panelSource.elementType), tile.lanes));
+    if (readsInPlace)
+      ir.prefetch(rowOfPanel(k, u + streamedRows()), 0, panel, panelSource.elementType, CacheLevel::Second);
+    else
+      ir.prefetch(w, prefetchSteps * panel, panel, panelSource.elementType);
     int64_t chain = u % chains * count;
     for (int64_t r = 0; r < rows; ++r) {
       Value scalar = ir.load(left, locate(a, k, r, u), 1);
@@ -362,8 +381,11 @@ void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
         Value from = ir.at(source, ir.add(timesLdb(column), k), rhs.elementType);
         Value to = ir.at(panelScratch, ir.add(ir.mul(k, panel), column));
         SmallVector<Value, 16> rows;
-        for (int64_t r = 0; r < tile.lanes; ++r)
+        for (int64_t r = 0; r < tile.lanes; ++r) {
           rows.push_back(ir.load(rhs, rowOfB(from, r), tile.lanes));
+          // The hardware does not see that each square begins new lines of all its rows.
+          ir.prefetch(rowOfB(from, r + streamedRows()), 0, tile.lanes, rhs.elementType, CacheLevel::Second);
+        }
         rows = transposeSquare(ir.b, ir.loc, std::move(rows));
         for (int64_t r = 0; r < tile.lanes; ++r)
           ir.store(rows[r], ir.at(to, r * panel));
@@ -397,18 +419,29 @@ void emitMatmul(OpBuilder &b, Location loc, const MatmulSpec &spec, const Vector
   Ir ir(b, loc, accumulator);
   const MatmulBlocking blocking = chooseBlocking(spec, target);
   Value begin = ir.fromIndex(items.begin), end = ir.fromIndex(items.end);
-  auto emitBy = [&](const MatmulBlocking &by) { MatmulEmitter(ir, spec, target, operands, sink, by).emit(begin, end); };
+  auto emitBy = [&](const MatmulBlocking &by, bool inPlace) {
+    MatmulEmitter(ir, spec, target, operands, sink, by, inPlace).emit(begin, end);
+  };
+  const MatmulExtents &extents = operands.extents;
+  const int64_t panel = blocking.tile.block();
+  // One tile reads each panel once, and copying the panel first would take longer than the product.
+  const bool mayReadInPlace = !spec.packedB && !spec.transposeB && !operands.readPanel && !operands.rhs.load &&
+                              operands.rhs.elementType == accumulator && !extents.n && spec.n % panel == 0;
+  if (mayReadInPlace && extents.m) {
+    Value isOneTile = ir.isLess(extents.m, ir.constant(blocking.tile.rows + 1));
+    return ir.ifElse(
+        isOneTile, [&] { emitBy(blocking, true); }, [&] { emitBy(blocking, false); });
+  }
   // A decoder's first steps have a few keys, where a panel has room for many: packing it would take most of the time.
   constexpr int64_t kFew = 4;
-  Value columns = operands.extents.n;
-  if (!columns || spec.packedB || blocking.tile.block() <= kFew)
-    return emitBy(blocking);
+  if (!extents.n || spec.packedB || panel <= kFew)
+    return emitBy(blocking, mayReadInPlace && spec.m <= blocking.tile.rows);
   MatmulBlocking narrow = blocking;
   narrow.tile.vectors = 1;
   narrow.tile.lanes = kFew;
   narrow.panels = 1;
   ir.ifElse(
-      ir.isLess(columns, ir.constant(kFew + 1)), [&] { emitBy(narrow); }, [&] { emitBy(blocking); });
+      ir.isLess(extents.n, ir.constant(kFew + 1)), [&] { emitBy(narrow, false); }, [&] { emitBy(blocking, false); });
 }
 
 } // namespace sluice::emit

@@ -16,10 +16,12 @@ struct MemoryNeeds {
   MinimumBytes least;
   /// The peak: the largest number of live bytes in the model's order, with all parameters resident.
   int64_t peakBytes = 0;
+  /// The peak with updated states resident too: less memory makes steps copy. At least peakBytes.
+  int64_t fullBytes = 0;
 };
 /// Computes the needs of a memory in which some device computes; fails for other memories. Operators without a
 /// placement are assumed to be on that device. If parameters stream from a file into the host's memory (fileBelowHost),
-/// both numbers include the homes in the host's memory. These are the homes of inputs, outputs and states, and of
+/// all numbers include the homes in the host's memory. These are the homes of inputs, outputs and states, and of
 /// parameters from which a step reads only a few rows or experts. The problem's graph, machine and costs must pass
 /// their checks.
 Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory);

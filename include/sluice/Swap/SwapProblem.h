@@ -50,8 +50,9 @@ std::vector<MinimumBytes> minimumBytes(const SwapProblem &problem);
 /// The liveness peak per memory: the largest number of aligned bytes that are live at one
 /// operator of the order, with unlimited memory and every parameter resident in the memories
 /// in which it is used. Homes use no arena. The arena of a plan without swapping and
-/// without results in place has at least this size. Requires a problem that passes check().
-std::vector<int64_t> livenessPeakBytes(const SwapProblem &problem);
+/// without results in place has at least this size. With `keepsStates`, states that are updated in place
+/// are resident too, where the machine allows it. Requires a problem that passes check().
+std::vector<int64_t> livenessPeakBytes(const SwapProblem &problem, bool keepsStates = false);
 
 } // namespace sluice
 

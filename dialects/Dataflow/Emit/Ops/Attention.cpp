@@ -36,6 +36,7 @@ public:
     const int64_t most = std::clamp<int64_t>(kMostAttentionScores / keys.most(), 1, kMostRows);
     block = rows.ceilDiv(rows.ceilDiv(most).most()).most();
     blocks = rows.ceilDiv(block);
+    group = groupWithin(most);
   }
 
   void emit();
@@ -46,13 +47,27 @@ private:
   /// Rows that share what is packed of keys and values.
   static constexpr int64_t kMostRows = 64;
 
-  /// `value`: the number of rows where the step gives it.
-  void emitBlock(ValueRange at, Value firstRow, int64_t count, Value value = {});
+  /// Rows of scores whose keys and values are those of `at`.
+  struct Rows {
+    SmallVector<Value> at; ///< Indices of the first row's matrix.
+    Value first;           ///< The first row of that matrix.
+    int64_t count;         ///< Their number, or its upper bound
+    Value value = {};      ///< and the number itself, where the step gives it.
+    bool isGroup = false;  ///< They are the only rows of this matrix and of those that follow it.
+  };
+
+  /// How many matrices of a single row, in the last batch dimension, have the same keys and values and are computed as
+  /// one: the largest divisor of their number that is at most `most`.
+  int64_t groupWithin(int64_t most);
+  void emitBlocks(Value begin, Value end, const Extents &items);
+  void emitBlock(const Rows &these);
+  /// Indices of the score or result at (row, column) of `these`.
+  SmallVector<Value> indicesOf(const Rows &these, ValueRange position);
   /// Elements between rows of scores. Where the step gives the keys, rows have room for the upper bounds and a cache
   /// line more: rows a power of two apart would share few sets of the cache.
   int64_t scoresPitch() const { return keys.isConstant() ? keys.most() : (keys.most() + 15) / 16 * 16 + 16; }
-  void multiply(ValueRange at, Value firstRow, const emit::MatmulSpec &spec, const emit::MatmulExtents &extents,
-                Value lhs, Value rhs, function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink);
+  void multiply(const Rows &these, const emit::MatmulSpec &spec, const emit::MatmulExtents &extents, Value lhs,
+                Value rhs, function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink);
   /// An extent of a step as a product takes it; null for a number.
   Value ofStep(const Extent &extent) { return extent.isConstant() ? Value() : ofStep(kernel.index(extent)); }
   Value ofStep(Value index) {
@@ -71,7 +86,8 @@ private:
   Extents batch;
   int64_t block = 1; ///< Rows of a work item.
   Extent blocks = 1; ///< Items of a matrix.
-  Value scores;      ///< [block][scoresPitch()]
+  int64_t group = 1; ///< See groupWithin().
+  Value scores;      ///< [block or group][scoresPitch()]
 };
 
 Value AttentionEmitter::matrix(Value operand, ValueRange at) {
@@ -103,33 +119,79 @@ Value AttentionEmitter::score(Value product, ValueRange at, int64_t lanes) {
   return value;
 }
 
-void AttentionEmitter::emit() {
-  Extents items(batch);
-  items.push_back(blocks);
-  kernel.parallel(productOf(items), kernel.work(Rate::Products), [&](Value begin, Value end) {
-    scores = kernel.stackBuffer(op.getType().getElementType(), block * scoresPitch());
-    kernel.loop(begin, end, 1, [&](Value item) {
-      SmallVector<Value> at = kernel.delinearize(item, items);
-      Value index = at.pop_back_val(), first = kernel.mul(index, block);
-      OpBuilder &b = kernel.builder();
-      if (!rows.isConstant()) {
-        Value left = arith::SubIOp::create(b, kernel.loc(), kernel.index(rows), first);
-        return emitBlock(at, first, block, arith::MinSIOp::create(b, kernel.loc(), left, kernel.index(block)));
-      }
-      const int64_t last = (rows - (blocks - 1) * block).most();
-      if (last == block)
-        return emitBlock(at, first, block);
-      Value isLast = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::eq, index, kernel.index(blocks - 1));
-      Value isWhole = arith::CmpIOp::create(b, kernel.loc(), arith::CmpIPredicate::ne, index, kernel.index(blocks - 1));
-      kernel.ifThen(isWhole, [&] { emitBlock(at, first, block); });
-      kernel.ifThen(isLast, [&] { emitBlock(at, first, last); });
-    });
+int64_t AttentionEmitter::groupWithin(int64_t most) {
+  const bool mayBeOne = rows.is(1) || !rows.isConstant();
+  if (batch.empty() || !batch.back().isConstant() || !mayBeOne || slicedTensor(op.getQuery()) != op.getQuery())
+    return 1;
+  for (Value operand : {op.getKey(), op.getValue()})
+    if (!extentsOf(slicedTensor(operand)).end()[-3].is(1))
+      return 1;
+  const int64_t all = batch.back().most();
+  int64_t largest = std::min(all, most);
+  while (largest > 1 && all % largest != 0)
+    --largest;
+  return std::max<int64_t>(largest, 1);
+}
+
+void AttentionEmitter::emitBlocks(Value begin, Value end, const Extents &items) {
+  OpBuilder &b = kernel.builder();
+  Location loc = kernel.loc();
+  kernel.loop(begin, end, 1, [&](Value item) {
+    SmallVector<Value> at = kernel.delinearize(item, items);
+    Value index = at.pop_back_val(), first = kernel.mul(index, block);
+    if (!rows.isConstant()) {
+      Value left = arith::SubIOp::create(b, loc, kernel.index(rows), first);
+      return emitBlock({at, first, block, arith::MinSIOp::create(b, loc, left, kernel.index(block))});
+    }
+    const int64_t last = (rows - (blocks - 1) * block).most();
+    if (last == block)
+      return emitBlock({at, first, block});
+    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, kernel.index(blocks - 1));
+    Value isWhole = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, index, kernel.index(blocks - 1));
+    kernel.ifThen(isWhole, [&] { emitBlock({at, first, block}); });
+    kernel.ifThen(isLast, [&] { emitBlock({at, first, last}); });
   });
 }
 
-void AttentionEmitter::multiply(ValueRange at, Value firstRow, const emit::MatmulSpec &spec,
-                                const emit::MatmulExtents &extents, Value lhs, Value rhs,
-                                function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink) {
+void AttentionEmitter::emit() {
+  Extents items(batch);
+  items.push_back(blocks);
+  auto emitChunk = [&](Value begin, Value end) {
+    OpBuilder &b = kernel.builder();
+    Location loc = kernel.loc();
+    scores = kernel.stackBuffer(op.getType().getElementType(), std::max(block, group) * scoresPitch());
+    if (group == 1)
+      return emitBlocks(begin, end, items);
+    // A step of one token: an item is a matrix of one row, and a chunk has whole groups of them.
+    auto emitGroups = [&] {
+      kernel.loop(begin, end, group, [&](Value item) {
+        emitBlock({kernel.delinearize(item, batch), kernel.index(0), group, {}, /*isGroup=*/true});
+      });
+    };
+    if (rows.is(1))
+      return emitGroups();
+    auto compare = [&](arith::CmpIPredicate by) -> Value {
+      return arith::CmpIOp::create(b, loc, by, kernel.index(rows), kernel.index(1));
+    };
+    kernel.ifThen(compare(arith::CmpIPredicate::eq), emitGroups);
+    kernel.ifThen(compare(arith::CmpIPredicate::ne), [&] { emitBlocks(begin, end, items); });
+  };
+  kernel.parallel(productOf(items), kernel.work(Rate::Products), emitChunk, /*multiple=*/group);
+}
+
+SmallVector<Value> AttentionEmitter::indicesOf(const Rows &these, ValueRange position) {
+  SmallVector<Value> indices(these.at);
+  if (these.isGroup) {
+    indices.back() = kernel.add(indices.back(), position[0]);
+    indices.append({kernel.index(0), position[1]});
+  } else {
+    indices.append({kernel.add(these.first, position[0]), position[1]});
+  }
+  return indices;
+}
+
+void AttentionEmitter::multiply(const Rows &these, const emit::MatmulSpec &spec, const emit::MatmulExtents &extents,
+                                Value lhs, Value rhs, function_ref<void(Value, ValueRange, ValueRange, int64_t)> sink) {
   OpBuilder &b = kernel.builder();
   Location loc = kernel.loc();
   Type f32 = op.getType().getElementType();
@@ -146,15 +208,12 @@ void AttentionEmitter::multiply(ValueRange at, Value firstRow, const emit::Matmu
                          : kernel.index(blocking.rowBlocks * blocking.panels);
   emit::emitMatmul(b, loc, spec, kernel.target(), {{lhs, f32}, {rhs, f32}, extents}, {kernel.index(0), items},
                    [&](OpBuilder &inner, Location, Value value, ValueRange position, int64_t lanes) {
-                     kernel.inSink(inner, [&] {
-                       SmallVector<Value> indices(at);
-                       indices.append({kernel.add(firstRow, position[0]), position[1]});
-                       sink(value, position, indices, lanes);
-                     });
+                     kernel.inSink(inner, [&] { sink(value, position, indicesOf(these, position), lanes); });
                    });
 }
 
-void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, Value value) {
+void AttentionEmitter::emitBlock(const Rows &these) {
+  const auto &[at, firstRow, count, value, isGroup] = these;
   Type f32 = op.getType().getElementType();
   const int64_t pitch = scoresPitch();
   emit::MatmulSpec product;
@@ -168,7 +227,7 @@ void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, V
   extents.lda = extents.k;
   extents.ldb = ofStep(keyPitch);
   Value query = kernel.address(matrix(op.getQuery(), at), f32, kernel.mul(firstRow, depth));
-  multiply(at, firstRow, product, extents, query, matrix(op.getKey(), at),
+  multiply(these, product, extents, query, matrix(op.getKey(), at),
            [&](Value value, ValueRange position, ValueRange indices, int64_t lanes) {
              kernel.store(scores, f32, kernel.add(kernel.mul(position[0], pitch), position[1]),
                           score(value, indices, lanes));
@@ -190,7 +249,7 @@ void AttentionEmitter::emitBlock(ValueRange at, Value firstRow, int64_t count, V
   sum.sinkStyle = kernel.sinkStyle();
   emit::MatmulExtents sumExtents{ofStep(value), ofStep(columns), ofStep(keys)};
   sumExtents.ldb = ofStep(valuePitch);
-  multiply(at, firstRow, sum, sumExtents, scores, matrix(op.getValue(), at),
+  multiply(these, sum, sumExtents, scores, matrix(op.getValue(), at),
            [&](Value value, ValueRange, ValueRange indices, int64_t n) { kernel.storeLanes(value, indices, n); });
 }
 
