@@ -71,10 +71,13 @@ PanelRow detail::BlockReader::loadZeros(Value block) {
   return zeros;
 }
 
-PanelRow detail::BlockReader::loadWords(Value words) {
+PanelRow detail::BlockReader::loadWords(Value words, bool anew) {
   PanelRow bits;
-  for (int64_t v = 0; v < tile.vectors; ++v)
+  for (int64_t v = 0; v < tile.vectors; ++v) {
     bits.push_back(loadUnaligned(ir.at(words, v * lanes * 4, byte()), ir.b.getI32Type()));
+    if (anew)
+      bits.back().getDefiningOp<LLVM::LoadOp>().setVolatile_(true);
+  }
   return bits;
 }
 

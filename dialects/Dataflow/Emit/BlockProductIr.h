@@ -36,7 +36,8 @@ protected:
   PanelRow loadScales(Value block);
   /// The zero points of a block as floats; empty if the block has none.
   PanelRow loadZeros(Value block);
-  PanelRow loadWords(Value words);
+  /// With `anew`, they are loaded again, although the compiler knows them.
+  PanelRow loadWords(Value words, bool anew = false);
   /// Whether sums of `rows` rows go through scratch of [rows][panel] elements to the sink.
   bool isLooped(int64_t rows) const { return spec.sinkStyle == SinkStyle::Looped || rows > 1; }
   void emitSink(Value panel, Value firstRow, int64_t rows, ValueRange sums, Value scratch);
