@@ -5,7 +5,7 @@
 //
 // A work item is a block of rows of one matrix. The complete rows of scores are in scratch memory that fits into the
 // cache of a core. Softmax is computed there, and the product with the values reads the scores there. Every sum has the
-// same order of terms as in matmul and softmax, so the results have the same bits.
+// same order of terms as in a matmul of as many rows and in softmax, so the results have the same bits.
 //
 //===----------------------------------------------------------------------===//
 
