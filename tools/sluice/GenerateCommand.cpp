@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "RunInputs.h"
 #include "SharedOptions.h"
+#include "Tokenizer.h"
 #include "sluice/Runtime/Tables.h"
 #include "sluice/Runtime/sluice.h"
 #include "sluice/Support/Text.h"
@@ -22,10 +23,11 @@ namespace sluice::driver {
 namespace {
 
 struct GenerateOptions {
-  std::string model, tokens, sample = "greedy", format = "text", spill;
+  std::string model, tokens, prompt, tokenizer, sample = "greedy", format = "text", spill;
   std::vector<std::string> inputs;
   int64_t most = 64, end = -1;
   int threads = 0;
+  bool isText = false; ///< The prompt is text.
 };
 
 Expected<std::vector<int64_t>> parseTokens(std::string_view text) {
@@ -116,8 +118,7 @@ class Text {
 public:
   explicit Text(const GenerateOptions &options) : options(options) {}
 
-  Expected<Outcome> run() {
-    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> prompt, parseTokens(options.tokens));
+  Expected<Outcome> run(const std::vector<int64_t> &prompt) {
     SLUICE_ASSIGN_OR_RETURN(sluice_sampling sampling, parseSampling(options.sample));
     SLUICE_RETURN_IF_ERROR(open());
     SLUICE_ASSIGN_OR_RETURN(std::vector<const void *> inputs, readInputs());
@@ -223,7 +224,17 @@ Json phaseToJson(const Phase &phase) {
 }
 
 Status runGenerate(const GenerateOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(Outcome outcome, Text(options).run());
+  std::optional<Tokenizer> tokenizer;
+  if (!options.tokenizer.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(tokenizer, Tokenizer::open(options.tokenizer));
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> prompt,
+                          !options.isText ? parseTokens(options.tokens) : tokenizer->encode(options.prompt));
+  SLUICE_ASSIGN_OR_RETURN(const Outcome outcome, Text(options).run(prompt));
+  std::optional<std::string> words;
+  if (tokenizer) {
+    SLUICE_ASSIGN_OR_RETURN(words, tokenizer->decode(outcome.tokens));
+  }
   if (options.format == "json") {
     Json json = {{"tokens", outcome.tokens},
                  {"prompt", phaseToJson(outcome.prompt)},
@@ -232,6 +243,8 @@ Status runGenerate(const GenerateOptions &options) {
                  {"plannedBytes", outcome.plannedBytes},
                  {"readBytes", outcome.readBytes},
                  {"plannedReadBytes", outcome.plannedReadBytes}};
+    if (words)
+      json["text"] = *words;
     if (outcome.experts.slots > 0) {
       json["experts"] = expertsToJson(outcome.experts);
       json["experts"]["generationBytesRead"] = outcome.expertBytes;
@@ -239,6 +252,8 @@ Status runGenerate(const GenerateOptions &options) {
     printJson(json);
     return {};
   }
+  if (words)
+    printLine("text", *words);
   std::string text;
   for (int64_t token : outcome.tokens)
     text += concat(text.empty() ? "" : ",", token);
@@ -260,7 +275,13 @@ void addGenerateCommand(CLI::App &app, Action &action) {
   CLI::App *command = driver::addCommand(
       app, "generate", "Go on from tokens with a compiled model that keeps what came before in its states");
   addOption(*command, "MODEL", options->model, "a compiled model's directory")->required();
-  addOption(*command, "--tokens", options->tokens, "the prompt's tokens: 1,2,3")->required()->type_name("LIST");
+  CLI::Option *tokens =
+      addOption(*command, "--tokens", options->tokens, "the prompt's tokens: 1,2,3")->type_name("LIST");
+  CLI::Option *prompt =
+      addOption(*command, "--prompt", options->prompt, "the prompt's text, instead of --tokens")->excludes(tokens);
+  prompt->needs(addOption(*command, "--tokenizer", options->tokenizer,
+                          "the model's tokenizer.json, to read --prompt and to print text; needs Python's tokenizers")
+                    ->type_name("FILE"));
   addOption(*command, "--max-new", options->most, "greatest number of tokens to add")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -276,7 +297,12 @@ void addGenerateCommand(CLI::App &app, Action &action) {
       ->type_name("DIR");
   addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")->capture_default_str();
   addFormatOption(*command, options->format);
-  command->callback([options, &action] { action = [options] { return runGenerate(*options); }; });
+  command->callback([options, tokens, prompt, &action] {
+    options->isText = prompt->count() > 0;
+    if (!options->isText && tokens->count() == 0)
+      throw CLI::RequiredError("--tokens, or --prompt with --tokenizer,");
+    action = [options] { return runGenerate(*options); };
+  });
 }
 
 } // namespace sluice::driver
