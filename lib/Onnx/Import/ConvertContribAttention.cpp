@@ -101,7 +101,7 @@ Value attend(NodeContext &node, Attended of) {
   }
   if (of.bias)
     scores = node.add(scores, node.cast(of.bias, wide));
-  if (of.isCausal && queries > 1) {
+  if (of.isCausal) {
     const Type index = node.mlir().getI64Type();
     const Value row = node.iota(index, queries, 2, 4);
     Value visible = node.add(row, node.splat(index, static_cast<double>(of.past)));
@@ -110,8 +110,9 @@ Value attend(NodeContext &node, Attended of) {
       const Value isLast = node.compare(ComparePredicate::eq, row, node.splat(index, static_cast<double>(queries - 1)));
       visible = node.select(isLast, node.splat(index, static_cast<double>(keys)), visible);
     }
-    const Value hidden = hiddenScore(node, wide);
-    scores = node.select(node.compare(ComparePredicate::gt, keyPositions(node, keys), visible), hidden, scores);
+    // A term, and no choice between scores: the sum is a mask of the operator 'attention'.
+    const Value isHidden = node.compare(ComparePredicate::gt, keyPositions(node, keys), visible);
+    scores = node.add(scores, node.select(isHidden, hiddenScore(node, wide), node.splat(wide, 0)));
   }
   if (of.sink && scores) {
     Dims column(shapeOf(scores));

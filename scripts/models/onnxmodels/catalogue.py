@@ -9,7 +9,7 @@ import dataclasses
 import re
 from typing import Any, Callable, Mapping, Optional
 
-from . import classifiers, inception, nasnet, quantized, recurrent, transformers
+from . import classifiers, inception, nasnet, quantized, recurrent, speech, transformers
 from .writer import Dim, ModelError, ModelWriter
 
 Options = Mapping[str, Any]
@@ -49,12 +49,21 @@ def _transformer(sizes: Mapping[str, tuple[int, ...]], options: Options, name: s
                              options["sequence"], options["vocabulary"])
 
 
-def _quantized_llama(writer: ModelWriter, _: "re.Match[str]", options: Options) -> None:
-    hidden, heads = options["hidden"], options["heads"]
-    given = {**options, "kv_heads": options["kv_heads"] or heads,
-             # Two thirds of four times the width, in steps of 64.
-             "feed_forward": options["feed_forward"] or -(-8 * hidden // 192) * 64}
-    quantized.QuantizedDecoder(writer, quantized.QuantizedSize(**given)).build()
+def _quantized(decoder: "type[quantized.QuantizedDecoder]") -> Build:
+    def build(writer: ModelWriter, _: "re.Match[str]", options: Options) -> None:
+        hidden, heads = options["hidden"], options["heads"]
+        given = {"experts": 0, "experts_per_token": 0, "gguf": False, "genai": False, **options,
+                 "kv_heads": options["kv_heads"] or heads,
+                 # Two thirds of four times the width, in steps of 64.
+                 "feed_forward": options["feed_forward"] or -(-8 * hidden // 192) * 64}
+        decoder(writer, quantized.QuantizedSize(**given)).build()
+    return build
+
+
+def _speech(part: "type[speech.Encoder] | type[speech.Decoder]") -> Build:
+    def build(writer: ModelWriter, _: "re.Match[str]", options: Options) -> None:
+        part(writer, speech.SpeechSize(**{**options, "feed_forward": options["feed_forward"] or 4 * options["hidden"]})).build()
+    return build
 
 
 _IMAGE = {"size": 224, "classes": 1000}
@@ -62,6 +71,10 @@ _NORMED = {**_IMAGE, "batch_norm": True}
 # With these, SwapAdvisor's counts of RNN-8-8K are met exactly: docs/results/training-models.md.
 _UNROLLED = {"steps": 35, "features": 512, "classes": 512}
 _TRANSFORMER = {"layers": None, "heads": None, "hidden": None, "feed_forward": None}
+_QUANTIZED = {"layers": 4, "heads": 8, "kv_heads": None, "hidden": 512, "feed_forward": None, "vocabulary": 32000,
+              "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0, "word_spread": 0.02}
+_SPEECH = {"layers": 4, "heads": 6, "hidden": 384, "feed_forward": None, "vocabulary": 51865, "context": 448,
+           "frames": 3000, "mels": 80, "bits": 4, "block": 32, "accuracy_level": 0}
 _NAS = {"filters": 4032, "stem": 96, "skip_reduction": True}
 
 
@@ -77,7 +90,9 @@ def _nasnet(writer: ModelWriter, match: "re.Match[str]", options: Options) -> No
                   options["size"], options["classes"], options["batch_norm"])
 
 
-_BATCHES: Mapping[str, Dim] = {"mnist-softmax": 100, "llama": "batch_size"}
+_BATCHES: Mapping[str, Dim] = {"mnist-softmax": 100,
+                               **dict.fromkeys(("llama", "phi3", "qwen3", "gemma2", "whisper-encoder", "whisper-decoder"),
+                                               "batch_size")}
 FAMILIES = (
     Family("alexnet", "alexnet", "AlexNet, the single-column variant",
            lambda w, m, o: classifiers.alexnet(w, o["size"], o["classes"]), _IMAGE),
@@ -114,10 +129,16 @@ FAMILIES = (
            lambda w, m, o: transformers.gpt2(w, _transformer(GPT2, o, m[0])),
            {**_TRANSFORMER, "sequence": 1024, "vocabulary": 50257}),
     Family("llama", "llama", "a LLaMA of any size with quantized weights and caches, as ONNX Runtime GenAI's builder "
-           "writes it", _quantized_llama,
-           {"layers": 4, "heads": 8, "kv_heads": None, "hidden": 512, "feed_forward": None, "vocabulary": 32000,
-            "context": 4096, "bits": 4, "block": 32, "accuracy_level": 0, "experts": 0, "experts_per_token": 2,
-            "gguf": False, "genai": False, "word_spread": 0.02}),
+           "writes it", _quantized(quantized.QuantizedDecoder),
+           {**_QUANTIZED, "experts": 0, "experts_per_token": 2, "gguf": False, "genai": False}),
+    Family("phi3", "phi3", "the same for Phi-3 and Phi-4-mini: queries, keys and values of one product, a window, heads "
+           "that are rotated in part", _quantized(quantized.Phi3), _QUANTIZED),
+    Family("qwen3", "qwen3", "the same for Qwen 3: normalized queries and keys", _quantized(quantized.Qwen3), _QUANTIZED),
+    Family("gemma2", "gemma2", "the same for Gemma 2: four norms in a layer, windows, GELU, capped scores",
+           _quantized(quantized.Gemma2), _QUANTIZED),
+    Family("whisper-encoder", "whisper-encoder", "Whisper's encoder, as ONNX Runtime's exporter writes it, with quantized "
+           "weights", _speech(speech.Encoder), _SPEECH),
+    Family("whisper-decoder", "whisper-decoder", "Whisper's decoder of text, with caches", _speech(speech.Decoder), _SPEECH),
     Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
            lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
            {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import IO, Optional
+from typing import IO, Any, Optional, Protocol, Union
 
 import numpy
 from onnx import TensorProto
@@ -53,12 +53,7 @@ class QuantizedSize:
         if self.heads % self.kv_heads:
             raise ModelError(f"{self.heads} heads cannot share {self.kv_heads} heads of keys evenly, option "
                              "'--kv-heads', give a divisor")
-        if self.bits not in (2, 4, 8):
-            raise ModelError(f"option '--bits' is {self.bits}, give 2, 4 or 8")
-        if self.block < 16 or self.block > 256 or self.block & (self.block - 1):
-            raise ModelError(f"option '--block' is {self.block}, give a power of two from 16 to 256")
-        if self.accuracy_level > 4:
-            raise ModelError(f"option '--accuracy-level' is {self.accuracy_level}, give 0 to 4")
+        check_blocks(self)
         if self.experts and self.experts_per_token > self.experts:
             raise ModelError(f"a token cannot choose {self.experts_per_token} of {self.experts} experts, "
                              "change --experts-per-token")
@@ -76,15 +71,35 @@ class QuantizedSize:
                                  f"give a multiple of {gguf.BLOCK}")
 
 
-class QuantizedDecoder:
-    """LLaMA (Touvron et al. 2023) with grouped heads of keys and values."""
+class BlockSize(Protocol):
+    """What products by weights in blocks need to know of a model's size: `block` weights along the depth share a scale."""
 
-    def __init__(self, writer: ModelWriter, size: QuantizedSize) -> None:
-        size.check()
+    @property
+    def bits(self) -> int: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def accuracy_level(self) -> int: ...
+
+
+def check_blocks(size: BlockSize) -> None:
+    if size.bits not in (2, 4, 8):
+        raise ModelError(f"option '--bits' is {size.bits}, give 2, 4 or 8")
+    if size.block < 16 or size.block > 256 or size.block & (size.block - 1):
+        raise ModelError(f"option '--block' is {size.block}, give a power of two from 16 to 256")
+    if size.accuracy_level > 4:
+        raise ModelError(f"option '--accuracy-level' is {size.accuracy_level}, give 0 to 4")
+
+
+class BlockProducts:
+    """Products of `rows` (batch, length) by weights in blocks. With half scales, half precision holds them exactly."""
+
+    has_half_scales = False
+
+    def __init__(self, writer: ModelWriter, size: Any, rows: Shape) -> None:
         self.writer = writer
         self.size = size
-        self.head = size.hidden // size.heads
-        self.rows = (writer.batch, "sequence_length")
+        self.rows = rows
 
     def product(self, x: Value, features: int, name: str) -> Value:
         """x times a weight in blocks along its depth."""
@@ -93,10 +108,26 @@ class QuantizedDecoder:
         with self.writer.scope(name):
             weight = self.writer.quantized("weight", (features, blocks, size.block * size.bits // 8), size.bits)
             scale = self.writer.parameter("scales", (features, blocks), *self.scale_range(), trainable=False,
-                                          is_half=size.gguf)
+                                          is_half=self.has_half_scales)
             return self.writer.node("MatMulNBits", [x, weight, scale], (*self.rows, features), "MatMulNBits",
                                     domain=CONTRIB, K=depth, N=features, bits=size.bits, block_size=size.block,
                                     accuracy_level=size.accuracy_level)
+
+    def scale_range(self) -> tuple[float, float]:
+        """Spread and mean of scales."""
+        # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
+        deviation = (((2.0 ** self.size.bits - 1) ** 2 - 1) / 12) ** 0.5
+        return SPREAD / deviation / 10, SPREAD / deviation
+
+
+class QuantizedDecoder(BlockProducts):
+    """LLaMA (Touvron et al. 2023) with grouped heads of keys and values."""
+
+    def __init__(self, writer: ModelWriter, size: QuantizedSize) -> None:
+        size.check()
+        super().__init__(writer, size, (writer.batch, "sequence_length"))
+        self.head = size.hidden // size.heads
+        self.has_half_scales = size.gguf
 
     def expert_weights(self, name: str, features: int, depth: int) -> list[Value]:
         """Weights and scales of all experts, as QMoE takes them."""
@@ -105,12 +136,6 @@ class QuantizedDecoder:
             weight = self.writer.quantized("weight", (size.experts, features, depth * size.bits // 8), size.bits)
             return [weight, self.writer.parameter("scales", (size.experts, features, depth // size.block),
                                                   *self.scale_range(), trainable=False)]
-
-    def scale_range(self) -> tuple[float, float]:
-        """Spread and mean of scales."""
-        # The standard deviation of the whole numbers from 1 to 2^bits - 1, which are equally likely.
-        deviation = (((2.0 ** self.size.bits - 1) ** 2 - 1) / 12) ** 0.5
-        return SPREAD / deviation / 10, SPREAD / deviation
 
     def skip_norm(self, x: Value, residual: Optional[Value], name: str, keeps: bool = True) -> tuple[Value, Value]:
         """The normalized sum of both, and that sum, where something reads it."""
@@ -139,16 +164,28 @@ class QuantizedDecoder:
             total = writer.node("Gather", [shape, writer.constant("second", 1, "int64")], (), "Gather", axis=0)
             return lengths, writer.node("Cast", [total], (), "total", to=TensorProto.INT32)
 
+    def rotated(self) -> int:
+        """The elements of a head that are rotated by their position."""
+        return self.head
+
     def angles(self) -> tuple[Value, Value]:
-        steps = ROTARY_BASE ** (-numpy.arange(0, self.head, 2) / self.head)
+        steps = ROTARY_BASE ** (-numpy.arange(0, self.rotated(), 2) / self.rotated())
         angles = numpy.outer(numpy.arange(self.size.context), steps)
         return self.writer.constant("cos_cache", numpy.cos(angles)), self.writer.constant("sin_cache", numpy.sin(angles))
 
+    def operands(self, x: Value, name: str) -> list[Value]:
+        """Queries, keys and values."""
+        wide, narrow = self.size.hidden, self.size.kv_heads * self.head
+        return [self.product(x, features, f"{name}/{which}_proj")
+                for which, features in (("q", wide), ("k", narrow), ("v", narrow))]
+
+    def attention_attributes(self, layer: int) -> dict[str, Union[int, float]]:
+        """Those that not all of the decoders have."""
+        return {}
+
     def attention(self, x: Value, layer: int, lengths: tuple[Value, Value], angles: tuple[Value, Value]) -> Value:
-        writer, size = self.writer, self.size
-        name, wide, narrow = f"/model/layers.{layer}/attn", size.hidden, size.kv_heads * self.head
-        operands = [self.product(x, features, f"{name}/{which}_proj")
-                    for which, features in (("q", wide), ("k", narrow), ("v", narrow))]
+        writer, size, name, wide = self.writer, self.size, f"/model/layers.{layer}/attn", self.size.hidden
+        operands = self.operands(x, name)
 
         def cache(length: str) -> Shape:
             return (writer.batch, size.kv_heads, length, self.head)
@@ -160,17 +197,20 @@ class QuantizedDecoder:
         mixed = Value(f"{name}/GroupQueryAttention/output_0", (*self.rows, wide))
         writer.named_nodes("GroupQueryAttention", [*operands, *past, *lengths, *angles], [mixed, *present],
                            f"{name}/GroupQueryAttention", domain=CONTRIB, num_heads=size.heads,
-                           kv_num_heads=size.kv_heads, scale=self.head ** -0.5, do_rotary=1, rotary_interleaved=0)
+                           kv_num_heads=size.kv_heads, scale=self.head ** -0.5, do_rotary=1, rotary_interleaved=0,
+                           **self.attention_attributes(layer))
         return self.product(mixed, wide, f"{name}/o_proj")
 
+    def activation(self, gate: Value) -> Value:
+        opened = self.writer.node("Sigmoid", [gate], gate.shape, "act_fn/Sigmoid")
+        return self.writer.node("Mul", [gate, opened], gate.shape, "act_fn/Mul")
+
     def feed_forward(self, x: Value, layer: int) -> Value:
-        """SwiGLU."""
+        """A gated unit: SwiGLU, or what activation() says."""
         writer, width, name = self.writer, self.size.feed_forward, f"/model/layers.{layer}/mlp"
         gate, up = (self.product(x, width, f"{name}/{which}_proj") for which in ("gate", "up"))
         with writer.scope(name):
-            opened = writer.node("Sigmoid", [gate], gate.shape, "act_fn/Sigmoid")
-            swish = writer.node("Mul", [gate, opened], gate.shape, "act_fn/Mul")
-            mixed = writer.node("Mul", [swish, up], gate.shape, "Mul")
+            mixed = writer.node("Mul", [self.activation(gate), up], gate.shape, "Mul")
         return self.product(mixed, self.size.hidden, f"{name}/down_proj")
 
     def mixture(self, x: Value, layer: int) -> Value:
@@ -187,22 +227,38 @@ class QuantizedDecoder:
                            activation_beta=0.0, expert_weight_bits=size.bits, block_size=size.block,
                            normalize_routing_weights=1)
 
+    def embedded(self, words: Value) -> Value:
+        """What the first layer reads."""
+        return words
+
+    def block_result(self, x: Value, name: str) -> Value:
+        """What the residual gets from the attention or the feed-forward network of a layer, which `name` says."""
+        return x
+
+    def scored(self, logits: Value) -> Value:
+        return logits
+
+    # The norm before the feed-forward network.
+    second_norm = "post_attention_layernorm"
+
     def build(self) -> None:
         writer, size = self.writer, self.size
         ids = writer.input("input_ids", self.rows, TensorProto.INT64)
         mask = writer.input("attention_mask", (writer.batch, "total_sequence_length"), TensorProto.INT64)
         lengths, angles = self.lengths(mask), self.angles()
         table = writer.parameter("model.embed_tokens.weight", (size.vocabulary, size.hidden), size.word_spread)
-        x = writer.node("Gather", [table, ids], (*self.rows, size.hidden), "/model/embed_tokens/Gather", axis=0)
+        x = self.embedded(writer.node("Gather", [table, ids], (*self.rows, size.hidden), "/model/embed_tokens/Gather",
+                                      axis=0))
         residual: Optional[Value] = None
         logits = writer.declare_output("logits", (*self.rows, size.vocabulary))
         for layer in range(size.layers):
             normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/input_layernorm")
-            x = self.attention(normal, layer, lengths, angles)
-            normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/post_attention_layernorm")
-            x = (self.mixture if size.experts else self.feed_forward)(normal, layer)
+            x = self.block_result(self.attention(normal, layer, lengths, angles), f"/model/layers.{layer}/post_attention")
+            normal, residual = self.skip_norm(x, residual, f"/model/layers.{layer}/{self.second_norm}")
+            x = self.block_result((self.mixture if size.experts else self.feed_forward)(normal, layer),
+                                  f"/model/layers.{layer}/post_feedforward")
         normal, _ = self.skip_norm(x, residual, f"/model/layers.{size.layers}/final_norm_layernorm", keeps=False)
-        writer.rename(self.product(normal, size.vocabulary, "/lm_head"), logits)
+        writer.rename(self.scored(self.product(normal, size.vocabulary, "/lm_head")), logits)
         if size.gguf:
             writer.companions[".gguf"] = self.write_gguf
         if size.genai:
@@ -260,3 +316,65 @@ class QuantizedDecoder:
                     "llama.rope.freq_base": ROTARY_BASE, "llama.vocab_size": size.vocabulary,
                     "tokenizer.ggml.model": "no_vocab"}
         gguf.write(output, metadata, tensors)
+
+
+class Phi3(QuantizedDecoder):
+    """Phi-3 and Phi-4-mini (Abdin et al. 2024): one product gives queries, keys and values, only a part of each head is
+    rotated, and a position attends to a window of the positions before it."""
+
+    def rotated(self) -> int:
+        # Three quarters; com.microsoft takes multiples of 16.
+        return max(self.head * 3 // 64, 1) * 16
+
+    def operands(self, x: Value, name: str) -> list[Value]:
+        return [self.product(x, self.size.hidden + 2 * self.size.kv_heads * self.head, f"{name}/qkv_proj"), NONE, NONE]
+
+    def attention_attributes(self, layer: int) -> dict[str, Union[int, float]]:
+        return {"local_window_size": max(self.size.context // 2 - 1, 1)}
+
+
+class Qwen3(QuantizedDecoder):
+    """Qwen 3 (Yang et al. 2025): queries and keys are normalized head by head."""
+
+    def operands(self, x: Value, name: str) -> list[Value]:
+        q, k, v = super().operands(x, name)
+        return [self.head_norm(q, f"{name}/q_norm"), self.head_norm(k, f"{name}/k_norm"), v]
+
+    def head_norm(self, x: Value, name: str) -> Value:
+        writer, rows = self.writer, (self.writer.batch, f"{name}/rows", self.head)
+        with writer.scope(name):
+            heads = writer.node("Reshape", [x, writer.constant("heads", [0, -1, self.head], "int64")], rows, "Reshape_1")
+            scale = writer.parameter("layernorm.weight", (self.head,), mean=1.0)
+            normal = writer.node("SimplifiedLayerNormalization", [heads, scale], rows, "SimplifiedLayerNormalization",
+                                 axis=-1, epsilon=EPSILON, stash_type=1)
+            wide = writer.constant("wide", [0, -1, int(x.shape[-1])], "int64")
+            return writer.node("Reshape", [normal, wide], x.shape, "Reshape_2")
+
+
+class Gemma2(QuantizedDecoder):
+    """Gemma 2 (Riviere et al. 2024): words are scaled, results of blocks are normalized before they are added, every
+    second layer attends to a window, GELU opens the gates, and scores are capped by hyperbolic tangents."""
+
+    SCORE_CAP, LOGIT_CAP = 50.0, 30.0
+    second_norm = "pre_feedforward_layernorm"
+
+    def embedded(self, words: Value) -> Value:
+        scale = self.writer.constant("/model/embed_tokens/scale", float(self.size.hidden) ** 0.5)
+        return self.writer.node("Mul", [words, scale], words.shape, "/model/embed_tokens/Mul")
+
+    def block_result(self, x: Value, name: str) -> Value:
+        return self.skip_norm(x, None, f"{name}_layernorm")[0]
+
+    def activation(self, gate: Value) -> Value:
+        return self.writer.node("FastGelu", [gate], gate.shape, "act_fn/FastGelu", domain=CONTRIB)
+
+    def attention_attributes(self, layer: int) -> dict[str, Union[int, float]]:
+        window = {} if layer % 2 else {"local_window_size": max(self.size.context // 2 - 1, 1)}
+        return {"softcap": self.SCORE_CAP, **window}
+
+    def scored(self, logits: Value) -> Value:
+        cap = self.writer.constant("/lm_head/softcap", self.LOGIT_CAP)
+        with self.writer.scope("/lm_head/softcap"):
+            small = self.writer.node("Div", [logits, cap], logits.shape, "Div")
+            bent = self.writer.node("Tanh", [small], logits.shape, "Tanh")
+            return self.writer.node("Mul", [bent, cap], logits.shape, "Mul")
