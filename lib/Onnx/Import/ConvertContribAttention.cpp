@@ -112,7 +112,8 @@ Value attend(NodeContext &node, Attended of) {
     }
     // A term, and no choice between scores: the sum is a mask of the operator 'attention'.
     const Value isHidden = node.compare(ComparePredicate::gt, keyPositions(node, keys), visible);
-    scores = node.add(scores, node.select(isHidden, hiddenScore(node, wide), node.splat(wide, 0)));
+    const Value hidden = hiddenScore(node, wide), shown = node.splat(wide, 0);
+    scores = node.add(scores, node.select(isHidden, hidden, shown));
   }
   if (of.sink && scores) {
     Dims column(shapeOf(scores));
