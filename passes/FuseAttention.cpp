@@ -126,6 +126,9 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
         ArrayRef(result).drop_back() != ArrayRef(query).drop_back() || keys < 1 || query.back().most() < 1 ||
         keys > kMostAttentionScores / kLeastRows)
       return failure();
+    // What hides later positions is zero where a step has one token.
+    if (scores->mask && matchPattern(scores->mask, m_AnyZeroFloat()))
+      scores->mask = {};
     b.replaceOpWithNewOp<AttentionOp>(op, product.getLhs(), product.getRhs(), op.getRhs(), scores->mask,
                                       product.getTransposeRhs() ? UnitAttr() : b.getUnitAttr(),
                                       b.getF32FloatAttr(scores->scale ? scores->scale->convertToFloat() : 1.0f),

@@ -41,6 +41,7 @@ Expected<MemoryNeeds> memoryNeeds(const SearchProblem &problem, MemoryId memory)
     peak = turned->turnBack(peak);
   }
   // In the host's memory the homes of states are part of the peak already.
+  swap.capacityBytes = unlimited.capacityBytes;
   const int64_t full = turned ? 0 : livenessPeakBytes(swap, /*keepsStates=*/true)[memory.index()];
   const int64_t peakBytes = peak[memory.index()];
   return MemoryNeeds{least[memory.index()], peakBytes, std::max(peakBytes, full)};

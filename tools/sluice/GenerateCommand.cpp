@@ -27,7 +27,7 @@ struct GenerateOptions {
   std::vector<std::string> inputs;
   int64_t most = 64, end = -1;
   int threads = 0;
-  bool isText = false; ///< The prompt is text.
+  bool isText = false, hasTokenizer = false; ///< The prompt is text; --tokenizer is given.
 };
 
 Expected<std::vector<int64_t>> parseTokens(std::string_view text) {
@@ -225,16 +225,16 @@ Json phaseToJson(const Phase &phase) {
 
 Status runGenerate(const GenerateOptions &options) {
   std::optional<Tokenizer> tokenizer;
-  if (!options.tokenizer.empty()) {
+  if (options.hasTokenizer) {
     SLUICE_ASSIGN_OR_RETURN(tokenizer, Tokenizer::open(options.tokenizer));
+    // A tokenizer that does not work is reported before the text is computed.
+    if (Expected<std::string> nothing = options.isText ? std::string() : tokenizer->decode({}); !nothing)
+      return propagate(nothing);
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> prompt,
                           !options.isText ? parseTokens(options.tokens) : tokenizer->encode(options.prompt));
   SLUICE_ASSIGN_OR_RETURN(const Outcome outcome, Text(options).run(prompt));
-  std::optional<std::string> words;
-  if (tokenizer) {
-    SLUICE_ASSIGN_OR_RETURN(words, tokenizer->decode(outcome.tokens));
-  }
+  Expected<std::string> words = tokenizer ? tokenizer->decode(outcome.tokens) : std::string();
   if (options.format == "json") {
     Json json = {{"tokens", outcome.tokens},
                  {"prompt", phaseToJson(outcome.prompt)},
@@ -243,17 +243,15 @@ Status runGenerate(const GenerateOptions &options) {
                  {"plannedBytes", outcome.plannedBytes},
                  {"readBytes", outcome.readBytes},
                  {"plannedReadBytes", outcome.plannedReadBytes}};
-    if (words)
+    if (tokenizer && words)
       json["text"] = *words;
     if (outcome.experts.slots > 0) {
       json["experts"] = expertsToJson(outcome.experts);
       json["experts"]["generationBytesRead"] = outcome.expertBytes;
     }
     printJson(json);
-    return {};
+    return words ? Status() : propagate(words);
   }
-  if (words)
-    printLine("text", *words);
   std::string text;
   for (int64_t token : outcome.tokens)
     text += concat(text.empty() ? "" : ",", token);
@@ -265,7 +263,10 @@ Status runGenerate(const GenerateOptions &options) {
   if (outcome.plannedReadBytes > 0)
     printLine("read", concat(outcome.readBytes, " bytes a token, planned ", outcome.plannedReadBytes));
   printExperts(outcome.experts);
-  return {};
+  // The text comes last, because its lines may look like the others.
+  if (tokenizer && words)
+    printLine("text", *words);
+  return words ? Status() : propagate(words);
 }
 
 } // namespace
@@ -279,9 +280,11 @@ void addGenerateCommand(CLI::App &app, Action &action) {
       addOption(*command, "--tokens", options->tokens, "the prompt's tokens: 1,2,3")->type_name("LIST");
   CLI::Option *prompt =
       addOption(*command, "--prompt", options->prompt, "the prompt's text, instead of --tokens")->excludes(tokens);
-  prompt->needs(addOption(*command, "--tokenizer", options->tokenizer,
-                          "the model's tokenizer.json, to read --prompt and to print text; needs Python's tokenizers")
-                    ->type_name("FILE"));
+  CLI::Option *tokenizer =
+      addOption(*command, "--tokenizer", options->tokenizer,
+                "the model's tokenizer.json, to read --prompt and to print text; needs Python's tokenizers")
+          ->type_name("FILE");
+  prompt->needs(tokenizer);
   addOption(*command, "--max-new", options->most, "greatest number of tokens to add")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -297,8 +300,9 @@ void addGenerateCommand(CLI::App &app, Action &action) {
       ->type_name("DIR");
   addOption(*command, "--threads", options->threads, "number of threads, 0: one for each core")->capture_default_str();
   addFormatOption(*command, options->format);
-  command->callback([options, tokens, prompt, &action] {
+  command->callback([options, tokens, prompt, tokenizer, &action] {
     options->isText = prompt->count() > 0;
+    options->hasTokenizer = tokenizer->count() > 0;
     if (!options->isText && tokens->count() == 0)
       throw CLI::RequiredError("--tokens, or --prompt with --tokenizer,");
     action = [options] { return runGenerate(*options); };

@@ -8,38 +8,50 @@
 #include "sluice/Support/Json.h"
 #include "sluice/Support/Temporaries.h"
 #include "sluice/Support/Text.h"
+#include "tools/common/Driver.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Program.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 namespace sluice::driver {
 
-/// A package that is missing ends by status 3, a file that it cannot read by 4, with the reason on standard output.
+/// A package that is missing ends by status 3, a failure of the package by 4, with the reason on standard output.
+/// Modules in the current directory do not count, and text is UTF-8 in any locale.
 static constexpr const char *kScript = R"(
-import json, sys
+import sys
+sys.path[:] = [place for place in sys.path if place]
+import json
 try:
     import tokenizers
-except ImportError:
+    load = tokenizers.Tokenizer.from_file
+except (ImportError, AttributeError):
     sys.exit(3)
 try:
-    tokenizer = tokenizers.Tokenizer.from_file(sys.argv[1])
+    tokenizer = load(sys.argv[1])
+    request = json.loads(sys.stdin.buffer.read().decode())
+    if "text" in request:
+        print(json.dumps(list(tokenizer.encode(request["text"]).ids)))
+    else:
+        print(json.dumps(tokenizer.decode(request["tokens"])))
 except Exception as error:
-    print(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    reason = str(error).splitlines()
+    print((reason[0] if reason else type(error).__name__).encode("ascii", "backslashreplace").decode())
     sys.exit(4)
-request = json.load(sys.stdin)
-if "text" in request:
-    print(json.dumps(list(tokenizer.encode(request["text"]).ids)))
-else:
-    print(json.dumps(tokenizer.decode(request["tokens"])))
 )";
 
 Expected<Tokenizer> Tokenizer::open(const std::string &path) {
-  if (std::error_code error; !std::filesystem::is_regular_file(path, error))
-    return makeError(ErrorCode::NotFound, "there is no file '", path,
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status))
+    return makeError(ErrorCode::NotFound,
+                     std::filesystem::is_directory(status) ? "this is a directory: '" : "there is no file '", path,
                      "', option '--tokenizer', give the tokenizer.json of the model");
   llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName("python3");
   if (!python)
@@ -68,27 +80,30 @@ Expected<std::string> Tokenizer::ask(const std::string &request) const {
                      "' has no package 'tokenizers', option '--tokenizer', install it ",
                      "(pip install tokenizers), or give and take tokens");
   if (status == 4 && said)
-    return makeError(ErrorCode::InvalidInput, "'", path,
-                     "' is no tokenizer: ", excerpt(llvm::StringRef(*said).rtrim().str()),
+    return makeError(ErrorCode::InvalidInput, "tokenizer '", path,
+                     "' failed: ", excerpt(llvm::StringRef(*said).rtrim().str()),
                      ", give the tokenizer.json of the model");
+  if (interrupted)
+    return makeError(ErrorCode::Interrupted, "the tokenizer was interrupted, run the command again");
   return makeError(ErrorCode::Io, "'", python, "' failed with tokenizer '", path, "'",
                    problem.empty() ? "" : concat(": ", excerpt(problem)),
                    ", run 'python3 -c \"import tokenizers\"', or give and take tokens");
 }
 
 Expected<std::vector<int64_t>> Tokenizer::encode(const std::string &text) const {
+  if (!llvm::json::isUTF8(text))
+    return makeError(ErrorCode::InvalidInput, "the text is not UTF-8, option '--prompt', convert it");
   SLUICE_ASSIGN_OR_RETURN(const std::string said, ask(jsonText(Json{{"text", text}})));
   const Json tokens = Json::parse(said, nullptr, /*allow_exceptions=*/false);
-  std::vector<int64_t> numbers;
-  for (const Json &token : tokens) {
-    if (!token.is_number_integer())
-      return makeError(ErrorCode::InvalidInput, "tokenizer '", path,
-                       "' gave something else than tokens, give the tokenizer.json of the model");
-    numbers.push_back(token.get<int64_t>());
-  }
-  if (numbers.empty())
+  auto isToken = [](const Json &token) {
+    return token.is_number_unsigned() && token.get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max());
+  };
+  if (!tokens.is_array() || !std::all_of(tokens.begin(), tokens.end(), isToken))
+    return makeError(ErrorCode::InvalidInput, "tokenizer '", path,
+                     "' gave something else than tokens, give the tokenizer.json of the model");
+  if (tokens.empty())
     return makeError(ErrorCode::InvalidInput, "the text has no tokens, option '--prompt', give more text");
-  return numbers;
+  return tokens.get<std::vector<int64_t>>();
 }
 
 Expected<std::string> Tokenizer::decode(std::span<const int64_t> tokens) const {

@@ -266,7 +266,7 @@ Accumulators ByteEmitter::addWords(Value words, Value left, Value first, int64_t
     Value from = ir.at(left, ir.mul(number, perWord), byte());
     for (int64_t field = 0; field < fields; ++field) {
       PanelRow weights;
-      if (rows == 1 && field == 1)
+      if (rows == 1 && field == 1 && target.bytes == ByteInstructions::X86)
         bits = loadWords(stored, /*anew=*/true);
       for (Value value : bits) {
         if (field > 0)

@@ -36,7 +36,7 @@ protected:
   PanelRow loadScales(Value block);
   /// The zero points of a block as floats; empty if the block has none.
   PanelRow loadZeros(Value block);
-  /// With `anew`, they are loaded again, although the compiler knows them.
+  /// With `anew`, the loads are volatile, so that the compiler does not use values that it has loaded before.
   PanelRow loadWords(Value words, bool anew = false);
   /// Whether sums of `rows` rows go through scratch of [rows][panel] elements to the sink.
   bool isLooped(int64_t rows) const { return spec.sinkStyle == SinkStyle::Looped || rows > 1; }

@@ -384,7 +384,8 @@ void MatmulEmitter::packColumns(Value depth, Value source, Columns columns) {
         for (int64_t r = 0; r < tile.lanes; ++r) {
           rows.push_back(ir.load(rhs, rowOfB(from, r), tile.lanes));
           // The hardware does not see that each square begins new lines of all its rows.
-          ir.prefetch(rowOfB(from, r + streamedRows()), 0, tile.lanes, rhs.elementType, CacheLevel::Second);
+          if (streamedRows() >= tile.lanes)
+            ir.prefetch(rowOfB(from, r + streamedRows()), 0, tile.lanes, rhs.elementType, CacheLevel::Second);
         }
         rows = transposeSquare(ir.b, ir.loc, std::move(rows));
         for (int64_t r = 0; r < tile.lanes; ++r)

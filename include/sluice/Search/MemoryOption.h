@@ -16,7 +16,8 @@ struct MemoryNeeds {
   MinimumBytes least;
   /// The peak: the largest number of live bytes in the model's order, with all parameters resident.
   int64_t peakBytes = 0;
-  /// The peak with updated states resident too: less memory makes steps copy. At least peakBytes.
+  /// The peak with all updated states resident as well. With less memory, steps copy states or parameters. It does not
+  /// depend on the capacities of the machine, and is at least peakBytes.
   int64_t fullBytes = 0;
 };
 /// Computes the needs of a memory in which some device computes; fails for other memories. Operators without a

@@ -52,6 +52,7 @@ struct Attended {
   double scale = 0;   ///< Of the scores; by default 1 / sqrt(size).
   double softcap = 0; ///< The scores become softcap * tanh(score / softcap).
   Value bias = {};    ///< Added to the scores, which it broadcasts to.
+  Value mask = {};    ///< Added where no later key is hidden, [batch or 1, 1, queries or 1, keys].
   Value sink = {};    ///< A score that takes its share of the weights of each head, [1, heads, 1, 1].
   bool isCausal = false;
 };
@@ -74,6 +75,23 @@ Value attend(NodeContext &node, Attended of) {
   }
   const Dims shape(shapeOf(of.query));
   const int64_t queries = shape[2], keys = shapeOf(of.key)[2], group = heads / keyHeads;
+  const Type type = elementTypeOf(of.query), wide = type.isF64() ? type : Float32Type::get(node.context());
+  if (of.isCausal) {
+    const Type index = node.mlir().getI64Type();
+    const Value row = node.iota(index, queries, 2, 4);
+    Value visible = node.add(row, node.splat(index, static_cast<double>(of.past)));
+    // ONNX Runtime hides nothing from the last query, whose own key is the last where a sequence attends to itself.
+    if (keys > of.past + queries) {
+      const Value isLast = node.compare(ComparePredicate::eq, row, node.splat(index, static_cast<double>(queries - 1)));
+      visible = node.select(isLast, node.splat(index, static_cast<double>(keys)), visible);
+    }
+    // A term, and no choice between scores: the sum is a mask of the operator 'attention'.
+    const Value isHidden = node.compare(ComparePredicate::gt, keyPositions(node, keys), visible);
+    const Value hidden = hiddenScore(node, wide), shown = of.mask ? of.mask : node.splat(wide, 0);
+    of.mask = node.select(isHidden, hidden, shown);
+  }
+  if (of.mask)
+    of.bias = of.bias ? node.add(node.cast(of.bias, wide), of.mask) : of.mask;
   // Queries that share a head of keys are a dimension of their own, along which products broadcast the keys.
   const bool isGrouped = group > 1 && !of.sink;
   auto shared = [&](Value x) {
@@ -89,7 +107,6 @@ Value attend(NodeContext &node, Attended of) {
     }
   }
   const int64_t last = isGrouped ? 4 : 3;
-  const Type type = elementTypeOf(of.query), wide = type.isF64() ? type : Float32Type::get(node.context());
   const double scale = of.scale != 0 ? of.scale : 1 / std::sqrt(static_cast<double>(shape[3]));
   const Value keysOfAll = shared(of.key);
   Value scores = node.matmul(of.query, keysOfAll, false, /*transposeRhs=*/true);
@@ -101,20 +118,6 @@ Value attend(NodeContext &node, Attended of) {
   }
   if (of.bias)
     scores = node.add(scores, node.cast(of.bias, wide));
-  if (of.isCausal) {
-    const Type index = node.mlir().getI64Type();
-    const Value row = node.iota(index, queries, 2, 4);
-    Value visible = node.add(row, node.splat(index, static_cast<double>(of.past)));
-    // ONNX Runtime hides nothing from the last query, whose own key is the last where a sequence attends to itself.
-    if (keys > of.past + queries) {
-      const Value isLast = node.compare(ComparePredicate::eq, row, node.splat(index, static_cast<double>(queries - 1)));
-      visible = node.select(isLast, node.splat(index, static_cast<double>(keys)), visible);
-    }
-    // A term, and no choice between scores: the sum is a mask of the operator 'attention'.
-    const Value isHidden = node.compare(ComparePredicate::gt, keyPositions(node, keys), visible);
-    const Value hidden = hiddenScore(node, wide), shown = node.splat(wide, 0);
-    scores = node.add(scores, node.select(isHidden, hidden, shown));
-  }
   if (of.sink && scores) {
     Dims column(shapeOf(scores));
     column[3] = 1;
@@ -130,7 +133,7 @@ Value attend(NodeContext &node, Attended of) {
   return result;
 }
 
-/// Adds to `of.bias` the term that a mask contributes to the scores: the attribute mask_filter_value where a key is
+/// Gives `of.mask` the term that a mask contributes to the scores: the attribute mask_filter_value where a key is
 /// hidden. A mask of one dimension has the number of keys of each member of the batch, and may have the positions of
 /// the members' first keys behind these numbers.
 LogicalResult addMask(NodeContext &node, Value mask, Attended &of) {
@@ -163,8 +166,7 @@ LogicalResult addMask(NodeContext &node, Value mask, Attended &of) {
       return node.invalid("the type or the shape of its mask does not match its keys");
     isSeen = node.compare(ComparePredicate::gt, mask, node.splat(elementTypeOf(mask), 0));
   }
-  const Value term = node.select(isSeen, zero, hidden);
-  of.bias = of.bias ? node.add(node.cast(of.bias, type), term) : term;
+  of.mask = node.select(isSeen, zero, hidden);
   return success();
 }
 

@@ -25,7 +25,7 @@ MODEL_OPTIONS = (
     ("hidden", int, "transformers: width of a position"),
     ("feed-forward", int, "transformers: inner width of a block's second half"),
     ("sequence", int, "transformers: positions"),
-    ("frames", int, "Whisper: of sound"),
+    ("frames", int, "Whisper: frames of sound"),
     ("mels", int, "Whisper: frequencies of a frame"),
     ("vocabulary", int, "transformers: words"),
     ("kv-heads", int, "quantized: heads of keys and values (default: --heads)"),

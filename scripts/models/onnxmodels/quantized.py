@@ -322,9 +322,15 @@ class Phi3(QuantizedDecoder):
     """Phi-3 and Phi-4-mini (Abdin et al. 2024): one product gives queries, keys and values, only a part of each head is
     rotated, and a position attends to a window of the positions before it."""
 
+    def __init__(self, writer: ModelWriter, size: QuantizedSize) -> None:
+        super().__init__(writer, size)
+        if self.head < 32:
+            raise ModelError(f"heads have {self.head} elements, of which three quarters cannot be rotated in steps of 16, "
+                             "give fewer --heads or more --hidden")
+
     def rotated(self) -> int:
         # Three quarters; com.microsoft takes multiples of 16.
-        return max(self.head * 3 // 64, 1) * 16
+        return self.head * 3 // 64 * 16
 
     def operands(self, x: Value, name: str) -> list[Value]:
         return [self.product(x, self.size.hidden + 2 * self.size.kv_heads * self.head, f"{name}/qkv_proj"), NONE, NONE]

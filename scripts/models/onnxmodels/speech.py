@@ -50,7 +50,7 @@ class SpeechSize:
 
 
 class Speech(BlockProducts):
-    """What both parts consist of. `length` names the positions of this part."""
+    """The operators that the encoder and the decoder share. `length` is the number of positions of this part, or its name."""
 
     def __init__(self, writer: ModelWriter, size: SpeechSize, length: "int | str") -> None:
         size.check()

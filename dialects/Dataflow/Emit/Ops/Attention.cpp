@@ -46,8 +46,10 @@ public:
 private:
   /// Rows that share what is packed of keys and values.
   static constexpr int64_t kMostRows = 64;
+  /// A register tile has about so many rows, and more would leave threads without work.
+  static constexpr int64_t kMostGroup = 8;
 
-  /// Rows of scores whose keys and values are those of `at`.
+  /// Rows of scores that have the same keys and values.
   struct Rows {
     SmallVector<Value> at; ///< Indices of the first row's matrix.
     Value first;           ///< The first row of that matrix.
@@ -57,7 +59,7 @@ private:
   };
 
   /// How many matrices of a single row, in the last batch dimension, have the same keys and values and are computed as
-  /// one: the largest divisor of their number that is at most `most`.
+  /// one: the largest divisor of their number that is at most `most` and kMostGroup.
   int64_t groupWithin(int64_t most);
   void emitBlocks(Value begin, Value end, const Extents &items);
   void emitBlock(const Rows &these);
@@ -127,7 +129,7 @@ int64_t AttentionEmitter::groupWithin(int64_t most) {
     if (!extentsOf(slicedTensor(operand)).end()[-3].is(1))
       return 1;
   const int64_t all = batch.back().most();
-  int64_t largest = std::min(all, most);
+  int64_t largest = std::min({all, most, kMostGroup});
   while (largest > 1 && all % largest != 0)
     --largest;
   return std::max<int64_t>(largest, 1);
@@ -162,9 +164,11 @@ void AttentionEmitter::emit() {
     scores = kernel.stackBuffer(op.getType().getElementType(), std::max(block, group) * scoresPitch());
     if (group == 1)
       return emitBlocks(begin, end, items);
-    // A step of one token: an item is a matrix of one row, and a chunk has whole groups of them.
+    // A step of one token: an item is a matrix of one row. The chunk that has a group's first item computes the group,
+    // so chunks of longer steps may be shorter than groups.
     auto emitGroups = [&] {
-      kernel.loop(begin, end, group, [&](Value item) {
+      Value size = kernel.index(group), first = arith::CeilDivUIOp::create(b, loc, begin, size);
+      kernel.loop(arith::MulIOp::create(b, loc, first, size), end, group, [&](Value item) {
         emitBlock({kernel.delinearize(item, batch), kernel.index(0), group, {}, /*isGroup=*/true});
       });
     };
@@ -176,7 +180,7 @@ void AttentionEmitter::emit() {
     kernel.ifThen(compare(arith::CmpIPredicate::eq), emitGroups);
     kernel.ifThen(compare(arith::CmpIPredicate::ne), [&] { emitBlocks(begin, end, items); });
   };
-  kernel.parallel(productOf(items), kernel.work(Rate::Products), emitChunk, /*multiple=*/group);
+  kernel.parallel(productOf(items), kernel.work(Rate::Products), emitChunk);
 }
 
 SmallVector<Value> AttentionEmitter::indicesOf(const Rows &these, ValueRange position) {
