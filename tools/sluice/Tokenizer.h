@@ -14,8 +14,8 @@
 
 namespace sluice::driver {
 
-/// The tokenizer of a file `tokenizer.json`, by the Python package `tokenizers`, which defines the format. No C++
-/// library that Debian has reads such files. Each call is a process of the `python3` of PATH.
+/// Converts by the Python package `tokenizers`, which defines the format of `tokenizer.json`. No C++ library in Debian
+/// reads this format. Each call starts a process of the `python3` in PATH.
 class Tokenizer {
 public:
   /// Fails if there is no such file, or no `python3`.

@@ -119,8 +119,8 @@ int64_t reductionUnroll(int64_t accumulators, int64_t count);
 /// Weights are prefetched this many steps ahead, because the hardware's own prefetching falls behind when other cores
 /// use the shared caches too (1.2x on products of 1024, measured).
 constexpr int64_t prefetchSteps = 16;
-/// Bytes ahead at which data that is read once is prefetched to the second level: a core has more requests to memory
-/// under way from there than from the first level. It is more than memory gives a core during one request.
+/// Data that is read once is prefetched so many bytes ahead, to the second level: to the first level it was slower on
+/// Zen 4 (docs/rationale/block-weights.md).
 constexpr int64_t kStreamedAhead = 6144;
 
 /// A left-hand side that is narrower than the sums is widened once for all columns of a tile if it fits in this many

@@ -62,7 +62,8 @@ def _quantized(decoder: "type[quantized.QuantizedDecoder]") -> Build:
 
 def _speech(part: "type[speech.Encoder] | type[speech.Decoder]") -> Build:
     def build(writer: ModelWriter, _: "re.Match[str]", options: Options) -> None:
-        part(writer, speech.SpeechSize(**{**options, "feed_forward": options["feed_forward"] or 4 * options["hidden"]})).build()
+        given = {**options, "feed_forward": options["feed_forward"] or 4 * options["hidden"]}
+        part(writer, speech.SpeechSize(**given)).build()
     return build
 
 
@@ -136,9 +137,10 @@ FAMILIES = (
     Family("qwen3", "qwen3", "the same for Qwen 3: normalized queries and keys", _quantized(quantized.Qwen3), _QUANTIZED),
     Family("gemma2", "gemma2", "the same for Gemma 2: four norms in a layer, windows, GELU, capped scores",
            _quantized(quantized.Gemma2), _QUANTIZED),
-    Family("whisper-encoder", "whisper-encoder", "Whisper's encoder, as ONNX Runtime's exporter writes it, with quantized "
-           "weights", _speech(speech.Encoder), _SPEECH),
-    Family("whisper-decoder", "whisper-decoder", "Whisper's decoder of text, with caches", _speech(speech.Decoder), _SPEECH),
+    Family("whisper-encoder", "whisper-encoder", "Whisper's encoder with quantized weights, as ONNX Runtime GenAI's "
+           "builder writes it", _speech(speech.Encoder), _SPEECH),
+    Family("whisper-decoder", "whisper-decoder", "the same for Whisper's decoder of text, with caches",
+           _speech(speech.Decoder), _SPEECH),
     Family("llama-7b", "llama-(7|13|30|65)b", "LLaMA",
            lambda w, m, o: transformers.llama(w, _transformer(LLAMA, o, m[0])),
            {**_TRANSFORMER, "sequence": 2048, "vocabulary": 32000}),
