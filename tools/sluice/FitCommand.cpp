@@ -119,7 +119,7 @@ void printFits(const Needs &needs, const std::vector<Fit> &fits) {
 Json fitsToJson(const Needs &needs, const std::vector<Fit> &fits) {
   Json json = {{"memory", needs.memory},
                {"leastBytes", needs.leastBytes},
-               {"fullBytes", needs.fullBytes},
+               {"peakBytes", needs.fullBytes},
                {"processBytes", needs.processBytes},
                {"operator", needs.op}};
   for (const Fit &fit : fits) {
