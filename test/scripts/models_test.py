@@ -42,6 +42,17 @@ SMALL = {
     "gpt2": SMALL_TRANSFORMER,
     "llama-7b": {**SMALL_TRANSFORMER, "feed_forward": 24},
 }
+SMALL_DECODER = {"layers": 2, "heads": 2, "hidden": 128, "vocabulary": 40}
+# Each of these, and how often it has the operators that tell it from the others. Those of com.microsoft are unknown to
+# ONNX's checker.
+QUANTIZED = {
+    "llama": (SMALL_DECODER, {"MatMulNBits": 15, "GroupQueryAttention": 2, "SkipSimplifiedLayerNormalization": 4}),
+    "phi3": (SMALL_DECODER, {"MatMulNBits": 11, "GroupQueryAttention": 2, "SkipSimplifiedLayerNormalization": 4}),
+    "qwen3": (SMALL_DECODER, {"MatMulNBits": 15, "GroupQueryAttention": 2, "SimplifiedLayerNormalization": 5}),
+    "gemma2": (SMALL_DECODER, {"MatMulNBits": 15, "GroupQueryAttention": 2, "Tanh": 1}),
+    "whisper-encoder": ({**SMALL_DECODER, "frames": 40, "mels": 16}, {"Conv": 2, "MultiHeadAttention": 2}),
+    "whisper-decoder": ({**SMALL_DECODER, "frames": 40}, {"MultiHeadAttention": 4}),
+}
 
 
 def declared(value: onnx.ValueInfoProto) -> list:
@@ -115,7 +126,7 @@ class ModelTest(unittest.TestCase):
                     self.assertEqual(dim, said)
 
     def test_every_family_has_an_example_and_is_tested(self) -> None:
-        tested = {*SMALL, "mnist-softmax", "llama"}
+        tested = {*SMALL, "mnist-softmax", *QUANTIZED}
         for family in catalogue.FAMILIES:
             with self.subTest(family=family.example):
                 self.assertTrue(family.match(family.example))
@@ -149,6 +160,18 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(tensors["/model/layers.0/attn/k_proj/scales"], (TensorProto.FLOAT, [32, 4]))
         made = {name for node in graph.node for name in node.output} | set(tensors) | {v.name for v in graph.input}
         self.assertEqual({name for node in graph.node for name in node.input if name} - made, set())
+
+    def test_quantized_families_read_only_what_they_make(self) -> None:
+        for name, (options, operators) in QUANTIZED.items():
+            with self.subTest(model=name):
+                graph = catalogue.build(name, bits=4, block=16, **options).model("random").graph
+                made = {value.name for value in (*graph.input, *graph.initializer)}
+                for node in graph.node:
+                    self.assertEqual({name for name in node.input if name} - made, set())
+                    made.update(node.output)
+                self.assertEqual({value.name for value in graph.output} - made, set())
+                counts = collections.Counter(node.op_type for node in graph.node)
+                self.assertEqual({operator: counts[operator] for operator in operators}, operators)
 
     def test_mnist_softmax_is_ten_operators(self) -> None:
         self.assertEqual(len(catalogue.build("mnist-softmax").model().graph.node), 10)
