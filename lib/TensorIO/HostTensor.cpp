@@ -179,12 +179,14 @@ void fillRandom(HostTensor &tensor, uint64_t seed, uint64_t stream) {
 
 /// The first `count` positions of a dimension.
 static void cut(HostTensor &tensor, size_t dimension, int64_t count) {
+  if (count == tensor.shape[dimension])
+    return;
   const int64_t width = elementBytes(tensor.type);
   int64_t outer = 1, inner = width;
   for (size_t d = 0; d < tensor.shape.size(); ++d)
     (d < dimension ? outer : inner) *= d == dimension ? 1 : tensor.shape[d];
   const int64_t from = tensor.shape[dimension] * inner, to = count * inner;
-  for (int64_t row = 0; row < outer; ++row)
+  for (int64_t row = 0; row < outer && to > 0; ++row)
     std::memmove(tensor.bytes.data() + row * to, tensor.bytes.data() + row * from, static_cast<size_t>(to));
   tensor.bytes.resize(static_cast<size_t>(outer * to));
   tensor.shape[dimension] = count;

@@ -78,6 +78,10 @@ TEST_CASE("outputs are cut to their extents", "[tensorio]") {
   for (int64_t i = 0; i < outputs[0].numElements(); ++i)
     values.push_back(outputs[0].data<int8_t>()[i]);
   CHECK(values == std::vector<int>{0, 1, 2, 3, 6, 7, 8, 9});
+  HostTensor empty = *makeTensor("y", ElementType::Int8, {0, 3, 2});
+  outputs = {empty, count};
+  REQUIRE(cutToExtents(outputs));
+  CHECK(outputs[0].shape == std::vector<int64_t>{0, 2, 2});
   for (int64_t wrong : {-1, 4}) {
     *count.data<int64_t>() = wrong;
     outputs = {y, count};
