@@ -19,6 +19,7 @@ using namespace mlir;
 namespace sluice {
 
 #define GEN_PASS_DEF_EXPANDFMAPASS
+#define GEN_PASS_DEF_EXPANDHALFPASS
 #define GEN_PASS_DEF_EXPANDMATHPASS
 #include "passes/LowerKernels/Passes.h.inc"
 
@@ -254,6 +255,96 @@ struct ExpandMultiplyAdd : OpRewritePattern<math::FmaOp> {
     Value lost = f.add(sub(product, sub(sum, second)), sub(z, second));
     rewriter.replaceOp(op, f.add(sum, f.add(lost, error)));
     return success();
+  }
+};
+
+bool converts(Operation *op, bool isFromHalf) {
+  const Type from = getElementTypeOrSelf(op->getOperand(0).getType()),
+             to = getElementTypeOrSelf(op->getResult(0).getType());
+  return isFromHalf ? from.isF16() && to.isF32() : from.isF32() && to.isF16();
+}
+
+constexpr int64_t kHalfMantissa = 10, kMantissa = 23, kDropped = kMantissa - kHalfMantissa;
+/// What the exponents of f32 and f16 differ by, in the bits of an f32.
+constexpr int64_t kRebias = int64_t(127 - 15) << kMantissa;
+constexpr int64_t kSign = 0x8000, kInfinity = 0x7f800000, kHalfInfinity = 0x7c00;
+/// The bits of 2^-14, the least normal f16.
+constexpr int64_t kLeastNormal = kRebias + (int64_t(1) << kMantissa);
+
+struct ExpandFromHalf : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    if (!converts(op, /*isFromHalf=*/true))
+      return failure();
+    Arithmetic f(op, rewriter);
+    const Type word = f.like(f.b.getI32Type());
+    auto constant = [&](int64_t value) { return f.integer(word, value); };
+    Value half = arith::BitcastOp::create(f.b, f.like(f.b.getI16Type()), op.getIn());
+    Value bits = arith::ExtUIOp::create(f.b, word, half);
+    Value sign = arith::ShLIOp::create(f.b, arith::AndIOp::create(f.b, bits, constant(kSign)), constant(16));
+    Value size = arith::AndIOp::create(f.b, bits, constant(kSign - 1));
+    Value shifted = arith::ShLIOp::create(f.b, size, constant(kDropped));
+    Value normal = arith::AddIOp::create(f.b, shifted, constant(kRebias));
+    // A subnormal number is what its mantissa adds to 2^-14.
+    Value based = arith::AddIOp::create(f.b, shifted, constant(kLeastNormal));
+    Value rest = f.add(arith::BitcastOp::create(f.b, f.narrow, based), f.real(f.narrow, -0x1p-14));
+    Value small = arith::BitcastOp::create(f.b, word, rest);
+    Value special = arith::OrIOp::create(f.b, shifted, constant(kInfinity));
+    auto below = [&](int64_t bound) -> Value {
+      return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, size, constant(bound));
+    };
+    Value result = f.select(below(kHalfInfinity), normal, special);
+    result = f.select(below(int64_t(1) << kHalfMantissa), small, result);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, f.narrow, arith::OrIOp::create(f.b, result, sign));
+    return success();
+  }
+};
+
+/// Rounds to nearest, ties to even.
+struct ExpandToHalf : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    if (!converts(op, /*isFromHalf=*/false))
+      return failure();
+    Arithmetic f(op, rewriter);
+    const Type word = f.like(f.b.getI32Type()), real = op.getIn().getType();
+    auto constant = [&](int64_t value) { return f.integer(word, value); };
+    Value bits = arith::BitcastOp::create(f.b, word, op.getIn());
+    Value size = arith::AndIOp::create(f.b, bits, constant(0x7fffffff));
+    auto isAbove = [&](int64_t bound) -> Value {
+      return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ugt, size, constant(bound));
+    };
+    auto kept = [&](Value of) -> Value { return arith::ShRUIOp::create(f.b, of, constant(kDropped)); };
+    // Half of the last place that is kept, less one where that place is even; a carry may make the exponent greater.
+    Value isOdd = arith::AndIOp::create(f.b, kept(size), constant(1));
+    Value rounding = arith::AddIOp::create(f.b, isOdd, constant((int64_t(1) << (kDropped - 1)) - 1 - kRebias));
+    Value normal = kept(arith::AddIOp::create(f.b, size, rounding));
+    // The last place of 0.5 is that of subnormal numbers.
+    Value moved = f.add(arith::BitcastOp::create(f.b, real, size), f.real(real, 0.5));
+    Value small = arith::SubIOp::create(f.b, arith::BitcastOp::create(f.b, word, moved), constant(0x3f000000));
+    Value payload = arith::AndIOp::create(f.b, kept(size), constant((1 << kHalfMantissa) - 1));
+    Value none = arith::OrIOp::create(f.b, payload, constant(0x7e00));
+    Value special = f.select(isAbove(kInfinity), none, constant(kHalfInfinity));
+    Value result = f.select(isAbove(0x477fffff), special, normal);
+    result = f.select(isAbove(kLeastNormal - 1), result, small);
+    Value sign = arith::AndIOp::create(f.b, arith::ShRUIOp::create(f.b, bits, constant(16)), constant(kSign));
+    result = arith::TruncIOp::create(f.b, f.like(f.b.getI16Type()), arith::OrIOp::create(f.b, result, sign));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, f.narrow, result);
+    return success();
+  }
+};
+
+struct ExpandHalf : impl::ExpandHalfPassBase<ExpandHalf> {
+  void runOnOperation() override {
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    if (!module || !lacksHalfConversions(module))
+      return;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandFromHalf, ExpandToHalf>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 

@@ -210,6 +210,7 @@ struct GridsToNVVM : impl::GridsToNVVMPassBase<GridsToNVVM> {
 
 void addLowerKernels(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createSimplifyKernelPass());
+  passes.addNestedPass<func::FuncOp>(createExpandHalfPass());
   passes.addPass(createCallLibmPass());
   passes.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
   passes.addPass(createKernelsToLLVMPass());

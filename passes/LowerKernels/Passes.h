@@ -21,7 +21,7 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/LowerKernels/Passes.h.inc"
 
-/// Adds the pipeline `lower-kernels`: kernel-simplify, kernel-call-libm, convert-scf-to-cf, kernel-to-llvm and
+/// Adds the pipeline `lower-kernels`: kernel-simplify, kernel-expand-half, kernel-call-libm, convert-scf-to-cf, kernel-to-llvm and
 /// reconcile-unrealized-casts.
 void addLowerKernels(mlir::OpPassManager &passes);
 void registerLowerKernelsPipeline();

@@ -62,6 +62,19 @@ def ExpandFmaPass : InterfacePass<"kernel-expand-fma", "::mlir::FunctionOpInterf
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ExpandHalfPass : InterfacePass<"kernel-expand-half", "::mlir::FunctionOpInterface"> {
+  let summary = "Expand conversions of f16 where the target has no instructions for them";
+  let description = [{
+    LLVM calls functions of the compiler's runtime library for such a conversion, one lane at
+    a time, and programs without a C library do not have these functions. This pass makes
+    integer arithmetic of conversions between f16 and f32, for vectors too. Results have the
+    same bits, subnormal numbers and the payloads of NaNs included, except that NaNs become
+    quiet only in the conversion to f16. If the module has no target, or the target has the
+    instructions, nothing changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def GridsToNVVMPass : Pass<"grid-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Convert simplified grids to the LLVM and NVVM dialects";
   let description = [{

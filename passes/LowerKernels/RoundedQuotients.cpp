@@ -170,15 +170,30 @@ struct KeepWhole : OpRewritePattern<ToFloat> {
 
 } // namespace
 
+static exec::TargetAttr targetOf(Operation *module) {
+  return exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module);
+}
+
+/// Whether a target for x86 has a feature that x86-64-v3 introduced.
+static bool hasSinceV3(exec::TargetAttr target, StringRef feature) {
+  const StringRef cpu = target.getCpu();
+  return cpu == "x86-64-v3" || cpu == "x86-64-v4" || target.getFeatures().contains(feature);
+}
+
 bool hasFusedMultiplyAdd(Operation *module) {
-  const auto target = exec::ExecDialect::TargetAttrHelper(module->getContext()).getAttr(module);
+  const exec::TargetAttr target = targetOf(module);
   if (!target)
     return false;
   const llvm::Triple triple(target.getTriple());
-  if (!triple.isX86())
-    return !triple.isWasm();
-  const StringRef cpu = target.getCpu();
-  return cpu == "x86-64-v3" || cpu == "x86-64-v4" || target.getFeatures().contains("+fma");
+  return triple.isX86() ? hasSinceV3(target, "+fma") : !triple.isWasm();
+}
+
+bool lacksHalfConversions(Operation *module) {
+  const exec::TargetAttr target = targetOf(module);
+  if (!target)
+    return false;
+  const llvm::Triple triple(target.getTriple());
+  return triple.isX86() ? !hasSinceV3(target, "+f16c") : !triple.isAArch64();
 }
 
 void populateRoundedQuotientPatterns(RewritePatternSet &patterns, bool hasFma) {
