@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "Optimize.h"
 
+#include "WasmOffsets.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -38,7 +40,9 @@ Expected<std::string> optimizeAndEmit(llvm::Module &module, llvm::TargetMachine 
 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager emission;
+  llvm::legacy::PassManager plain;
+  WasmEmissionPasses forWasm;
+  llvm::legacy::PassManager &emission = machine.getTargetTriple().isWasm() ? forWasm : plain;
   if (machine.addPassesToEmitFile(emission, stream, nullptr, kind))
     return makeError(ErrorCode::Internal, "LLVM's code generator for '", machine.getTargetTriple().str(),
                      "' cannot write ", kind == llvm::CodeGenFileType::ObjectFile ? "objects" : "assembly",

@@ -5,6 +5,7 @@
 #include "WasmModule.h"
 
 #include "FreestandingCheck.h"
+#include "WasmOffsets.h"
 #include "WasmTexts.h"
 #include "passes/ExecToLLVM/Passes.h"
 #include "sluice/Support/Json.h"
@@ -87,7 +88,8 @@ Expected<std::string> linkWasm(const LinkJob &job, const ManifestInfo &info, std
   SLUICE_ASSIGN_OR_RETURN(std::string object, readFile(joined, kMostModuleBytes));
   SLUICE_RETURN_IF_ERROR(checkFreestanding(object, info.kernels));
   // The stack lies below all data, so that an overflow traps and changes no data.
-  arguments = {"--no-entry", "--stack-first", "-zstack-size=1048576", "--strip-all", "--export=__heap_base"};
+  arguments = {"--no-entry", "--stack-first", concat("-zstack-size=", kWasmStackBytes), "--strip-all",
+               "--export=__heap_base"};
   for (const char *entry : kFreestandingEntries)
     arguments.push_back(concat("--export=", entry));
   arguments.insert(arguments.end(), {"-o", linked, joined});

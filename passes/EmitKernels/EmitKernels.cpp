@@ -67,6 +67,7 @@ VectorTarget vectorsOf(exec::TargetAttr attribute) {
                           : isVector                                         ? emit::IntegerDot::Pairs
                                                                              : emit::IntegerDot::Plain;
     target.halfProducts = emit::IntegerDot::Plain;
+    target.isUnrolledLater = triple.isWasm();
     return target;
   }
   const bool isWide = attribute.getVectorBits() == 512;

@@ -130,7 +130,7 @@ public:
         rowBlocks((spec.outH + rowBlock - 1) / rowBlock), weightBlock(convOutputBlock(spec, target)),
         tapSize(spec.groupInC() * weightBlock), blockSize(spec.kernelH * spec.kernelW * tapSize),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && (blocks == 1 || lastBlock == block)),
-        vectorLanes(target.lanesF32), pixels(input), pixelStride(spec.inC),
+        vectorLanes(target.lanesF32), isUnrolledLater(target.isUnrolledLater), pixels(input), pixelStride(spec.inC),
         widens(input.elementType != ir.elementType && !input.load && together == 1 &&
                spanOf(tile.rows) * spec.groupInC() * 4 <= widenedBytes(input.elementType)),
         copies(hasStepWidth() && spanOf(tile.rows) * copiedPitch() * 4 <= widenedBytes(input.elementType)) {}
@@ -196,6 +196,7 @@ private:
   int64_t tapSize, blockSize; ///< Weights of one tap, and of all taps, of a block.
   bool inlineSink;
   int64_t vectorLanes;
+  bool isUnrolledLater;
   Source pixels;       ///< What tiles read: the input, or pixelScratch.
   int64_t pixelStride; ///< There, in elements.
   bool widens;         ///< Input rows of a tile are copied first, as f32.
@@ -408,7 +409,7 @@ Accumulators ConvEmitter::emitDepth(int64_t depth, Value source, Value taps, int
   int64_t count = values.size();
   for (int64_t i = count; i < count * chains; ++i)
     values.push_back(ir.zero(tile.lanes));
-  int64_t unroll = reductionUnroll((to - from) * tile.vectors, depth);
+  int64_t unroll = reductionUnroll((to - from) * tile.vectors, depth, isUnrolledLater);
   values = emitReduction(ir, depth, unroll, std::move(values), [&](Value k, int64_t u, MutableArrayRef<Value> sums) {
     Value a = ir.at(source, k, pixels.elementType);
     Value w = ir.at(taps, ir.mul(k, block), weights.elementType);

@@ -218,7 +218,9 @@ Accumulators emitAnyReduction(Ir &ir, Value count, int64_t most, int64_t unroll,
   return unroll == 1 ? values : emitSum(ir, whole, count, 1, values, step);
 }
 
-int64_t reductionUnroll(int64_t accumulators, int64_t count) {
+int64_t reductionUnroll(int64_t accumulators, int64_t count, bool isUnrolledLater) {
+  if (isUnrolledLater)
+    return count <= 2 ? count : accumulators >= 8 ? 1 : accumulators >= 4 ? 2 : 4;
   if (count <= 4 && count * accumulators <= 64)
     return count;
   return accumulators >= 20 ? 1 : accumulators >= 10 ? 2 : 4;

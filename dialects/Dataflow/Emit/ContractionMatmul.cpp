@@ -26,7 +26,7 @@ public:
                 const MatmulBlocking &blocking, bool readsInPlace)
       : ir(ir), spec(spec), lhs(operands.lhs), rhs(operands.rhs), readPanel(operands.readPanel), sink(sink),
         extents(operands.extents), blocking(blocking), tile(blocking.tile), vectorLanes(target.lanesF32),
-        panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
+        isUnrolledLater(target.isUnrolledLater), panel(tile.block()), lastPanel(spec.n - (blocking.panels - 1) * panel),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && !extents.m && !extents.n &&
                    (blocking.panels == 1 || lastPanel == panel)),
         inlineWholeTiles(spec.sinkStyle == SinkStyle::Inline && blocking.depthBlocks == 1 && (extents.m || extents.n)),
@@ -98,7 +98,8 @@ private:
   const MatmulExtents &extents;
   MatmulBlocking blocking;
   RegisterTile tile;
-  int64_t vectorLanes;      ///< The target's, also where a tile is narrower.
+  int64_t vectorLanes; ///< The target's, also where a tile is narrower.
+  bool isUnrolledLater;
   int64_t panel, lastPanel; ///< Columns of a panel; valid columns of the last one.
   bool inlineSink;
   /// Where the step gives rows or columns, whole tiles have the sink inline, and the sums of others go to the scratch.
@@ -275,7 +276,7 @@ void MatmulEmitter::emitTile(int64_t rows, Value row, Value depthBegin, bool isI
       }
     }
   };
-  int64_t unroll = reductionUnroll(count, spec.k);
+  int64_t unroll = reductionUnroll(count, spec.k, isUnrolledLater);
   if (extents.k) {
     values = emitAnyReduction(ir, depthFrom(depthBegin), blocking.depthBlock, unroll, std::move(values), step);
   } else if (blocking.depthBlocks == 1) {

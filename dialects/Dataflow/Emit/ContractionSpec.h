@@ -34,6 +34,9 @@ struct VectorTarget {
   /// too.
   IntegerDot byteProducts = IntegerDot::Tiles, halfProducts = IntegerDot::Tiles;
   ByteInstructions bytes = ByteInstructions::X86;
+  /// An engine compiles the code again and unrolls loops. Where a loop has several steps already, the engine orders
+  /// their loads first and runs out of registers.
+  bool isUnrolledLater = false;
 };
 
 /// A register tile: `rows` x `vectors` accumulators of `lanes` elements.

@@ -182,8 +182,8 @@ public:
                  SinkFn sink)
       : ir(ir), spec(spec), panels(spec.panels), operands(operands), sink(sink), extents(operands.extents),
         blocking(chooseBlocking(spec, target)), tile(blocking.tile), instructions(target.bytes),
-        dot(spec.quadRows ? IntegerDot::Quads : panels.dot), depth(depthOf(dot)), byte(ir.b.getI8Type()),
-        lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
+        isUnrolledLater(target.isUnrolledLater), dot(spec.quadRows ? IntegerDot::Quads : panels.dot),
+        depth(depthOf(dot)), byte(ir.b.getI8Type()), lhsType(lhsBytes(dot) == 2 ? ir.b.getI16Type() : ir.b.getI8Type()),
         lastPanel(panels.n - (panels.numPanels() - 1) * panels.panel),
         sumsRows(panels.hasZeroPoints && !spec.isDepthwise),
         inlineSink(spec.sinkStyle == SinkStyle::Inline && !extents.rows && !extents.columns &&
@@ -238,6 +238,7 @@ private:
   IntegerBlocking blocking;
   RegisterTile tile;
   ByteInstructions instructions;
+  bool isUnrolledLater;
   IntegerDot dot;
   int64_t depth;
   Type byte, lhsType;
@@ -400,7 +401,7 @@ Accumulators IntegerEmitter::emitTaps(Value lhs, int64_t rows, int64_t chains, A
       emitStep(ir.at(at, u * depth, lhsType), ahead, rows,
                MutableArrayRef<Value>(next).slice(u % chains * count, count));
     };
-    int64_t unroll = std::max(chains, reductionUnroll(count, steps)), whole = steps / unroll * unroll;
+    int64_t unroll = std::max(chains, reductionUnroll(count, steps, isUnrolledLater)), whole = steps / unroll * unroll;
     if (extents.length) {
       // No sum is cut: integers have no rounding errors.
       Value least = ir.div(ir.add(extents.length, depth - 1), depth), end = ir.mul(ir.div(least, unroll), unroll);

@@ -1,0 +1,27 @@
+//===- WasmOffsets.h - Offsets in WebAssembly's accesses --------*- C++ -*-===//
+// Part of Sluice, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_CODEGEN_WASMOFFSETS_H
+#define SLUICE_CODEGEN_WASMOFFSETS_H
+
+#include "llvm/IR/LegacyPassManager.h"
+
+#include <cstdint>
+
+namespace sluice {
+
+/// The stack of a module for browsers, which lies at address 0, below all data.
+inline constexpr int64_t kWasmStackBytes = int64_t(1) << 20;
+
+/// LLVM's passes that emit code, and before they select instructions, one that marks the addresses `base + constant` of
+/// loads and stores which cannot wrap. Instructions of WebAssembly take constant offsets, but do not wrap; LLVM adds
+/// unmarked offsets by instructions of their own, because its loop passes drop the marks of the kernels.
+class WasmEmissionPasses : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_CODEGEN_WASMOFFSETS_H
