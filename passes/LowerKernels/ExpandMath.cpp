@@ -226,6 +226,53 @@ private:
   }
 };
 
+constexpr int64_t kHalfMantissa = 10, kMantissa = 23, kDropped = kMantissa - kHalfMantissa;
+/// What the exponents of f32 and f16 differ by, in the bits of an f32.
+constexpr int64_t kRebias = int64_t(127 - 15) << kMantissa;
+constexpr int64_t kSign = 0x8000, kInfinity = 0x7f800000, kHalfInfinity = 0x7c00;
+/// The bits of 2^-14, the least normal f16.
+constexpr int64_t kLeastNormal = kRebias + (int64_t(1) << kMantissa);
+
+/// exp(x) in f32 for targets that round products and sums separately, where MLIR's form has many instructions in a row.
+/// x = n ln 2 + r, with n in the last bits of a sum that has no room for fractions; the polynomial (Cephes' expf) is
+/// evaluated by powers of r^2 (Estrin).
+struct ExpandExponential : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    constexpr double kLeast = -87.8, kMost = 88.8, kLog2E = 1.44269504088896341;
+    // 1.5 * 2^23. The first part of ln 2 has 9 bits, so that its product with n is exact.
+    constexpr double kRounder = 12582912, kLn2 = 0.693359375, kLn2Rest = -2.12194440e-4;
+    constexpr int64_t kMostPower = 127, kOne = kMostPower << kMantissa;
+    Arithmetic f(op, rewriter);
+    const Type word = f.like(f.b.getI32Type());
+    auto real = [&](double value) { return f.real(f.narrow, value); };
+    // NaNs are in no order, and stay.
+    auto atMost = [&](Value x, double bound) {
+      return f.select(f.compare(arith::CmpFPredicate::OGT, x, real(bound)), real(bound), x);
+    };
+    Value x = op.getOperand();
+    x = f.select(f.compare(arith::CmpFPredicate::OLT, x, real(kLeast)), real(kLeast), x);
+    x = atMost(x, kMost);
+    Value rounded = atMost(f.add(f.mul(x, real(kLog2E)), real(kRounder)), kRounder + kMostPower);
+    Value n = f.add(rounded, real(-kRounder));
+    Value r = f.add(x, f.mul(n, real(-kLn2)));
+    r = f.add(r, f.mul(n, real(-kLn2Rest)));
+    Value square = f.mul(r, r);
+    auto pair = [&](double first, double second) { return f.add(f.mul(r, real(first)), real(second)); };
+    Value high = f.add(f.mul(pair(1.9875691500e-4, 1.3981999507e-3), square), pair(8.3334519073e-3, 4.1665795894e-2));
+    Value rest = f.add(f.mul(high, square), pair(1.6666665459e-1, 5.0000001201e-1));
+    Value power = f.add(f.add(f.mul(rest, square), r), real(1));
+    Value bits = arith::BitcastOp::create(f.b, word, rounded);
+    bits = arith::ShLIOp::create(f.b, bits, f.integer(word, kMantissa));
+    bits = arith::AddIOp::create(f.b, bits, f.integer(word, kOne));
+    rewriter.replaceOp(op, f.mul(power, arith::BitcastOp::create(f.b, f.narrow, bits)));
+    return success();
+  }
+};
+
 struct ExpandMultiplyAdd : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -263,13 +310,6 @@ bool converts(Operation *op, bool isFromHalf) {
              to = getElementTypeOrSelf(op->getResult(0).getType());
   return isFromHalf ? from.isF16() && to.isF32() : from.isF32() && to.isF16();
 }
-
-constexpr int64_t kHalfMantissa = 10, kMantissa = 23, kDropped = kMantissa - kHalfMantissa;
-/// What the exponents of f32 and f16 differ by, in the bits of an f32.
-constexpr int64_t kRebias = int64_t(127 - 15) << kMantissa;
-constexpr int64_t kSign = 0x8000, kInfinity = 0x7f800000, kHalfInfinity = 0x7c00;
-/// The bits of 2^-14, the least normal f16.
-constexpr int64_t kLeastNormal = kRebias + (int64_t(1) << kMantissa);
 
 struct ExpandFromHalf : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -375,4 +415,8 @@ struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
 };
 
 } // namespace
+
+void populateExponentialPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandExponential>(patterns.getContext(), /*benefit=*/2);
+}
 } // namespace sluice

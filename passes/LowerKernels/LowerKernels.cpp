@@ -111,6 +111,8 @@ struct SimplifyKernel : impl::SimplifyKernelPassBase<SimplifyKernel> {
     patterns.add<ReducePower>(context);
     auto module = getOperation()->getParentOfType<ModuleOp>();
     populateRoundedQuotientPatterns(patterns, module && hasFusedMultiplyAdd(module));
+    if (isa<func::FuncOp>(getOperation()) && module && lacksFusedMultiplyAdd(module))
+      populateExponentialPatterns(patterns);
     populateMathF32ExpansionPatterns(
         patterns, [](StringRef) { return true; }, /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);

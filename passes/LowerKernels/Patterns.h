@@ -24,12 +24,16 @@ mlir::Value makeFloatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type
 /// Whether the target of a module has an instruction for a product and a sum that are rounded once. Without a target
 /// there is none.
 bool hasFusedMultiplyAdd(mlir::Operation *module);
+/// Whether the module has a target, and this has no such instruction.
+bool lacksFusedMultiplyAdd(mlir::Operation *module);
 /// Whether the module has a target, and this has no instructions that convert vectors of f16 and f32.
 bool lacksHalfConversions(mlir::Operation *module);
 
 /// Patterns for quantized values. If `hasFma`, a rounded quotient by a constant becomes multiplications. A whole number
 /// that is converted to an integer and back stays a float. The results have the same bits.
 void populateRoundedQuotientPatterns(mlir::RewritePatternSet &patterns, bool hasFma);
+/// Patterns for exp in f32, as arithmetic without fused multiply-adds.
+void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace sluice
 

@@ -188,6 +188,8 @@ bool hasFusedMultiplyAdd(Operation *module) {
   return triple.isX86() ? hasSinceV3(target, "+fma") : !triple.isWasm();
 }
 
+bool lacksFusedMultiplyAdd(Operation *module) { return targetOf(module) && !hasFusedMultiplyAdd(module); }
+
 bool lacksHalfConversions(Operation *module) {
   const exec::TargetAttr target = targetOf(module);
   if (!target)
