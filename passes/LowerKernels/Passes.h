@@ -21,8 +21,8 @@ namespace sluice {
 #define GEN_PASS_REGISTRATION
 #include "passes/LowerKernels/Passes.h.inc"
 
-/// Adds the pipeline `lower-kernels`: kernel-simplify, kernel-expand-half, kernel-call-libm, convert-scf-to-cf, kernel-to-llvm and
-/// reconcile-unrealized-casts.
+/// Adds the pipeline `lower-kernels`: kernel-simplify, kernel-expand-half, kernel-call-libm, convert-scf-to-cf,
+/// kernel-to-llvm and reconcile-unrealized-casts.
 void addLowerKernels(mlir::OpPassManager &passes);
 void registerLowerKernelsPipeline();
 /// Adds the passes that follow kernel-expand-math for the functions of a gpu.module: kernel-simplify,
