@@ -22,8 +22,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEPS_FREED_MEMORY
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define KEEPS_FREED_MEMORY
+#endif
+
+#ifdef KEEPS_FREED_MEMORY
+/* AddressSanitizer keeps up to 256 MiB of freed memory, and finds leaks when the program ends. */
+static const long kSlackBytes = 300L * 1024 * 1024;
+#else
 /* The allocator's own rounding: much less than one session or a byte per step. */
 static const long kSlackBytes = 512 * 1024;
+#endif
 
 static long residentBytes(void) {
   long pages = 0, resident = 0;
