@@ -215,6 +215,28 @@ def PipelinePass : Pass<"dataflow-pipeline", "::mlir::func::FuncOp"> {
   ];
 }
 
+def OverlapRequestsPass : Pass<"dataflow-overlap-requests", "::mlir::func::FuncOp"> {
+  let summary = "Let a step compute several requests at once, each in another stage of the program";
+  let description = [{
+    The pass cuts the program into as many stages as `requests` says, such that the slowest
+    one is as fast as possible. In a step, the first stage computes for the inputs of this
+    step, the second stage for the inputs of the step before, and so on. A value that a later
+    stage reads is a state of zeros at first. The outputs of a step are those of the inputs
+    of `requests` - 1 steps before. Stages of one step do not depend on each other.
+
+    The operators from the first one that reads a state of the program to the one that
+    computes its next value are in one stage. The state keeps its initial value until the
+    first request reaches this stage. With fewer than 2 requests nothing changes.
+  }];
+  let dependentDialects = ["::sluice::dataflow::DataflowDialect"];
+  let options = [
+    Option<"requests", "requests", "unsigned", "1", "number of requests, and of stages">,
+    Option<"flopsPerSec", "flops-per-sec", "double", "1e11", "floating-point operations per second of a device">,
+    Option<"bytesPerSec", "bytes-per-sec", "double", "1e10", "bytes per second that a device reads and writes">,
+    Option<"linkBytesPerSec", "link-bytes-per-sec", "double", "1e10", "bytes per second between two devices">,
+  ];
+}
+
 def PrunePass : Pass<"dataflow-prune", "::mlir::func::FuncOp"> {
   let summary = "Divide fully connected layers into independent blocks, which changes their results";
   let description = [{

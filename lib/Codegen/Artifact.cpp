@@ -164,6 +164,8 @@ Status writeManifest(const std::string &directory, const ManifestInfo &info, con
     json["symbols"] = symbolsToJson(info.symbols);
   if (!info.buckets.empty())
     json["buckets"] = info.buckets;
+  if (info.requests > 1)
+    json["requests"] = info.requests;
   if (info.numRanks > 1) {
     json["ranks"] = info.numRanks;
     json["piece_hashes"] = info.parameters.pieceHashes;

@@ -22,6 +22,15 @@ Status Stage::run(const Pipeline &pipeline) {
   return {};
 }
 
+static Pipeline::Options overlapOptions(const Machine &machine, int64_t requests) {
+  const Device &device = machine.device(machine.computeDevices().front());
+  return {{"requests", optionText(requests)},
+          {"flops-per-sec", optionText(device.flopsPerSec)},
+          {"bytes-per-sec", optionText(device.memoryBytesPerSec)},
+          {"link-bytes-per-sec",
+           optionText(machine.links.empty() ? device.memoryBytesPerSec / 2 : machine.links.front().bytesPerSec)}};
+}
+
 Expected<Simplified> simplify(Imported imported, const CompilerOptions &options) {
   Pipeline passes;
   if (!options.states.empty()) {
@@ -38,6 +47,8 @@ Expected<Simplified> simplify(Imported imported, const CompilerOptions &options)
   passes.onFunctions("dataflow-simplify", {{"differentiable", optionText(options.training.has_value())}});
   if (!options.training)
     passes.onFunctions("dataflow-share-windows");
+  if (options.requests > 1)
+    passes.onFunctions("dataflow-overlap-requests", overlapOptions(imported.origin->described, options.requests));
   SLUICE_RETURN_IF_ERROR(imported.run(passes));
   return Simplified{std::move(imported)};
 }

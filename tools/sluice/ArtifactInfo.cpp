@@ -95,6 +95,7 @@ Expected<ReadManifest> readManifest(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(manifest.info.cpuFeatures, json.string("cpu_features"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.parameters.bytes, json.integer("parameter_bytes"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.numRanks, json.integer("ranks", 1));
+  SLUICE_ASSIGN_OR_RETURN(manifest.info.requests, json.integer("requests", 1));
   SLUICE_ASSIGN_OR_RETURN(manifest.compiler, json.string("compiler"));
   SLUICE_ASSIGN_OR_RETURN(manifest.abiMajor, json.integer("abi_major"));
   SLUICE_ASSIGN_OR_RETURN(manifest.abiMinor, json.integer("abi_minor", 0));
@@ -140,10 +141,16 @@ Json manifestToJson(const ReadManifest &manifest) {
           {"symbols", symbolsToJson(info.symbols)},
           {"buckets", info.buckets},
           {"parameterBytes", info.parameters.bytes},
+          {"requests", info.requests},
           {"ranks", info.numRanks}};
 }
 
 } // namespace
+
+Expected<int64_t> requestsOf(const std::string &directory) {
+  SLUICE_ASSIGN_OR_RETURN(const ReadManifest manifest, readManifest(directory));
+  return manifest.info.requests;
+}
 
 Status printArtifact(const std::string &directory, bool asJson) {
   SLUICE_ASSIGN_OR_RETURN(ReadManifest manifest, readManifest(directory));
@@ -173,6 +180,9 @@ Status printArtifact(const std::string &directory, bool asJson) {
     printLine("bucket", describeBounds(named));
   }
   printLine("parameters", formatBytes(info.parameters.bytes));
+  if (info.requests > 1)
+    printLine("requests", concat(info.requests, " in a step, whose outputs are those of ", info.requests - 1,
+                                 info.requests == 2 ? " step before" : " steps before"));
   if (info.numRanks > 1)
     printLine("ranks", concat(info.numRanks));
   return {};

@@ -11,6 +11,8 @@
 
 namespace sluice::driver {
 
+/// The number of requests that a step of the artifact computes at once, 1 for most. Fails as printArtifact does.
+Expected<int64_t> requestsOf(const std::string &directory);
 /// Prints the manifest of the artifact in `directory`: inputs, outputs, and symbols with their ranges. Loads no code of
 /// the artifact, so it may be for another processor. Fails if there is no manifest of schema 1.
 Status printArtifact(const std::string &directory, bool asJson);

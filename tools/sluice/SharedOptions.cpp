@@ -203,6 +203,14 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
       ->type_name("PAST=PRESENT")
       ->allow_extra_args(false)
       ->group(kGeneration);
+  addOption(app, "--pipeline-requests", options.requests,
+            "compute N requests in each step, each in another part of the model; the outputs of a step are those of "
+            "the inputs of N - 1 steps before")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->excludes(trainOption)
+      ->group(kPlanning);
   auto takeBuckets = [this](const std::string &text) {
     Expected<BucketOptions> parsed = parseBuckets(text);
     if (!parsed)

@@ -39,6 +39,7 @@ public:
   /// --dim.
   const DimBindings &dims() const { return options.dims; }
   int threads() const { return options.threads; }
+  int64_t requests() const { return options.requests; }
   /// The value of --devices, for commands that have it.
   int64_t devices() const { return options.devices; }
   uint64_t seed() const { return options.seed; }

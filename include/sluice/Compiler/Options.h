@@ -140,6 +140,8 @@ struct CompilerOptions {
   DimBindings dims;
   /// Pairs of an input and an output, "PAST=PRESENT", that become states: see --dataflow-carry-states.
   std::vector<std::string> states;
+  /// Number of requests that a step computes at once, each in another stage: see --dataflow-overlap-requests.
+  int64_t requests = 1;
   BucketOptions buckets;
   /// Bounds of the elements of tensors that determine extents, by the name of the tensor: see ImportOptions::bounds.
   std::map<std::string, ValueBounds> bounds;
