@@ -72,6 +72,12 @@ static void **allocate(const sluice_tensor_desc *tensors, uint32_t count) {
   return all;
 }
 
+static void release(void **all, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    free(all[i]);
+  free(all);
+}
+
 static int failed(const char *what, const char *why) {
   fprintf(stderr, "error: %s, %s\n", what, why);
   return 1;
@@ -184,6 +190,9 @@ int main(int argc, char **argv) {
     return failed("a step failed", sluice_last_error());
   int bad = soakSteps(session, &buffers, steps) || soakSessions(argv[1], &options, &buffers, sessions) ||
             soakOpenings(argv[1], &options, &buffers, openings);
+  release(buffers.inputs, buffers.model->num_inputs);
+  release(buffers.outputs, buffers.model->num_outputs);
+  release(buffers.wanted, buffers.model->num_outputs);
   sluice_close(session);
   return bad;
 }
