@@ -13,7 +13,10 @@
 #include "passes/Passes.h"
 #include "sluice/Pipeline/Cuts.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -28,6 +31,7 @@ namespace {
 /// A state of the model that a step changes.
 struct ModelState {
   StateOp op;
+  Value next;
   unsigned result = 0;         ///< The function's result that is the next value.
   std::optional<size_t> first; ///< The position of the first operator that reads the state.
   uint32_t stage = 0;
@@ -35,9 +39,11 @@ struct ModelState {
 
 class Overlapper {
 public:
-  Overlapper(func::FuncOp function, uint32_t requests, double flopsPerSec, double bytesPerSec, double linkBytesPerSec)
+  Overlapper(func::FuncOp function, uint32_t requests, double flopsPerSec, double bytesPerSec, double linkBytesPerSec,
+             int64_t linkLatencyNs)
       : function(function), body(function.getBody().front()), builder(function), requests(requests),
-        flopsPerSec(flopsPerSec), bytesPerSec(bytesPerSec), linkBytesPerSec(linkBytesPerSec) {}
+        flopsPerSec(flopsPerSec), bytesPerSec(bytesPerSec), linkBytesPerSec(linkBytesPerSec),
+        linkLatencyNs(linkLatencyNs) {}
 
   LogicalResult run();
 
@@ -47,7 +53,8 @@ private:
   /// Whether requests have values of their own; the others are constant.
   bool isMoving(Value value) const;
   LogicalResult assignStages();
-  llvm::BitVector joinedPositions() const;
+  LogicalResult checkLoops();
+  llvm::BitVector joinedPositions();
   int64_t nanosecondsOf(Operation *op) const;
   uint32_t stageOf(Value value) const;
   /// The value that `value` had `steps` steps ago.
@@ -58,7 +65,8 @@ private:
   LogicalResult rewrite();
   void appendResults();
 
-  /// The value's users in the function's block, with those that are inside a region of such a user.
+  /// Calls `visit` with the operands of `op` and of the operators in its regions that are values of the function's
+  /// block.
   template <typename Visit>
   void forEachRead(Operation *op, Visit visit) const {
     op->walk([&](Operation *inner) {
@@ -73,6 +81,7 @@ private:
   OpBuilder builder;
   const uint32_t requests;
   const double flopsPerSec, bytesPerSec, linkBytesPerSec;
+  const int64_t linkLatencyNs;
 
   SmallVector<Operation *> members; ///< Operators of moving values, in order.
   llvm::DenseMap<Operation *, size_t> positions;
@@ -99,9 +108,19 @@ void Overlapper::findStates() {
     byName[state.getName()] = state;
   for (OpOperand &operand : body.getTerminator()->getOpOperands())
     if (const StringAttr name = updatedState(function, operand.getOperandNumber())) {
+      // A copy at the end of the program would join all operators before it.
+      Value next = operand.get();
+      while (auto copy = next.getDefiningOp<CopyOp>())
+        next = copy.getOperand();
       stateIndex[byName.lookup(name)] = states.size();
-      states.push_back({byName.lookup(name), operand.getOperandNumber(), std::nullopt, 0});
+      states.push_back({byName.lookup(name), next, operand.getOperandNumber(), std::nullopt, 0});
     }
+  for (const ModelState &state : states) {
+    const Value copy = body.getTerminator()->getOperand(state.result);
+    body.getTerminator()->setOperand(state.result, state.next);
+    if (copy != state.next && copy.use_empty())
+      copy.getDefiningOp()->erase();
+  }
 }
 
 void Overlapper::findMembers() {
@@ -134,24 +153,46 @@ int64_t Overlapper::nanosecondsOf(Operation *op) const {
 }
 
 /// Positions before which no stage may begin. A request reads what the request before it has left in a state, so the
-/// operators from the first one that reads a state to the one that computes its next value are in one stage.
-llvm::BitVector Overlapper::joinedPositions() const {
-  llvm::BitVector joined(static_cast<unsigned>(members.size()));
-  auto join = [&](size_t a, size_t b) {
-    for (size_t i = std::min(a, b) + 1; i <= std::max(a, b); ++i)
-      joined.set(static_cast<unsigned>(i));
+/// operators from the first one that reads a state to the one that computes its next value are in one stage. So are
+/// those of states whose next values are other states.
+llvm::BitVector Overlapper::joinedPositions() {
+  SmallVector<size_t> group(states.size());
+  std::iota(group.begin(), group.end(), 0);
+  auto rootOf = [&](size_t state) {
+    while (group[state] != state)
+      state = group[state];
+    return state;
   };
-  for (const ModelState &state : states) {
-    if (!state.first)
-      continue;
-    Operation *maker = body.getTerminator()->getOperand(state.result).getDefiningOp();
-    if (auto other = stateIndex.find(maker); other != stateIndex.end()) {
-      if (const std::optional<size_t> first = states[other->second].first)
-        join(*state.first, *first);
-    } else if (auto found = positions.find(maker); found != positions.end() && found->second > *state.first) {
-      join(*state.first, found->second);
-    }
+  for (size_t i = 0; i < states.size(); ++i)
+    if (auto other = stateIndex.find(states[i].next.getDefiningOp()); other != stateIndex.end())
+      group[rootOf(other->second)] = rootOf(i);
+
+  struct Range {
+    size_t first = SIZE_MAX, last = 0, members = 0;
+  };
+  std::vector<Range> ranges(states.size());
+  for (size_t i = 0; i < states.size(); ++i)
+    ++ranges[rootOf(i)].members;
+  for (size_t i = 0; i < states.size(); ++i) {
+    Range &range = ranges[rootOf(i)];
+    auto add = [&](size_t position) {
+      range.first = std::min(range.first, position);
+      range.last = std::max(range.last, position);
+    };
+    const auto maker = positions.find(states[i].next.getDefiningOp());
+    if (states[i].first)
+      add(*states[i].first);
+    // What is computed before a state is first read may come from an earlier stage.
+    if (maker != positions.end() && (range.members > 1 || !states[i].first || maker->second > *states[i].first))
+      add(maker->second);
   }
+  llvm::BitVector joined(static_cast<unsigned>(members.size()));
+  for (size_t i = 0; i < states.size(); ++i)
+    if (const Range &range = ranges[rootOf(i)]; range.first != SIZE_MAX) {
+      states[i].first = range.first;
+      for (size_t position = range.first + 1; position <= range.last; ++position)
+        joined.set(static_cast<unsigned>(position));
+    }
   return joined;
 }
 
@@ -160,7 +201,9 @@ LogicalResult Overlapper::assignStages() {
   SmallVector<size_t> unitOf(members.size());
   CutProblem problem;
   problem.stages = requests;
-  problem.bytesPerSec = linkBytesPerSec;
+  // A problem counts the bytes that cross a cut in both directions, and requests go in one.
+  problem.bytesPerSec = 2 * linkBytesPerSec;
+  problem.latencyNs = linkLatencyNs / 2;
   for (size_t i = 0; i < members.size(); ++i) {
     if (!joined.test(static_cast<unsigned>(i)))
       problem.workNs.push_back(0);
@@ -168,13 +211,18 @@ LogicalResult Overlapper::assignStages() {
     problem.workNs.back() += nanosecondsOf(members[i]);
   }
   const size_t units = problem.workNs.size();
-  if (units < requests)
-    return refuse(function, ErrorCode::InvalidInput)
-           << "the model has " << units << (units == 1 ? " part" : " parts")
-           << " that can compute for different requests, and " << requests
-           << " requests are to be computed at once (operators that use one state are in one part), option "
-              "'--pipeline-requests', give at most "
-           << units;
+  if (units < requests) {
+    InFlightDiagnostic error = refuse(function, ErrorCode::InvalidInput);
+    error << "the model has " << units << (units == 1 ? " part" : " parts")
+          << " that can compute for different requests"
+          << (states.empty() ? "" : " (operators of a state are in one part)") << ", and " << requests
+          << " requests are to be computed at once, option '--pipeline-requests', ";
+    if (units < 2)
+      error << "leave this option out";
+    else
+      error << "give at most " << units;
+    return error;
+  }
   problem.crossingBytes.assign(units, 0);
   auto cross = [&](Value value, size_t from) {
     size_t last = from;
@@ -207,11 +255,21 @@ LogicalResult Overlapper::assignStages() {
   for (ModelState &state : states)
     if (state.first)
       state.stage = stages[*state.first];
-  // A state that no operator reads is in the stage of its next value.
-  for (ModelState &state : states)
-    if (!state.first)
-      if (const Value next = body.getTerminator()->getOperand(state.result); isMoving(next))
-        state.stage = stageOf(next);
+  return checkLoops();
+}
+
+/// Later stages compute with zeros at first. A loop that ends when its data says so may not end then.
+LogicalResult Overlapper::checkLoops() {
+  constexpr int64_t kMostTrips = int64_t(1) << 32;
+  for (Operation *op : members)
+    if (auto loop = dyn_cast<LoopOp>(op); loop && stages[positions.lookup(op)] > 0) {
+      APInt trips;
+      if (matchPattern(loop.getTrips(), m_ConstantInt(&trips)) && trips.sgt(kMostTrips))
+        return refuse(op, ErrorCode::Unsupported)
+               << "is a loop without a number of iterations, in a stage that computes with zeros before the first "
+                  "request reaches it, and such a loop may not end, option '--pipeline-requests', leave this option "
+                  "out";
+    }
   return success();
 }
 
@@ -286,6 +344,9 @@ LogicalResult Overlapper::rewrite() {
     if (const auto *state =
             llvm::find_if(states, [&](const ModelState &each) { return each.result == operand.getOperandNumber(); });
         state != states.end()) {
+      if (isMoving(value) && stageOf(value) > state->stage)
+        return function.emitError("the next value of state '")
+               << StateOp(state->op).getName() << "' is in a later stage";
       const Value next = isMoving(value) ? delayed(value, state->stage - stageOf(value)) : value;
       operand.set(whenReached(build, *state, next));
     } else if (isMoving(value)) {
@@ -325,8 +386,9 @@ LogicalResult Overlapper::run() {
   }
   if (symbolsOf(function.getOperation()))
     return refuse(function, ErrorCode::Unsupported)
-           << "the model has dimensions with a range, and values of earlier requests need one size, option "
-              "'--pipeline-requests', give each dimension one size by --dim";
+           << "the model has tensors whose sizes change between steps, and values of earlier requests need one size, "
+              "option '--pipeline-requests', give each dimension of the inputs one size by --dim, or leave this option "
+              "out if the sizes depend on data";
   findStates();
   findMembers();
   if (failed(assignStages()))
@@ -340,7 +402,7 @@ struct OverlapRequests : impl::OverlapRequestsPassBase<OverlapRequests> {
   void runOnOperation() override {
     if (getOperation().isExternal() || requests <= 1)
       return;
-    if (failed(Overlapper(getOperation(), requests, flopsPerSec, bytesPerSec, linkBytesPerSec).run()))
+    if (failed(Overlapper(getOperation(), requests, flopsPerSec, bytesPerSec, linkBytesPerSec, linkLatencyNs).run()))
       signalPassFailure();
   }
 };

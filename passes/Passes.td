@@ -234,6 +234,7 @@ def OverlapRequestsPass : Pass<"dataflow-overlap-requests", "::mlir::func::FuncO
     Option<"flopsPerSec", "flops-per-sec", "double", "1e11", "floating-point operations per second of a device">,
     Option<"bytesPerSec", "bytes-per-sec", "double", "1e10", "bytes per second that a device reads and writes">,
     Option<"linkBytesPerSec", "link-bytes-per-sec", "double", "1e10", "bytes per second between two devices">,
+    Option<"linkLatencyNs", "link-latency", "int64_t", "0", "nanoseconds of latency between two devices">,
   ];
 }
 

@@ -235,6 +235,14 @@ void describePorts(std::ostringstream &out, MacroNames &names, const std::string
   out << "\n";
 }
 
+/// Nothing of a model whose steps compute one request.
+void describeRequests(std::ostringstream &out, const std::string &prefix, const ManifestInfo &info) {
+  if (info.requests > 1)
+    out << "/* A step computes this number of requests. Its outputs are those of the inputs of this number of steps,\n"
+           " * less one, before. */\n#define "
+        << prefix << "NUM_REQUESTS " << info.requests << "\n\n";
+}
+
 /// Nothing of a model without symbols.
 void describeSymbols(std::ostringstream &out, MacroNames &names, const std::string &prefix, const ManifestInfo &info) {
   if (info.symbols.empty())
@@ -306,6 +314,7 @@ Status writeFreestandingHeader(const std::string &directory, const ManifestInfo 
       << info.parameters.bytes << "\n\n";
   describePorts(out, names, prefix, "INPUT", info.inputs, /*extents=*/true);
   describePorts(out, names, prefix, "OUTPUT", info.outputs, /*extents=*/true);
+  describeRequests(out, prefix, info);
   out << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
       << "/* Call before the first run. It sets states to their initial values. */\nvoid " << init << "(void);\n"
       << "/* Runs a step. Returns 0, or the number of a failure. */\nint32_t " << run
@@ -332,6 +341,7 @@ Status writeCHeader(const std::string &directory, const ManifestInfo &info, cons
       << "#ifndef " << prefix << "MODEL_H\n#define " << prefix << "MODEL_H\n\n#include <sluice/Runtime/sluice.h>\n\n";
   describePorts(out, names, prefix, "INPUT", info.inputs);
   describePorts(out, names, prefix, "OUTPUT", info.outputs);
+  describeRequests(out, prefix, info);
   describeSymbols(out, names, prefix, info);
   declareFunctions(out, functions);
   out << "#endif\n";

@@ -107,8 +107,11 @@ Status writeWasmModule(const LinkJob &job, const ManifestInfo &info, std::span<c
   auto text = [](const Json &json) {
     return json.dump(/*indent=*/1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   };
-  const std::pair<std::string_view, std::string> words[] = {
-      {"@NAME@", name}, {"@COMPILER@", compilerVersion()}, {"@INPUTS@", text(inputs)}, {"@OUTPUTS@", text(outputs)}};
+  const std::pair<std::string_view, std::string> words[] = {{"@NAME@", name},
+                                                            {"@COMPILER@", compilerVersion()},
+                                                            {"@INPUTS@", text(inputs)},
+                                                            {"@OUTPUTS@", text(outputs)},
+                                                            {"@REQUESTS@", std::to_string(info.requests)}};
   const std::string path = concat(directory, "/", name);
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(path + ".wasm", module));
   SLUICE_RETURN_IF_ERROR(writeFileAtomically(path + ".mjs", filled(kWasmLoader, words)));

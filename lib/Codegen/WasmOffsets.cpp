@@ -15,10 +15,10 @@ namespace sluice {
 
 namespace {
 
-/// Data begin where the stack ends, so whatever an access to data reads at `base + offset`, its base is not below zero
-/// if the offset is at most the stack's size. For accesses to the stack, half the size is left; where the stack is
-/// fuller than that, an access whose base is below zero traps, as an overflow does.
-constexpr uint64_t kGreatestOffset = kWasmStackBytes;
+/// The module is linked with its stack first, so data begin at kWasmStackBytes: if base + offset is the address of data
+/// and the offset is smaller than this, the base is not below zero. Addresses of the stack are high too as long as half
+/// of it is free. In a fuller stack, an access whose base is below zero traps, as an overflow does.
+constexpr uint64_t kGreatestOffset = kWasmStackBytes / 2;
 
 bool isAddressOf(const llvm::User *user, const llvm::Value *address) {
   if (const auto *store = llvm::dyn_cast<llvm::StoreInst>(user))

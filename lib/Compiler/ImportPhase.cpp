@@ -122,6 +122,14 @@ static Status checkExpressions(ModuleOp module) {
   return wrong.empty() ? Status() : makeError(ErrorCode::InvalidInput, wrong);
 }
 
+static Status checkRequests(const CompilerOptions &options) {
+  if (options.requests > 1 && options.package.linksRuntime())
+    return makeError(ErrorCode::Unsupported, "a program reads the inputs of one request, and steps compute for ",
+                     options.requests,
+                     " requests, option '--pipeline-requests', leave this option out or give another form by --emit");
+  return {};
+}
+
 /// Refuses states where steps have others.
 static Status checkStates(const CompilerOptions &options) {
   if (options.states.empty())
@@ -170,6 +178,7 @@ Expected<Imported> importProgram(const std::string &modelPath, const CompilerOpt
   origin->target = std::move(target);
   SLUICE_RETURN_IF_ERROR(checkTarget(origin->target, origin->described, options));
   SLUICE_RETURN_IF_ERROR(checkRanges(options, *origin));
+  SLUICE_RETURN_IF_ERROR(checkRequests(options));
   SLUICE_RETURN_IF_ERROR(checkStates(options));
   if (!isModuleFile(modelPath)) {
     SLUICE_ASSIGN_OR_RETURN(ModelFile model, openModel(modelPath));

@@ -115,11 +115,6 @@ static Expected<std::vector<std::string>> makeObjects(Program &program, const Co
 Expected<Artifact> link(Program &program, const CompilerOptions &options, const std::string &directory) {
   const Planned &planned = *program.planned;
   SLUICE_RETURN_IF_ERROR(checkPackage(options.package, program.origin->target, numRanksOf(planned.fused->main())));
-  if (options.requests > 1 && options.package.linksRuntime())
-    return makeError(ErrorCode::Unsupported, "a program reads the inputs of one request, and steps compute for ",
-                     options.requests,
-                     " requests, option '--pipeline-requests', leave this option out or give another "
-                     "form by --emit");
   // As the program reads them.
   const ParameterLayout layout = layOutParameters(planned.fused->bridge, numRanksOf(planned.fused->main()));
   SLUICE_RETURN_IF_ERROR(checkEvaluationBudget(layout));

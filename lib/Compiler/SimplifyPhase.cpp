@@ -24,11 +24,12 @@ Status Stage::run(const Pipeline &pipeline) {
 
 static Pipeline::Options overlapOptions(const Machine &machine, int64_t requests) {
   const Device &device = machine.device(machine.computeDevices().front());
+  const Link *link = machine.links.empty() ? nullptr : &machine.links.front();
   return {{"requests", optionText(requests)},
           {"flops-per-sec", optionText(device.flopsPerSec)},
           {"bytes-per-sec", optionText(device.memoryBytesPerSec)},
-          {"link-bytes-per-sec",
-           optionText(machine.links.empty() ? device.memoryBytesPerSec / 2 : machine.links.front().bytesPerSec)}};
+          {"link-bytes-per-sec", optionText(link ? link->bytesPerSec : device.memoryBytesPerSec)},
+          {"link-latency", optionText(link ? link->latencyNs : int64_t(0))}};
 }
 
 Expected<Simplified> simplify(Imported imported, const CompilerOptions &options) {

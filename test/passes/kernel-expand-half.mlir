@@ -27,11 +27,14 @@ func.func @other(%x: bf16) -> f32 {
   return %0 : f32
 }
 
-// 1 + 2^-11 lies between two numbers, of which 1 is even; 65520 rounds to infinity, and 2^-25 to 0.
+// 1 + 2^-11 lies between two numbers, of which 1 is even; 65520 rounds to infinity, and -2^-25 to -0.
 // CHECK-LABEL: func.func @round
 // CHECK-NOT: arith.truncf
 // FOLDED-LABEL: func.func @round
-// FOLDED: return %[[ONE:.*]], %[[INFINITY:.*]], %[[ZERO:.*]] : f16, f16, f16
+// FOLDED-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f16
+// FOLDED-DAG: %[[INFINITY:.*]] = arith.constant 0x7C00 : f16
+// FOLDED-DAG: %[[ZERO:.*]] = arith.constant -0.000000e+00 : f16
+// FOLDED: return %[[ONE]], %[[INFINITY]], %[[ZERO]] : f16, f16, f16
 func.func @round() -> (f16, f16, f16) {
   %tie = arith.constant 1.00048828125 : f32
   %large = arith.constant 65520.0 : f32

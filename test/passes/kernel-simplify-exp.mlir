@@ -5,8 +5,9 @@
 // Without fused multiply-adds, n is read from the bits of a sum, and no conversion is needed.
 // CHECK-LABEL: func.func @exponential
 // CHECK-NOT: math.
-// CHECK: %[[ROUNDED:.*]] = arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
-// CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: %[[ROUNDED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SUM]]
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[ROUNDED]] : vector<4xf32> to vector<4xi32>
 // CHECK: arith.shli %[[BITS]]
 // CHECK-NOT: math.
 // CHECK-NOT: arith.fptosi

@@ -96,6 +96,9 @@ Expected<ReadManifest> readManifest(const std::string &directory) {
   SLUICE_ASSIGN_OR_RETURN(manifest.info.parameters.bytes, json.integer("parameter_bytes"));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.numRanks, json.integer("ranks", 1));
   SLUICE_ASSIGN_OR_RETURN(manifest.info.requests, json.integer("requests", 1));
+  if (manifest.info.requests < 1)
+    return makeError(ErrorCode::InvalidInput, "'", path, "' has ", manifest.info.requests,
+                     " as 'requests' and needs at least 1, compile the model again");
   SLUICE_ASSIGN_OR_RETURN(manifest.compiler, json.string("compiler"));
   SLUICE_ASSIGN_OR_RETURN(manifest.abiMajor, json.integer("abi_major"));
   SLUICE_ASSIGN_OR_RETURN(manifest.abiMinor, json.integer("abi_minor", 0));

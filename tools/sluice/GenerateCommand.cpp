@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "ArtifactInfo.h"
 #include "Commands.h"
 #include "RunInputs.h"
 #include "SharedOptions.h"
@@ -170,6 +171,11 @@ private:
   }
 
   Status open() {
+    SLUICE_ASSIGN_OR_RETURN(const int64_t requests, requestsOf(options.model));
+    if (requests > 1)
+      return makeError(ErrorCode::Unsupported, "'", options.model, "' computes ", requests,
+                       " requests in a step, and a "
+                       "token is an input of the next step, compile the model without --pipeline-requests");
     sluice_options opening{};
     opening.size = sizeof opening;
     opening.threads = static_cast<uint32_t>(options.threads);

@@ -68,7 +68,7 @@ struct OpenModel {
   std::vector<MeasuredMapping> mappings = {};
   std::vector<PrunedLayer> pruned = {};
   bool quantized = false;
-  int64_t requests = 1;        ///< Of which a step computes a stage each.
+  int64_t requests = 1;        ///< The number of requests that a step computes at once.
   ModelIdentity identity = {}; ///< Of the model that the run begins with.
 };
 
@@ -233,7 +233,7 @@ Status compileAndKeep(const RunOptions &options) {
     return makeError(ErrorCode::Unsupported,
                      "a kept run has one step, and the outputs of the first request are known "
                      "after ",
-                     options.compile.requests(), ", option '--pipeline-requests', leave this option out");
+                     options.compile.requests(), " steps, option '--pipeline-requests', leave this option out");
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Compilation> compilation, compileFor(options, open));
   return keepRun(options.keep, *compilation, std::move(open.given), options.expect, open.quantized);
 }
@@ -571,6 +571,10 @@ public:
 
   /// Opens the inputs, restores the states and makes room for the outputs.
   Status prepare() {
+    if (options.steps < open.requests)
+      return makeError(ErrorCode::InvalidInput, "the outputs of the first request are known after ", open.requests,
+                       " steps, and option '--steps ", options.steps, "' ends before that, give --steps ",
+                       open.requests, " or more");
     SLUICE_RETURN_IF_ERROR(restore());
     if (options.watches && session.isFirst()) {
       SLUICE_ASSIGN_OR_RETURN(StepWatch started, StepWatch::start(options.steps - first.steps + options.repeat));
@@ -583,10 +587,6 @@ public:
     outputs = std::move(room);
     if (options.expect.empty())
       return {};
-    if (options.steps < open.requests)
-      return makeError(ErrorCode::InvalidInput, "the outputs of the first request are known after ", open.requests,
-                       " steps, and option '--steps ", options.steps, "' ends before that, give --steps ",
-                       open.requests, " or more to compare them");
     SLUICE_ASSIGN_OR_RETURN(
         auto read, readExpected(namesOf(session.model().outputs, session.model().num_outputs), options.expect));
     references = std::move(read);

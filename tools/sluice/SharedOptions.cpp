@@ -207,7 +207,7 @@ void CompileOptions::addGenerationTo(CLI::App &app) {
             "compute N requests in each step, each in another part of the model; the outputs of a step are those of "
             "the inputs of N - 1 steps before")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, 64))
       ->capture_default_str()
       ->excludes(trainOption)
       ->group(kPlanning);

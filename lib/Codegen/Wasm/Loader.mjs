@@ -9,6 +9,8 @@
 
 export const inputs = @INPUTS@;
 export const outputs = @OUTPUTS@;
+// A step computes this number of requests; its outputs are those of the inputs of this number of steps, less one, before.
+export const requests = @REQUESTS@;
 
 const arrays = { Float32Array, Float64Array, Uint16Array, Int16Array, Int32Array, Uint32Array, BigInt64Array,
   BigUint64Array, Int8Array, Uint8Array };
