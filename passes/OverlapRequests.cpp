@@ -212,7 +212,7 @@ LogicalResult Overlapper::assignStages() {
   }
   const size_t units = problem.workNs.size();
   if (units < requests) {
-    InFlightDiagnostic error = refuse(function, ErrorCode::InvalidInput);
+    InFlightDiagnostic error = refuse(function, units < 2 ? ErrorCode::Unsupported : ErrorCode::InvalidInput);
     error << "the model has " << units << (units == 1 ? " part" : " parts")
           << " that can compute for different requests"
           << (states.empty() ? "" : " (operators of a state are in one part)") << ", and " << requests

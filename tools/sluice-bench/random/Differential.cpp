@@ -92,6 +92,8 @@ static const char *oneOf(Rng &random, const char *const (&choices)[N]) {
   return choices[random.below(N)];
 }
 
+constexpr int kSteps = 2;
+
 static Status swapped(CompilerOptions &options, Rng &random, const Subject &) {
   static constexpr const char *kLimits[] = {"accel0=0%", "accel0=3%", "accel0=10%", "accel0=30%", "accel0=60%"};
   options.machine = "emulated";
@@ -150,6 +152,12 @@ static Status unrolled(CompilerOptions &options, Rng &, const Subject &) {
   return {};
 }
 
+/// As many as compileAndRun makes steps, the last of which then has the outputs of the first one's inputs.
+static Status overlapped(CompilerOptions &options, Rng &, const Subject &) {
+  options.requests = kSteps;
+  return {};
+}
+
 static Status same(CompilerOptions &, Rng &, const Subject &) { return {}; }
 
 const std::vector<Variant> &variants() {
@@ -163,6 +171,7 @@ const std::vector<Variant> &variants() {
       {"convolutions", "with one algorithm for all convolutions", false, direct},
       {"folded", "with all inputs as constants", false, folded},
       {"unrolled", "with loops unrolled", false, unrolled},
+      {"overlapped", "with two requests in a step", false, overlapped},
       {"exported", "exported and imported again", false, same},
       {"trained", "as a training step, with little memory and without a limit, and against differences of the loss",
        true, swapped},
@@ -222,7 +231,7 @@ Expected<std::vector<HostTensor>> Checker::compileAndRun(const std::string &mode
   SLUICE_RETURN_IF_ERROR(compilation->link(artifact));
   SLUICE_ASSIGN_OR_RETURN(CompiledModel opened, CompiledModel::open(artifact, threads, inputs));
   // The second step starts from what the first one left in the arenas.
-  for (int step = 0; step < 2; ++step)
+  for (int step = 0; step < kSteps; ++step)
     SLUICE_RETURN_IF_ERROR(opened.run());
   return opened.takeOutputs();
 }
