@@ -73,7 +73,8 @@ static std::string checkInterval(const Value &value, const HostTensor &actual) {
   if (value.type != actual.type || value.shape != actual.shape)
     return concat("output '", value.name, "' is ", elementTypeName(actual.type), " ", formatShape(actual.shape),
                   ", not ", elementTypeName(value.type), " ", formatShape(value.shape));
-  const double slack = 1e-3 * std::max(value.largest(), 1e-3) + 2 * value.error;
+  const double slack =
+      1e-3 * std::max(value.largest(), 1e-3) + 2 * value.error + roundingOf(value.type, value.largest());
   for (int64_t i = 0; i < actual.numElements(); ++i) {
     const double element = actual.valueAt(i);
     if (!(element >= value.low - slack && element <= value.high + slack))
