@@ -56,7 +56,8 @@ void describeRiscv(TargetSpec &spec) {
 }
 
 /// SIMD128 is part of WebAssembly 2.0. A module has no limit of variables, which the engines of common processors keep
-/// in 16 registers or more. Of those, an engine needs one for itself and one for the product that is added next.
+/// in 16 registers or more. An engine needs one of these registers for itself, and one for the product that it adds
+/// next.
 void describeWasm(TargetSpec &spec) {
   const bool isVector = hasFeature(spec, "simd128");
   spec.vectorBits = isVector ? 128 : 32;

@@ -14,9 +14,10 @@ namespace sluice {
 /// The stack of a module for browsers, which lies at address 0, below all data.
 inline constexpr int64_t kWasmStackBytes = int64_t(1) << 20;
 
-/// LLVM's passes that emit code, and before they select instructions, one that marks the addresses `base + constant` of
-/// loads and stores which cannot wrap. Instructions of WebAssembly take constant offsets, but do not wrap; LLVM adds
-/// unmarked offsets by instructions of their own, because its loop passes drop the marks of the kernels.
+/// Holds LLVM's passes that emit code. Before the passes that select instructions, it inserts one that marks those
+/// addresses `base + constant` of loads and stores that cannot wrap. Loads and stores of WebAssembly have a constant
+/// offset and do not wrap. LLVM's loop passes drop the marks of the kernels, and LLVM adds an unmarked constant by an
+/// instruction of its own.
 class WasmEmissionPasses : public llvm::legacy::PassManager {
 public:
   void add(llvm::Pass *pass) override;

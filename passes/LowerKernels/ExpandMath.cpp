@@ -341,7 +341,7 @@ struct ExpandFromHalf : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// Rounds to nearest, ties to even.
+/// The conversion rounds to the nearest number, and ties to the even one.
 struct ExpandToHalf : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 

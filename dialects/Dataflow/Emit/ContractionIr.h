@@ -113,7 +113,8 @@ constexpr int64_t sumLength = 128;
 
 /// How many of `count` steps to unroll for a tile of `accumulators` accumulators: all steps if they are few and small,
 /// else enough to make the cost of the loop's own instructions negligible. More unrolling of larger tiles gains nothing
-/// (measured), and more code takes longer to compile. Fewer steps if an engine unrolls the loop later (VectorTarget).
+/// (measured), and more code takes longer to compile. If an engine unrolls the loop later (VectorTarget),
+/// fewer steps are unrolled.
 int64_t reductionUnroll(int64_t accumulators, int64_t count, bool isUnrolledLater);
 
 /// Weights are prefetched this many steps ahead, because the hardware's own prefetching falls behind when other cores

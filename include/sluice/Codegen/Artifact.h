@@ -110,8 +110,8 @@ struct ManifestInfo {
   std::string cpuFeatures; ///< The features of TargetSpec::required.
   ParameterFileWriter::Summary parameters;
   int64_t numRanks = 1;
-  int64_t requests =
-      1; ///< Requests that a step computes at once; its outputs are those of `requests` - 1 steps before.
+  /// The number of requests that a step computes at once. Its outputs are those of `requests` - 1 steps before.
+  int64_t requests = 1;
   std::vector<PortInfo> inputs = {}, outputs = {};
   std::vector<SymbolInfo> symbols = {};
   /// For each bucket (a set of sizes that has a plan of its own): the upper bounds of the symbols.

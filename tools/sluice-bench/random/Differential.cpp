@@ -153,7 +153,7 @@ static Status unrolled(CompilerOptions &options, Rng &, const Subject &) {
   return {};
 }
 
-/// As many as compileAndRun makes steps, the last of which then has the outputs of the first one's inputs.
+/// A step computes as many requests as compileAndRun makes steps, so the last step has the outputs of the first inputs.
 static Status overlapped(CompilerOptions &options, Rng &, const Subject &) {
   options.requests = kSteps;
   return {};
