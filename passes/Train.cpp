@@ -326,7 +326,7 @@ LogicalResult Train::applyExchanged(func::FuncOp function, ArrayRef<std::pair<St
     TensorBuilder rule(builder, NameLoc::get(builder.getStringAttr(parameter.getName() + ".update")));
     update(rule, parameter, rule.mul(gradient, rule.cast(scale, elementOf(gradient))));
     const auto *next =
-        llvm::find_if(updates.next, [&](const auto &each) { return each.first == parameter.getNameAttr(); });
+        llvm::find_if(updates.next, [name = parameter.getNameAttr()](const auto &each) { return each.first == name; });
     const Value updated = next->second;
     for (OpOperand *reader : readers)
       reader->set(updated);

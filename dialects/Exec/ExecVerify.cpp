@@ -598,7 +598,7 @@ LogicalResult verifyBodies(ProgramOp program, const Declarations &known, ArrayRe
                                   << MemoryOp(memory).getRuntimeName() << "'";
   }
   for (auto [i, init] : llvm::enumerate(inits)) {
-    auto isSame = [&](auto other) { return other.getBoundsAttr() == InitOp(init).getBoundsAttr(); };
+    auto isSame = [bounds = InitOp(init).getBoundsAttr()](auto other) { return other.getBoundsAttr() == bounds; };
     if (llvm::none_of(steps, isSame) || llvm::any_of(ArrayRef(inits).take_front(i), isSame))
       return init.emitOpError("C1: must have the bounds of a step, and no other init may have the same bounds");
   }

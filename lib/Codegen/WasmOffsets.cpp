@@ -29,7 +29,7 @@ bool isAddressOf(const llvm::User *user, const llvm::Value *address) {
 
 class MarkOffsets : public llvm::FunctionPass {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): passes of LLVM name it so.
   MarkOffsets() : FunctionPass(ID) {}
   llvm::StringRef getPassName() const override { return "Mark offsets that do not wrap"; }
   void getAnalysisUsage(llvm::AnalysisUsage &usage) const override { usage.setPreservesAll(); }

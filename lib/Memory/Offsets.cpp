@@ -95,7 +95,9 @@ Status sluice::validate(const OffsetProblem &problem, const OffsetSolution &solu
   std::sort(ends.begin(), ends.end());
   std::map<int64_t, size_t> live; // By offset.
   size_t nextEnd = 0;
-  for (auto [time, i] : starts) {
+  for (const auto &start : starts) {
+    const int64_t time = start.first;
+    const size_t i = start.second;
     for (; ends[nextEnd].first <= time; ++nextEnd)
       live.erase(solution.offsets[ends[nextEnd].second]);
     auto clash = [&](size_t other) {

@@ -173,7 +173,7 @@ Status validateTimeline(const PipelineSchedule &schedule, const PipelineCosts &c
     return bad("a makespan of ", timeline.makespanNs, " ns is stated instead of ", makespan);
   for (const auto &[key, span] : spans) {
     const auto [stage, microbatch, isBackward] = key;
-    auto endOf = [&](uint32_t of, bool backward, int64_t transferNs) {
+    auto endOf = [&, microbatch = microbatch](uint32_t of, bool backward, int64_t transferNs) {
       return saturatingAdd(spans.at({of, microbatch, backward}).endNs, schedule.groups > 1 ? transferNs : 0);
     };
     int64_t ready = 0;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dataflow/IR/Dataflow.h"
 #include "dialects/Dataflow/IR/Shapes.h"
 
 using namespace mlir;
