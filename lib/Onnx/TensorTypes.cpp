@@ -12,7 +12,7 @@ using namespace sluice::dataflow;
 namespace sluice::onnxtensor {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-ArrayRef<int64_t> shapeOf(Value value) { return tensorType(value).getShape(); }
+ArrayRef<int64_t> shapeOf(Value value) { return value ? tensorType(value).getShape() : ArrayRef<int64_t>(); }
 Type elementTypeOf(Value value) { return tensorType(value).getElementType(); }
 
 Type elementTypeFromOnnx(MLIRContext *context, int64_t onnxType) {

@@ -21,6 +21,7 @@ inline constexpr int64_t kFoldElements = 4096;
 inline constexpr int64_t kInlineBytes = 1024;
 
 mlir::RankedTensorType tensorType(mlir::Value value);
+/// Empty for no value: a conversion goes on after an error that it has reported.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 inline int64_t rankOf(mlir::Value value) { return static_cast<int64_t>(shapeOf(value).size()); }
 mlir::Type elementTypeOf(mlir::Value value);

@@ -683,7 +683,10 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
   Extents basis;
   for (Value operand : operands) {
     // Parsing infers before anything is verified.
-    if (auto type = dyn_cast<RankedTensorType>(operand.getType()); type && !type.hasStaticShape())
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      return emitOptionalError(loc, "an operand has type ", operand.getType(), ", give it a tensor type with a rank");
+    if (!type.hasStaticShape())
       return emitOptionalError(loc, "an operand has an unknown extent, give every dimension a size");
     if (SymbolsAttr own = symbolsOf(operand.getType())) {
       symbols = own;
@@ -701,8 +704,7 @@ LogicalResult detail::inferRanged(std::optional<Location> loc, ValueRange operan
   for (int round = 0; round < kMostTieRounds; ++round) {
     for (size_t i = inferred.size(); i < points.size(); ++i) {
       for (auto [argument, operand] : llvm::zip(block.getArguments(), operands))
-        if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-          argument.setType(typeAt(type, points[i]));
+        argument.setType(typeAt(cast<RankedTensorType>(operand.getType()), points[i]));
       if (failed(infer(block.getArguments(), inferred.emplace_back())))
         return failure();
     }

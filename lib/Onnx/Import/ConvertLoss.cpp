@@ -33,6 +33,8 @@ Value negativeLogLikelihood(NodeContext &node, Value logProbability, Value targe
     ignored = node.compare(ComparePredicate::eq, target, marker);
     target = node.select(ignored, node.splat(index, 0), target);
   }
+  if (!target)
+    return {};
   Value picked = node.create<GatherElementsOp>({logProbability, node.reshape(target, column)}, node.integer("axis", 1));
   Value loss = node.unary(UnaryKind::neg, node.reshape(picked, shapeOf(target)));
   Value factor;

@@ -110,3 +110,11 @@ func.func @unknown_extent(%x: tensor<?x3xf32>) {
   %0 = dataflow.unary tanh %x : tensor<?x3xf32>
   return
 }
+
+// -----
+
+func.func @no_tensor(%c: tensor<i1>, %x: tensor<i32>, %y: i32) {
+  // expected-error @+1 {{an operand has type 'i32', give it a tensor type with a rank}}
+  %0 = dataflow.select %c, %x, %y : tensor<i1>, tensor<i32>, i32
+  return
+}
