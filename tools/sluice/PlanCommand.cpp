@@ -255,7 +255,7 @@ void printPartition(const PlannedPartition &planned) {
 
   std::cout << '\n';
   Table solvers({"solver", "makespan", "speed-up", "sent", "ghost", "paper", "memory"});
-  auto add = [&](const std::string &name, const PartitionReport &r) {
+  auto add = [&, singleNs = singleNs](const std::string &name, const PartitionReport &r) {
     solvers.add({name, formatDuration(r.makespanNs), ratio(singleNs, r.makespanNs), formatBytes(r.bytes),
                  formatBytes(r.ghostBytes), formatBytes(r.paperBytes), formatBytes(r.peakBytes)});
   };

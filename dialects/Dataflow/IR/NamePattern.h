@@ -7,6 +7,7 @@
 
 #include "sluice/Support/Error.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Regex.h"
 
 #include <string>

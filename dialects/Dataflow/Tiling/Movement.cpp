@@ -128,7 +128,7 @@ static std::vector<TilingRule> rulesOfSlice(SliceOp op) {
 /// The width of blocks of a dimension of `extent` that is split in `blocks`, if parts of it that begin with these
 /// elements consist of whole blocks; else 0.
 static int64_t widthOf(int64_t extent, uint32_t blocks, ArrayRef<int64_t> begins) {
-  if (extent % blocks != 0)
+  if (extent == 0 || extent % blocks != 0)
     return 0;
   const int64_t width = extent / blocks;
   return llvm::all_of(begins, [&](int64_t begin) { return begin >= 0 && begin % width == 0; }) ? width : 0;

@@ -6,6 +6,7 @@
 
 #include "dialects/Dataflow/IR/ExtentBounds.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>

@@ -173,8 +173,10 @@ LogicalResult expand(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   Value x = node.input(0);
-  FailureOr<SmallVector<NodeContext::Size>> sizes =
-      node.sizesAt(1, "shape", expandBounds(node, elementCount(node.input(1).getType())));
+  const FailureOr<int64_t> count = node.countAt(1, "shape");
+  if (failed(count))
+    return failure();
+  FailureOr<SmallVector<NodeContext::Size>> sizes = node.sizesAt(1, "shape", expandBounds(node, *count));
   if (failed(sizes))
     return failure();
   StepIntegers step(node);

@@ -16,6 +16,8 @@
 #include "dialects/Dataflow/IR/Extents.h"
 #include "sluice/Onnx/TensorData.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 using namespace sluice::dataflow;
 

@@ -59,7 +59,10 @@ LogicalResult affineGrid(NodeContext &node) {
   if (failed(node.require(2)))
     return failure();
   Value theta = node.input(0);
-  const int64_t spatial = elementCount(node.input(1).getType()) - 2;
+  const FailureOr<int64_t> count = node.countAt(1, "size");
+  if (failed(count))
+    return failure();
+  const int64_t spatial = *count - 2;
   if (spatial < 1 || rankOf(theta) != 3 || shapeOf(theta)[1] != spatial || shapeOf(theta)[2] != spatial + 1)
     return node.invalid("its input 'theta' must have the shape N x " + Twine(spatial) + " x " + Twine(spatial + 1) +
                         ", because its input 'size' has " + Twine(spatial) + " spatial dimensions");
@@ -136,7 +139,10 @@ LogicalResult roiAlign(NodeContext &node) {
 /// Each element of the columns is added where the extents of a step say that it came from.
 LogicalResult col2ImOfStep(NodeContext &node) {
   Value x = node.whole(node.input(0));
-  const int64_t spatial = elementCount(node.input(1).getType());
+  const FailureOr<int64_t> count = node.countAt(1, "image_shape");
+  if (failed(count))
+    return failure();
+  const int64_t spatial = *count;
   if (rankOf(x) != 3 || spatial < 1 || elementCount(node.input(2).getType()) != spatial)
     return node.invalid(
         "its image_shape and block_shape must have equal numbers of entries, and its input must have 3 dimensions");

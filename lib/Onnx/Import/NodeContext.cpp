@@ -85,6 +85,15 @@ std::pair<Value, int64_t> NodeContext::sourceOf(Value list, int64_t position) {
   return {list, position};
 }
 
+FailureOr<int64_t> NodeContext::countAt(size_t index, StringRef what) {
+  const int64_t count = elementCount(inputs[index].getType());
+  if (count > kMostSizes && !getIntegers(inputs[index]))
+    return unsupported("its input '" + what + "' has " + Twine(count) +
+                       " elements that are known only when the model runs, and at most " + Twine(kMostSizes) +
+                       " are supported" + originOf(inputs[index]));
+  return count;
+}
+
 FailureOr<SmallVector<NodeContext::Element>> NodeContext::elementsAt(size_t index, StringRef what) {
   if (!has(index))
     return invalid("it has no " + what);

@@ -150,6 +150,9 @@ public:
   static std::pair<mlir::Value, int64_t> sourceOf(mlir::Value list, int64_t position);
   /// The elements of an operand. Reports an operand that is no short list of integers.
   llvm::FailureOr<llvm::SmallVector<Element>> elementsAt(size_t index, llvm::StringRef what);
+  /// The number of elements of operand `index`, which gives extents or axes and is called `what`. Reports it if they
+  /// are not known and more than elementsAt() reads.
+  llvm::FailureOr<int64_t> countAt(size_t index, llvm::StringRef what);
   /// The name of an input of the node; empty if it has none.
   llvm::StringRef inputName(size_t index) const {
     return index < static_cast<size_t>(proto.input_size()) ? proto.input(static_cast<int>(index)) : llvm::StringRef();

@@ -316,12 +316,15 @@ LogicalResult unsqueezeFound(NodeContext &node) {
   Value x = wholeInput(node, "axes");
   if (!x)
     return failure();
-  const int64_t count = elementCount(node.input(1).getType()), rank = rankOf(x) + count;
+  const FailureOr<int64_t> count = node.countAt(1, "axes");
+  if (failed(count))
+    return failure();
+  const int64_t rank = rankOf(x) + *count;
   StepIntegers step(node);
   FailureOr<Value> axes = step.axes(1, rank);
   if (failed(axes))
     return failure();
-  FailureOr<AxesChoice> choice = AxesChoice::create(node, *axes, trailingAxes(0, rank), count);
+  FailureOr<AxesChoice> choice = AxesChoice::create(node, *axes, trailingAxes(0, rank), *count);
   if (failed(choice))
     return failure();
   auto shapeFor = [&](ArrayRef<int64_t> set) {
@@ -331,7 +334,7 @@ LogicalResult unsqueezeFound(NodeContext &node) {
       dims.push_back(llvm::is_contained(set, d) ? 1 : *next++);
     return dims;
   };
-  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, /*isSure=*/count == 1);
+  FailureOr<SmallVector<Size>> sizes = choice->sizes(shapeFor, /*isSure=*/*count == 1);
   return failed(sizes) ? failure() : node.result(step.reshape(x, *sizes));
 }
 

@@ -12,6 +12,7 @@
 #include "sluice/Simulator/Simulator.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -180,7 +180,7 @@ TEST_CASE("SwapAdvisor's ablations vary what they say and nothing else", "[searc
     int shapes[3] = {0, 0, 0};
     const auto objects = objectsOf(instance, schedule.plan);
     for (const auto &[bytes, takes] : objects) {
-      auto power = std::find_if(sizes.rbegin(), sizes.rend(), [&](int64_t size) {
+      auto power = std::find_if(sizes.rbegin(), sizes.rend(), [bytes = bytes](int64_t size) {
         return std::bit_width(uint64_t(size)) == std::bit_width(uint64_t(bytes));
       });
       shapes[0] += takes.contains(sizes.back());

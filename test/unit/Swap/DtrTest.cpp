@@ -43,7 +43,7 @@ size_t fewestRuns(const Instance &instance, size_t slots) {
         if (isBackward && op != numOperators / 2 + done)
           continue;
         const Operator &o = graph.op(OperatorId(op));
-        if (std::any_of(o.inputs.begin(), o.inputs.end(), [&](TensorId t) { return !(set >> t.value & 1); }))
+        if (std::any_of(o.inputs.begin(), o.inputs.end(), [set = set](TensorId t) { return !(set >> t.value & 1); }))
           continue;
         const uint32_t made = set | uint32_t(1) << o.outputs[0].value;
         if (static_cast<size_t>(std::popcount(made)) > slots)
