@@ -53,7 +53,7 @@ private:
   /// Whether requests have values of their own; the others are constant.
   bool isMoving(Value value) const;
   LogicalResult assignStages();
-  LogicalResult checkLoops();
+  LogicalResult checkZeros();
   llvm::BitVector joinedPositions();
   int64_t nanosecondsOf(Operation *op) const;
   uint32_t stageOf(Value value) const;
@@ -255,21 +255,33 @@ LogicalResult Overlapper::assignStages() {
   for (ModelState &state : states)
     if (state.first)
       state.stage = stages[*state.first];
-  return checkLoops();
+  return checkZeros();
 }
 
-/// Later stages compute with zeros at first. A loop that ends when its data says so may not end then.
-LogicalResult Overlapper::checkLoops() {
+/// Later stages compute with zeros at first. A loop that ends when its data says so may not end then, and an operator
+/// that refuses its data may refuse zeros.
+LogicalResult Overlapper::checkZeros() {
   constexpr int64_t kMostTrips = int64_t(1) << 32;
-  for (Operation *op : members)
-    if (auto loop = dyn_cast<LoopOp>(op); loop && stages[positions.lookup(op)] > 0) {
+  for (Operation *member : members) {
+    if (stages[positions.lookup(member)] == 0)
+      continue;
+    const WalkResult checked = member->walk([](Operation *op) -> WalkResult {
+      StringRef what;
       APInt trips;
-      if (matchPattern(loop.getTrips(), m_ConstantInt(&trips)) && trips.sgt(kMostTrips))
-        return refuse(op, ErrorCode::Unsupported)
-               << "is a loop without a number of iterations, in a stage that computes with zeros before the first "
-                  "request reaches it, and such a loop may not end, option '--pipeline-requests', leave this option "
-                  "out";
-    }
+      if (op->hasTrait<FailsOnData>())
+        what = "may refuse its data";
+      else if (auto loop = dyn_cast<LoopOp>(op);
+               loop && matchPattern(loop.getTrips(), m_ConstantInt(&trips)) && trips.sgt(kMostTrips))
+        what = "is a loop without a number of iterations, which may not end";
+      if (what.empty())
+        return WalkResult::advance();
+      return refuse(op, ErrorCode::Unsupported)
+             << what << ", in a stage that computes with zeros before the first request reaches it, option "
+             << "'--pipeline-requests', leave this option out";
+    });
+    if (checked.wasInterrupted())
+      return failure();
+  }
   return success();
 }
 

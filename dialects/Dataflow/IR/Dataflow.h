@@ -80,6 +80,10 @@ struct Promises {
 template <typename OpTy>
 class HostFunction : public mlir::OpTrait::TraitBase<OpTy, HostFunction> {};
 
+/// The trait of operators that let the step fail if their operands have certain elements.
+template <typename OpTy>
+class FailsOnData : public mlir::OpTrait::TraitBase<OpTy, FailsOnData> {};
+
 /// The trait of elemental operators whose elements cost about as much as a load. An element of the result is either an
 /// element of an operand, found without a division, or a number computed from its position.
 template <typename OpTy>

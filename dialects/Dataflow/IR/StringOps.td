@@ -18,6 +18,11 @@ def HostFunction : NativeOpTrait<"HostFunction"> {
   let cppNamespace = "::sluice::dataflow";
 }
 
+// The step may fail because of the elements of the operands.
+def FailsOnData : NativeOpTrait<"FailsOnData"> {
+  let cppNamespace = "::sluice::dataflow";
+}
+
 class Dataflow_StringOp<string mnemonic, list<Trait> traits = []>
     : Dataflow_Op<mnemonic, !listconcat([Kernel<["allowsEpilogue"]>, Cost], traits)> {
   let extraClassDefinition = "bool $cppClass::allowsEpilogue() { return false; }";
@@ -180,7 +185,7 @@ def StringFromNumberOp : Dataflow_StringOp<"string_from_number", [AllShapesMatch
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
-def CheckOp : Dataflow_StringOp<"check", [AllTypesMatch<["input", "result"]>, HostFunction]> {
+def CheckOp : Dataflow_StringOp<"check", [AllTypesMatch<["input", "result"]>, HostFunction, FailsOnData]> {
   let summary = "The input, if all its elements are true; otherwise the step fails with the message";
   let description = [{
     Example:
@@ -197,7 +202,7 @@ def CheckOp : Dataflow_StringOp<"check", [AllTypesMatch<["input", "result"]>, Ho
 def Dataflow_PixelFormat : Dataflow_Enum<"PixelFormat", [Case<"rgb", 0>, Case<"bgr", 1>, Case<"grayscale", 2>]>;
 def Dataflow_PixelFormatAttr : Dataflow_EnumAttr<Dataflow_PixelFormat, "pixel_format">;
 
-def DecodeImageOp : Dataflow_StringOp<"decode_image", [HostFunction]> {
+def DecodeImageOp : Dataflow_StringOp<"decode_image", [HostFunction, FailsOnData]> {
   let summary = "The pixels [height, width, channels] of an encoded image";
   let description = [{
     The image is JPEG, JPEG 2000, PNG, WebP, TIFF, BMP or a portable pixmap. Its first bytes
