@@ -7,10 +7,11 @@
 // buffers that outlive all others to the bottom, and cuts the rest into pieces that no buffer crosses. Each piece is
 // packed separately. None of these steps loses a packing of least peak.
 //
-// Greedy packings in several orders give a first solution. The packings of the baselines are packed again in the order
-// of their offsets, which raises no buffer. The result is therefore not worse than theirs. The search then looks for
-// packings within a target below the best peak. The first target is the lower bound. Later ones are steps of the gap to
-// the bound, which grow after a success and shrink after a failure.
+// Greedy packings in several orders give a first solution. Large pieces have orders of their own (packFullestFirst).
+// The packings of the baselines are packed again in the order of their offsets, which raises no buffer. The result is
+// therefore not worse than theirs. The search then looks for packings within a target below the best peak. The first
+// target is the lower bound. Later ones are steps of the gap to the bound, which grow after a success and shrink after
+// a failure.
 //
 // For one target, turns of an exact search (CanonicalSearch.h) and of a local search (EjectionSearch.h) alternate. Each
 // turn has a small limit and other random ranks, because a lucky rank succeeds soon or not at all (restarts). The
@@ -79,6 +80,16 @@ constexpr double kLeastStep = 1.0 / 40;
 /// Items times the sections that they live in: beyond, exact search is no use.
 constexpr int64_t kMostSpans = 4'000'000;
 constexpr int64_t kMostExactItems = 4000;
+/// For instances beyond: how much earlier an item comes in the order of sizes (by powers of two), if its fullest
+/// section is as full as any, and if it lives twice as long.
+constexpr double kFullnessWeights[] = {80, 200, 20}, kLengthExponent = 0.25;
+/// How much earlier what ends too high comes in the next packing, and how many there are.
+constexpr double kRaise = 0.5;
+constexpr int kMostRaises = 24, kMostVainRaises = 8;
+/// Within this fraction of the goal, the other orders gain more.
+constexpr int64_t kCloseFraction = 1000;
+/// What these orders may take of the budget.
+constexpr double kShareOfOrders = 0.6;
 /// Beyond, what is hard is rather many small items than a tight fit.
 constexpr int64_t kFewItems = 500;
 /// What its local search on orders may place, there.
@@ -207,9 +218,11 @@ private:
   void packGreedily(int64_t goal) {
     for (Piece &piece : pieces) {
       // Instances that are searched exactly need no such start.
-      if (!piece.exact)
+      if (!piece.exact) {
         pack(piece, goal, FitRule::FirstFit,
              [&] { return orderBy(piece, piece.keys[static_cast<size_t>(Criterion::SizeClass)]); });
+        packFullestFirst(piece, goal);
+      }
       for (FitRule rule : {FitRule::FirstFit, FitRule::BestFit})
         for (Criterion criterion :
              {Criterion::Lifetime, Criterion::Area, Criterion::Size, Criterion::Fullness, Criterion::Start})
@@ -229,6 +242,63 @@ private:
     if (n > kFewItems)
       bestFit.evaluations = std::max(bestFit.evaluations, kItemsOfBestFit / n);
     repack(solveOffsetsBestFit(open, bestFit), goal);
+  }
+
+  /// First fit in orders of size in which items come earlier, the fuller their fullest section is: only full sections
+  /// have no room for gaps. Then squeaky wheel optimization (Joslin and Clements, 1999) of the best of these orders:
+  /// what ends above the goal comes earlier in the next packing.
+  void packFullestFirst(Piece &piece, int64_t goal) {
+    if (piece.peakBytes <= goal + goal / kCloseFraction)
+      return;
+    const Budget budget = share(kShareOfOrders);
+    const std::vector<Item> &items = piece.part.sections.items;
+    const std::vector<double> &fullness = piece.keys[static_cast<size_t>(Criterion::Fullness)];
+    const double fullest = *std::max_element(fullness.begin(), fullness.end());
+    const int64_t base = piece.part.base * unitBytes, target = std::max(goal, piece.leastBytes) - base;
+    std::vector<int64_t> offsets(items.size());
+    // Whole, and not only up to the best peak: the next order needs to know what ends above the target.
+    auto packed = [&](const std::vector<double> &key) {
+      used += 1 + static_cast<int64_t>(items.size() / 64);
+      const int64_t peak = packItems(piece.part.sections, orderBy(piece, key), FitRule::FirstFit, placed, offsets,
+                                     std::numeric_limits<int64_t>::max(), &budget);
+      if (peak < piece.peakBytes - base) {
+        piece.peakBytes = base + peak;
+        piece.offsets = offsets;
+        report();
+      }
+      return peak;
+    };
+    std::vector<double> key(items.size()), best;
+    std::vector<int64_t> bestOffsets;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (double weight : kFullnessWeights) {
+      if (piece.peakBytes <= goal || spent(budget))
+        return;
+      for (size_t i = 0; i < items.size(); ++i)
+        key[i] = std::log2(static_cast<double>(items[i].size)) +
+                 kLengthExponent * std::log2(static_cast<double>(items[i].last - items[i].first)) +
+                 weight * fullness[i] / fullest;
+      if (const int64_t peak = packed(key); peak < least) {
+        least = peak;
+        best = key;
+        bestOffsets = offsets;
+      }
+    }
+    offsets = std::move(bestOffsets);
+    for (int rounds = 0, vain = 0; rounds < kMostRaises && vain < kMostVainRaises; ++rounds, ++vain) {
+      if (piece.peakBytes <= goal || spent(budget) || best.empty())
+        return;
+      for (size_t i = 0; i < items.size(); ++i)
+        if ((offsets[i] + items[i].size) * unitBytes - items[i].spareBytes > target)
+          best[i] += kRaise;
+      const int64_t peak = packed(best);
+      if (peak == std::numeric_limits<int64_t>::max())
+        return;
+      if (peak < least) {
+        least = peak;
+        vain = 0;
+      }
+    }
   }
 
   void repack(const Expected<OffsetSolution> &other, int64_t goal) {

@@ -104,6 +104,27 @@ TEST_CASE("local search earns its evaluations", "[memory]") {
   CHECK(improved > 0);
 }
 
+TEST_CASE("large instances of all lifetimes are packed close to the bound", "[memory]") {
+  Rng rng(3);
+  constexpr uint64_t kBuffers = 4500;
+  std::vector<int64_t> sizes(40);
+  for (int64_t &size : sizes)
+    size = int64_t(1) << (8 + rng.below(14));
+  OffsetProblem problem;
+  for (uint64_t i = 0; i < kBuffers; ++i) {
+    const uint64_t longest[] = {8, 400, 2000, kBuffers};
+    const uint64_t length = 1 + rng.below(longest[rng.below(4)]), lower = rng.below(kBuffers - length + 1);
+    const int64_t bytes =
+        rng.chance(0.8) ? sizes[rng.below(sizes.size())] : 256 + static_cast<int64_t>(rng.below(1 << 22));
+    problem.buffers.push_back({static_cast<int64_t>(lower), static_cast<int64_t>(lower + length), bytes, 1});
+  }
+  OffsetParams params;
+  params.budget.evaluations = 3000;
+  const Expected<OffsetSolution> solution = solveOffsets(problem, params);
+  REQUIRE(solution);
+  CHECK(static_cast<double>(solution->peakBytes) < 1.02 * static_cast<double>(solution->boundBytes));
+}
+
 TEST_CASE("Owl's blocks grow and never split", "[memory]") {
   OffsetProblem problem;
   // The 8 is free when the 10 comes and grows to it; the 3 then takes a new block.
