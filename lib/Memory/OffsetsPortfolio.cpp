@@ -80,13 +80,14 @@ constexpr double kLeastStep = 1.0 / 40;
 /// Items times the sections that they live in: beyond, exact search is no use.
 constexpr int64_t kMostSpans = 4'000'000;
 constexpr int64_t kMostExactItems = 4000;
-/// For instances beyond: how much earlier an item comes in the order of sizes (by powers of two), if its fullest
+/// For larger instances: how much earlier an item comes in the order of sizes (by powers of two), if its fullest
 /// section is as full as any, and if it lives twice as long.
 constexpr double kFullnessWeights[] = {80, 200, 20}, kLengthExponent = 0.25;
-/// How much earlier what ends too high comes in the next packing, and how many there are.
+/// How much earlier an item that ends too high comes in the next packing, in the same measure. The packings end after
+/// kMostRaises of them, or after kMostVainRaises in a row that are no better.
 constexpr double kRaise = 0.5;
 constexpr int kMostRaises = 24, kMostVainRaises = 8;
-/// Within this fraction of the goal, the other orders gain more.
+/// If the peak exceeds the goal by less than 1 / kCloseFraction of it, the other orders gain more.
 constexpr int64_t kCloseFraction = 1000;
 /// What these orders may take of the budget.
 constexpr double kShareOfOrders = 0.6;
@@ -248,7 +249,7 @@ private:
   /// have no room for gaps. Then squeaky wheel optimization (Joslin and Clements, 1999) of the best of these orders:
   /// what ends above the goal comes earlier in the next packing.
   void packFullestFirst(Piece &piece, int64_t goal) {
-    if (piece.peakBytes <= goal + goal / kCloseFraction)
+    if (piece.peakBytes - piece.peakBytes / kCloseFraction <= goal)
       return;
     const Budget budget = share(kShareOfOrders);
     const std::vector<Item> &items = piece.part.sections.items;
