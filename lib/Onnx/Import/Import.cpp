@@ -448,15 +448,15 @@ Status GraphImporter::convertNode(const ::onnx::NodeProto &node, const OperatorE
     return malformed(node, "one of its operands is a sequence, or an optional without a value, instead of a tensor");
   if (const std::string unknown = unknownAttribute(node, opsetOf(node)); !unknown.empty())
     return malformed(node, concat("its operator has no attribute '", excerpt(unknown), "' in opset ", opsetOf(node)));
+  for (auto [i, value] : llvm::enumerate(inputs))
+    if (value && isTensor(value) && dataflow::isString(elementTypeOf(value)) && forbidsText(node, opsetOf(node), i))
+      return malformed(node, concat("its input ", i, " holds strings, which its operator does not take"));
   nextPart();
   NodeContext converted = contextOf(node, inputs);
   const bool isConverted = succeeded(entry.convert(converted));
   if (!converted.mistyped.empty())
     return malformed(node, converted.mistyped);
   if (!isConverted) {
-    for (auto [i, value] : llvm::enumerate(inputs))
-      if (value && isTensor(value) && dataflow::isString(elementTypeOf(value)) && forbidsText(node, opsetOf(node), i))
-        return malformed(node, concat("its input ", i, " holds strings, which its operator does not take"));
     if (converted.isUnsupported) {
       reportUnsupported(node, converted.reason);
       return {};
