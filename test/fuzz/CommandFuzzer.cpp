@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each line is an argument. A command line is refused with 2, fails with 1 or succeeds with
-// 0, in a folder with a model, a plan, a machine and a pipeline. Arguments with a slash or a
+// 0, in a folder with two models, a machine and a pipeline. Arguments with a slash or a
 // long number, and commands that measure, run or wait, are only parsed.
 //
 //===----------------------------------------------------------------------===//
@@ -23,10 +23,12 @@ static void writeFiles() {
   fuzz::fileWith("m.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 4] x, float[4, 3] w) => (float[n, 3] y) { a = MatMul(x, w) y = Relu(a) }
 )");
+  fuzz::fileWith("t.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[n, 2] x) => (float[n, 2] y) <float[2, 2] w = {1, 2, 3, 4}> { a = MatMul(x, w) y = Sigmoid(a) }
+)");
   fuzz::fileWith("pair.json", R"({"schema": 1, "services": [{"id": "a", "model": "m.onnxtxt"}]})");
-  fuzz::fileWith(
-      "box.json",
-      R"({"schema": 1, "name": "box", "memories": [{"name": "host", "kind": "host", "capacityBytes": 1048576}],
+  fuzz::fileWith("box.json",
+                 R"({"schema": 1, "name": "box", "memories": [{"name": "host", "capacity": 1048576}],
  "devices": [{"name": "cpu", "kind": "cpu", "memory": "host", "flopsPerSec": 1e9, "memoryBytesPerSec": 1e9}], "links": []})");
 }
 

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/fuzz/Compile.h"
 #include "test/fuzz/Contexts.h"
+#include "test/fuzz/Sizes.h"
 
 #include "sluice/Codegen/ObjectEmission.h"
 #include "sluice/Compiler/Phases.h"
@@ -62,27 +63,6 @@ void abortOnBug(const Error &error) {
     return;
   std::fprintf(stderr, "ERROR: a bug of Sluice: %s\n", error.message.c_str());
   std::abort();
-}
-
-bool isSmall(ModuleOp module) {
-  constexpr int64_t kMostOperations = 200, kMostBits = int64_t(32) << 20;
-  int64_t operations = 0, bits = 0;
-  const WalkResult result = module.walk([&](Operation *op) {
-    for (const Type type : op->getResultTypes()) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor)
-        continue;
-      int64_t size = tensor.getElementType().isIntOrFloat() ? tensor.getElementTypeBitWidth() : 64;
-      for (const int64_t extent : tensor.getShape())
-        if (__builtin_mul_overflow(size, ShapedType::isDynamic(extent) ? 1 : extent, &size))
-          return WalkResult::interrupt();
-      bits += size;
-      if (size > kMostBits || bits > kMostBits)
-        return WalkResult::interrupt();
-    }
-    return ++operations > kMostOperations ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return !result.wasInterrupted();
 }
 
 /// Counters that libFuzzer reads like those of code (its section of this name): which operators, of which element

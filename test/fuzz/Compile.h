@@ -10,18 +10,11 @@
 #include <cstdint>
 #include <string>
 
-namespace mlir {
-class ModuleOp;
-} // namespace mlir
-
 namespace sluice::fuzz {
 
 /// Options that bound the work: one plan, one thread, no extra time. Each number selects a machine, a limit of memory
 /// and a target, or a training step.
 CompilerOptions optionsOf(uint64_t number);
-
-/// Whether a program has at most 200 operations and 4 MiB of tensors.
-bool isSmall(mlir::ModuleOp module);
 
 /// Compiles a model or a module of the dataflow dialect to objects in memory. A program that is not small is only
 /// imported.

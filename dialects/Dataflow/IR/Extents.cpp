@@ -184,8 +184,11 @@ SymbolsAttr symbolsOf(Type type) {
 SymbolsAttr symbolsOf(Operation *op) {
   SymbolsAttr found;
   op->walk([&](Operation *member) {
-    for (Type type : llvm::concat<const Type>(SmallVector<Type>(member->getOperandTypes()),
-                                              SmallVector<Type>(member->getResultTypes())))
+    SmallVector<Type> types(member->getOperandTypes());
+    llvm::append_range(types, member->getResultTypes());
+    for (Region &region : member->getRegions())
+      llvm::append_range(types, region.getArgumentTypes());
+    for (Type type : types)
       if ((found = symbolsOf(type)))
         return WalkResult::interrupt();
     return WalkResult::advance();
