@@ -5,6 +5,7 @@
 
 #include "passes/Bridge/FunctionCheck.h"
 
+#include "dialects/Dataflow/IR/Extents.h"
 #include "dialects/Dataflow/IR/FunctionAttributes.h"
 #include "dialects/Exec/Exec.h"
 
@@ -22,6 +23,7 @@ public:
 
   Status run() {
     SLUICE_RETURN_IF_ERROR(checkOperators());
+    SLUICE_RETURN_IF_ERROR(checkSymbols());
     return checkPorts();
   }
 
@@ -77,6 +79,25 @@ private:
     }
     if (!isa<func::ReturnOp>(function.getBody().front().getTerminator()))
       return bad("the function does not end with func.return");
+    return {};
+  }
+
+  /// A step learns the value of a symbol from an input, from a state or from an operator.
+  Status checkSymbols() {
+    const dataflow::SymbolsAttr symbols = dataflow::symbolsOf(function.getOperation());
+    if (!symbols)
+      return {};
+    llvm::SmallDenseSet<AffineExpr> known;
+    for (BlockArgument argument : function.getArguments())
+      for (const dataflow::Extent &extent : dataflow::extentsOf(argument))
+        known.insert(extent.expr());
+    for (auto state : function.getOps<dataflow::StateOp>())
+      if (const dataflow::ExtentsAttr length = state.getLengthAttr())
+        known.insert(length.getMap().getResult(0));
+    for (size_t s = 0; s < symbols.size(); ++s)
+      if (!symbols.isFound(s) && !known.contains(getAffineSymbolExpr(static_cast<unsigned>(s), function.getContext())))
+        return bad("symbol '", symbols.getNames()[s].getValue().str(),
+                   "' is neither the extent of an argument's dimension nor the length of a state");
     return {};
   }
 

@@ -12,9 +12,10 @@
 namespace sluice {
 
 /// Fails unless the function is one block of operators of the dataflow dialect on tensors of static shape whose
-/// elements have a size in bytes, its states have names of their own, each result that updates a state has the type of
-/// that state, and no two inputs and no two outputs have one name. `where` ends the first part of the message:
-/// "function 'main'". The cost is linear in the function's size.
+/// elements have a size in bytes, each symbol is found or is the extent of an argument or the length of a state, its
+/// states have names of their own, each result that updates a state has the type of that state, and no two inputs and
+/// no two outputs have one name. `where` ends the first part of the message: "function 'main'". The cost is linear in
+/// the function's size.
 Status checkFunction(mlir::func::FuncOp function, const std::string &where);
 /// The same, for a function that the message names.
 Status checkFunction(mlir::func::FuncOp function);

@@ -140,3 +140,19 @@ module attributes {exec.machine = #machine} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+// A symbol of which no step learns the value.
+#machine = #exec.machine<memories = [#exec.memory<name = "host">],
+                         devices = [#exec.device<name = "cpu", kind = cpu, memory = "host", threads = 1, speed = 1.0>], links = []>
+#plan = #exec.plan<arenas = [0], streams = [#exec.stream<device = "cpu", kind = compute>], slots = [], commands = []>
+#line = #dataflow.extents<()[s0] -> (s0), <"n" = 1 to 8>>
+// expected-error @+1 {{symbol 'n' is neither the extent of an argument's dimension nor the length of a state, function 'main', give a program in the form that --compile-to=import prints}}
+module attributes {exec.machine = #machine} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xi1, #line> attributes {exec.plan = #plan} {
+    %0 = dataflow.constant dense<2> : tensor<i64>
+    %1 = dataflow.dropout_mask %0 {keep = 0.75 : f64, seed = 3 : i64} : (tensor<i64>) -> tensor<8xi1, #line>
+    return %1 : tensor<8xi1, #line>
+  }
+}
