@@ -15,6 +15,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -172,7 +173,12 @@ Status writeOciLayout(const std::string &path, const std::string &name, const Ta
     if (std::error_code error = llvm::sys::fs::create_directory(made + folder, /*IgnoreExisting=*/false))
       return makeError(ErrorCode::Io, "cannot create directory '", made, folder, "': ", error.message(),
                        ", choose another with -o");
-    return Temporary(made + folder);
+    Temporary result(made + folder);
+    // It is still empty, and so can be removed.
+    if (!result.isOpen())
+      return makeError(ErrorCode::Io, "cannot open directory '", made, folder, "': ", std::strerror(errno),
+                       ", raise the limit of open files or choose another with -o");
+    return result;
   };
   // Each folder stays open, so that it can be emptied when the system refuses to open more.
   SLUICE_ASSIGN_OR_RETURN(Temporary image, create(""));

@@ -537,8 +537,12 @@ private:
 
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan) {
   return graph.check().and_then([&] { return machine.check(); }).and_then([&] {
-    return Validator(graph, machine, plan).run();
+    return validatePlanOfChecked(graph, machine, plan);
   });
+}
+
+Status validatePlanOfChecked(const Graph &graph, const Machine &machine, const Plan &plan) {
+  return Validator(graph, machine, plan).run();
 }
 
 } // namespace sluice

@@ -168,6 +168,8 @@ Temporary::~Temporary() {
 
 const std::string &Temporary::path() const { return record->path; }
 
+bool Temporary::isOpen() const { return record->folder >= 0; }
+
 void removeTemporaries() noexcept {
   const int error = errno;
   for (Listed &listed : table)

@@ -32,7 +32,7 @@ Expected<Plan> swap::validated(const SwapProblem &problem, Plan plan, std::strin
   Machine limited = problem.machine;
   for (size_t m = 0; m < limited.memories.size(); ++m)
     limited.memories[m].capacityBytes = problem.capacityBytes[m];
-  if (Status status = validatePlan(problem.graph, limited, plan); !status)
+  if (Status status = validatePlanOfChecked(problem.graph, limited, plan); !status)
     return makeError(ErrorCode::Internal, plan.solver, " made an invalid plan: ", status.error().message,
                      ", this is a bug of Sluice, please report it");
   return plan;

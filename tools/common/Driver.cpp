@@ -14,6 +14,7 @@
 #include <iomanip>
 #include <iostream>
 #include <limits>
+#include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -90,7 +91,17 @@ static std::string usageError(const CLI::App *tool, const CLI::Error &error) {
          "see '" + path + " --help'\n";
 }
 
+/// Planners allocate and free megabytes for each plan. By default, glibc returns them to the system each time, and the
+/// next plan gets their pages again one by one, which takes about 6 % of its time.
+static void keepFreedMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+#endif
+}
+
 int runTool(CLI::App &app, const Action &action, int argc, char **argv) {
+  keepFreedMemory();
   app.failure_message(usageError);
   try {
     app.parse(argc, argv);

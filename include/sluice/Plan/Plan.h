@@ -139,6 +139,9 @@ struct Plan {
 ///   All commands that read the old value there happen before the command that writes the new
 ///   value. This command itself may read the old value.
 Status validatePlan(const Graph &graph, const Machine &machine, const Plan &plan);
+/// The same for a graph and a machine that have passed their check(). Planners validate thousands of plans of one
+/// graph.
+Status validatePlanOfChecked(const Graph &graph, const Machine &machine, const Plan &plan);
 
 } // namespace sluice
 

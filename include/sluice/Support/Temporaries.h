@@ -32,6 +32,8 @@ public:
   ~Temporary();
 
   const std::string &path() const;
+  /// Whether it is a folder that is open. What is in such a folder can be removed when the system refuses to open more.
+  bool isOpen() const;
   /// The file or folder stays when the process ends.
   void keep();
 
